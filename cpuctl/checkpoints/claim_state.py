@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, decoded, decoded_text
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
+from cpuctl.checkpoints.names import CLAIMS_FILE
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
@@ -19,7 +20,6 @@ from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_
 from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
 from cpuctl.golang.text import GoError
 
-FILE_NAME = "dra_manager_state"
 _STRING_SINCE, _HANDLES_SINCE, _STRUCTURED_SINCE = 31, 28, 30
 _SHORT_SINCE = 34
 _ENTRIES, _HANDLES = "entries", "ResourceHandles"
@@ -169,7 +169,7 @@ def read_claims_state(text: str, reader: StateReader) -> ClaimsStateFile | Unrea
     try:
         found = parsed_json(text)
     except InputError as error:
-        raise error.within(FILE_NAME) from None
+        raise error.within(CLAIMS_FILE) from None
     except GoError as error:
         return _unreadable(str(error), reader)
     return _read_string(found, reader) if reader.minor >= _STRING_SINCE else _read_old(found, reader)
@@ -256,7 +256,7 @@ def _read_string(found: Json, reader: StateReader) -> ClaimsStateFile | Unreadab
 def _unreadable(error: str, reader: StateReader) -> UnreadableState:
     """Put the reason why the file cannot be loaded into the kubelet's own message."""
     head = _head(reader, "GetOrCreate() on checkpoint state")
-    return UnreadableState(f"{head}: failed to get checkpoint {FILE_NAME}: {error}")
+    return UnreadableState(f"{head}: failed to get checkpoint {CLAIMS_FILE}: {error}")
 
 
 def _head(reader: StateReader, call: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints import cpu_loading
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
+from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
@@ -18,7 +19,6 @@ from cpuctl.golang.json_values import parsed_json
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError, quoted
 
-FILE_NAME = "cpu_manager_state"
 MAX_BITS = 64 << 23
 """Of all sets together, each up to its highest CPU: 64 MiB."""
 
@@ -37,7 +37,7 @@ def read_cpu_state(text: str, reader: StateReader = DEFAULT_READER) -> CPUStateF
     except GoError as error:
         return UnreadableState(str(error))
     except InputError as error:
-        raise error.within(FILE_NAME) from None
+        raise error.within(CPU_FILE) from None
 
 
 def write_cpu_state(state: CPUStateFile, writer: StateReader = DEFAULT_READER) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.formats import CORRUPTED, Checked
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile, UnreadableState
+from cpuctl.checkpoints.names import DEVICES_FILE
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
@@ -23,7 +24,6 @@ from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_
 from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
 from cpuctl.golang.text import GoError
 
-FILE_NAME = "kubelet_internal_checkpoint"
 DIRECTORY = "device-plugins"
 """Where it lies below the kubelet's root directory."""
 _FLAT_UNTIL = 30
@@ -137,7 +137,7 @@ def read_devices_state(text: str, reader: StateReader) -> DevicesStateFile | Unr
     try:
         found = parsed_json(text)
     except InputError as error:
-        raise error.within(FILE_NAME) from None
+        raise error.within(DEVICES_FILE) from None
     except GoError as error:
         return UnreadableState(str(error))
     newest = _load(found, BY_NODE, reader)

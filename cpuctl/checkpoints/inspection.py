@@ -10,10 +10,8 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints import cpu_formats, memory_formats, pods_formats
-from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
 from cpuctl.checkpoints.cpu_state import cpu_state_of
 from cpuctl.checkpoints.formats import Checked, Envelope, Format, Loaded, data_checksum, decoded, decoded_text
-from cpuctl.checkpoints.memory_state import FILE_NAME as MEMORY_FILE
 from cpuctl.checkpoints.memory_state import memory_state_of
 from cpuctl.checkpoints.model import (
     ClaimsStateFile,
@@ -22,7 +20,15 @@ from cpuctl.checkpoints.model import (
     MemoryStateFile,
     PodsStateFile,
 )
-from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
+from cpuctl.checkpoints.names import (
+    ALLOCATED_FILE,
+    CLAIMS_FILE,
+    CPU_FILE,
+    DEVICES_FILE,
+    MEMORY_FILE,
+    STATUS_FILE,
+)
+from cpuctl.checkpoints.pods_state import pods_state_of
 from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -33,11 +39,6 @@ from cpuctl.golang.text import GoError
 _NO_STATE = "it has none of the members of a kubelet's state"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
-STATUS_FILE, DEVICES_FILE, CLAIMS_FILE = (
-    "pod_status_manager_state",
-    "kubelet_internal_checkpoint",
-    "dra_manager_state",
-)
 OTHER_FILES = (STATUS_FILE, DEVICES_FILE, CLAIMS_FILE)
 """Files of a kubelet that are neither of the managers of CPUs and memory nor of resizes from 1.33 on."""
 
@@ -198,7 +199,7 @@ def _of_pods(found: Members) -> Inspection:
     data, written = outer.document["data"], outer.document["checksum"]
     newer = any(name.lower() == "version" and value == "v2" for name, value in found.pairs)
     inspection = Inspection(
-        file_name=ALLOCATED_FILE_NAME,
+        file_name=ALLOCATED_FILE,
         format="V2" if newer else "V1",
         checksums=(Checked("checksum", written, data_checksum(data)),),
         problem=outer.error,

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from cpuctl.checkpoints import memory_formats as formats
 from cpuctl.checkpoints import memory_loading
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable, UnreadableState
+from cpuctl.checkpoints.names import MEMORY_FILE
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import GoJsonError, parsed_json
 from cpuctl.golang.scalars import Value
 
-FILE_NAME = "memory_manager_state"
 MAX_NODE = (1 << 16) - 1
 """The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for."""
 
@@ -38,7 +38,7 @@ def read_memory_state(text: str, reader: StateReader = DEFAULT_READER) -> Memory
     except GoJsonError as error:
         return UnreadableState(str(error))
     except InputError as error:
-        raise error.within(FILE_NAME) from None
+        raise error.within(MEMORY_FILE) from None
 
 
 def write_memory_state(state: MemoryStateFile, writer: StateReader = DEFAULT_READER) -> str:

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CORRUPTED, data_checksum, decoded_text
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
+from cpuctl.checkpoints.names import ALLOCATED_FILE
 from cpuctl.checkpoints.pods_formats import OUTER, data_struct
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError
-
-ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME = "allocated_pods_state", "actuated_pods_state"
 
 
 def read_pods_state(text: str, reader: StateReader = DEFAULT_READER) -> PodsStateFile | UnreadableState:
@@ -27,7 +26,7 @@ def read_pods_state(text: str, reader: StateReader = DEFAULT_READER) -> PodsStat
     try:
         return _read(text, reader)
     except InputError as error:
-        raise error.within(ALLOCATED_FILE_NAME) from None
+        raise error.within(ALLOCATED_FILE) from None
 
 
 def write_pods_state(state: PodsStateFile, writer: StateReader = DEFAULT_READER) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE, STATUS_FILE
 from cpuctl.golang.text import quoted
 
 _WHOSE = {
-    "cpu_manager_state": "the CPU manager",
-    "memory_manager_state": "the memory manager",
-    "pod_status_manager_state": "pod allocation",
+    CPU_FILE: "the CPU manager",
+    MEMORY_FILE: "the memory manager",
+    STATUS_FILE: "pod allocation",
 }
 _OF_PODS = "pod resource information"
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Format, data_checksum, decoded_text
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, UnreadableState
+from cpuctl.checkpoints.names import STATUS_FILE
 from cpuctl.checkpoints.pods_formats import AMOUNTS, OUTER, RESOURCES
 from cpuctl.checkpoints.pods_state import recorded_resources
 from cpuctl.checkpoints.reader import StateReader
@@ -18,7 +19,6 @@ from cpuctl.errors import InputError
 from cpuctl.golang.containers import Field, MapOf, Struct
 from cpuctl.golang.scalars import Text, Value
 
-FILE_NAME = "pod_status_manager_state"
 LAST_MINOR = 32
 """1.33 neither reads nor removes the file."""
 _ENTRIES, _WORDS = "allocationEntries", "resizeStatusEntries"
@@ -64,7 +64,7 @@ def read_status_state(text: str, reader: StateReader) -> PodsStateFile | Unreada
     try:
         return _read_flat(text, reader) if reader.minor < LAST_MINOR else _read_data(text, reader)
     except InputError as error:
-        raise error.within(FILE_NAME) from None
+        raise error.within(STATUS_FILE) from None
 
 
 def flat_state(document: Value) -> PodsStateFile:

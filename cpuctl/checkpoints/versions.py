@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints import cpu_formats, memory_formats
-from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state
-from cpuctl.checkpoints.memory_state import FILE_NAME as MEMORY_FILE
 from cpuctl.checkpoints.memory_state import memory_document, read_memory_state
 from cpuctl.checkpoints.model import (
     CPUStateFile,
@@ -21,6 +19,7 @@ from cpuctl.checkpoints.model import (
     MemoryTable,
     UnreadableState,
 )
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
 

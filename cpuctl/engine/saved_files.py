@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.checkpoints.names import (
+    ACTUATED_FILE,
+    ALLOCATED_FILE,
+    CLAIMS_FILE,
+    CPU_FILE,
+    DEVICES_FILE,
+    MEMORY_FILE,
+    STATUS_FILE,
+)
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState, UnreadableState
-
-CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
-ALLOCATED_FILE, ACTUATED_FILE = "allocated_pods_state", "actuated_pods_state"
-PODS_FILES = (ALLOCATED_FILE, ACTUATED_FILE)
-STATUS_FILE = "pod_status_manager_state"
-DEVICES_FILE, CLAIMS_FILE = "kubelet_internal_checkpoint", "dra_manager_state"
 
 
 class SavedFiles(NamedTuple):

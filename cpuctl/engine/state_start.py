@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.checkpoints.names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceInventory
 
 _ROOT = "/var/lib/kubelet"
-_CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 _ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"
 
 
@@ -87,15 +87,15 @@ def _refusals(
                 if refused is not None:
                     yield name, refused
     if files.cpu and (cpu := node.cpu.restore(files.cpu)):
-        yield _CPU_FILE, _below(cpu, root, _CPU_FILE)
+        yield CPU_FILE, _below(cpu, root, CPU_FILE)
     if files.memory and (memory := node.memory.restore(files.memory)):
-        yield _MEMORY_FILE, _below(memory, root, _MEMORY_FILE)
+        yield MEMORY_FILE, _below(memory, root, MEMORY_FILE)
 
 
 def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
     """Say how a kubelet ends over a file that it cannot load; None where it does not."""
     from cpuctl.checkpoints.refusal import kubelet_refusal
-    from cpuctl.engine.saved_files import CLAIMS_FILE, Reading
+    from cpuctl.engine.saved_files import Reading
 
     if reading is Reading.CRASHES:
         why = kubelet_refusal(name, error, root)

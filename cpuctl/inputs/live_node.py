@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.checkpoints.names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.tree import Tree
     from cpuctl.pods.model import StoredPod
 
-CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
-DEVICES_FILE = "kubelet_internal_checkpoint"
 _ATTEMPTS = 3
 
 

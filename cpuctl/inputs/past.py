@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_running, rules_of_pods
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 _FRESH = "as a fresh node, the state files of this one are not looked at"
-CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 
 
 class Past(NamedTuple):

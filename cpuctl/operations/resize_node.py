@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.checkpoints.names import ACTUATED_FILE, ALLOCATED_FILE
 from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,10 +81,9 @@ def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple
     state = planning.inputs.state
     if not state or state == STDIN:
         return pods
-    from cpuctl.checkpoints.pods_state import ACTUATED_FILE_NAME, ALLOCATED_FILE_NAME
     from cpuctl.engine.resize.reported import with_checkpoints
 
-    files = (Path(state) / name for name in (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME))
+    files = (Path(state) / name for name in (ALLOCATED_FILE, ACTUATED_FILE))
     allocated, actuated = (_pods_state(path, planning) for path in files)
     return tuple(
         with_checkpoints(each, allocated.get(each.spec.uid), actuated.get(each.spec.uid)) for each in pods

@@ -18,8 +18,6 @@ from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.model import Pod, ResourceRequirements
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
-CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
-"""The state files that somebody may edit."""
 
 
 class KubeletSetup(NamedTuple):

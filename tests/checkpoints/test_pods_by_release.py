@@ -8,12 +8,8 @@ import pytest
 
 from cpuctl.checkpoints.formats import data_checksum
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
-from cpuctl.checkpoints.pods_state import (
-    ACTUATED_FILE_NAME,
-    ALLOCATED_FILE_NAME,
-    read_pods_state,
-    write_pods_state,
-)
+from cpuctl.checkpoints.names import ACTUATED_FILE, ALLOCATED_FILE
+from cpuctl.checkpoints.pods_state import read_pods_state, write_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.quantity import Quantity
 
@@ -117,7 +113,7 @@ def test_what_is_empty_is_not_written_but_for_a_pods_own_members() -> None:
 
 
 def test_the_kubelets_names_of_the_files() -> None:
-    assert (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME) == ("allocated_pods_state", "actuated_pods_state")
+    assert (ALLOCATED_FILE, ACTUATED_FILE) == ("allocated_pods_state", "actuated_pods_state")
 
 
 def test_null_is_nothing_in_a_pods_state() -> None:

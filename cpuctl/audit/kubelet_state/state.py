@@ -14,11 +14,11 @@ from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture
 from cpuctl.audit.sets import union
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are
 
-_CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 _NO_POLICY = ("", "none", "None")
 _REPAIR = (
     "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
@@ -42,8 +42,8 @@ def check_state(picture: Picture) -> Iterator[Finding]:
     """Tell files that are missing, closed, of another policy or refused, and CPUs that are given twice."""
     state, promises = picture.state, picture.promises
     files = (
-        _File(_CPU_FILE, "CPU Manager", promises.policy, state.cpu, state.cpu_problem),
-        _File(_MEMORY_FILE, "Memory Manager", promises.memory_policy, state.memory, state.memory_problem),
+        _File(CPU_FILE, "CPU Manager", promises.policy, state.cpu, state.cpu_problem),
+        _File(MEMORY_FILE, "Memory Manager", promises.memory_policy, state.memory, state.memory_problem),
     )
     for file in files:
         yield from _file(picture, file)

@@ -254,9 +254,10 @@ class CPUProvider(Copied):
 
 
 def _unusable(error: str) -> StartRefused:
+    from cpuctl.checkpoints.names import CPU_FILE
     from cpuctl.checkpoints.refusal import kubelet_refusal
 
-    return StartRefused(stage=_STAGE, error=kubelet_refusal("cpu_manager_state", error))
+    return StartRefused(stage=_STAGE, error=kubelet_refusal(CPU_FILE, error))
 
 
 def container_hints(

@@ -192,9 +192,10 @@ def _hints_again(held: Blocks, request: MemoryRequest) -> Answer:
 
 
 def _unusable(error: str) -> StartRefused:
+    from cpuctl.checkpoints.names import MEMORY_FILE
     from cpuctl.checkpoints.refusal import kubelet_refusal
 
-    return StartRefused(stage=_STAGE, error=kubelet_refusal("memory_manager_state", error))
+    return StartRefused(stage=_STAGE, error=kubelet_refusal(MEMORY_FILE, error))
 
 
 def _names_huge_pages(saved: MemoryStateFile) -> bool:

@@ -10,11 +10,11 @@ from operator import attrgetter
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.checkpoints.names import MEMORY_FILE
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
-from cpuctl.engine.saved_files import MEMORY_FILE
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, hugepage_bytes
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed

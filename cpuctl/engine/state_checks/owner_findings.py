@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.saved_files import CPU_FILE
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.pods.model import Container, ContainerKind, StoredPod

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading, SavedFiles, reading_of
+from cpuctl.engine.saved_files import Reading, SavedFiles, reading_of
 from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject

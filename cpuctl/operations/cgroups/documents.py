@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cgroups.desired import NOT_HERE, Assignment, Desired, LeftOut, Place, Wanted, by_assignment
 from cpuctl.cgroups.names import Level
-from cpuctl.checkpoints.cpu_state import FILE_NAME, read_cpu_state
+from cpuctl.checkpoints.cpu_state import read_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
@@ -43,7 +44,7 @@ def request_of_file(content: bytes, source: str, node: LiveNode, picture: Pictur
 def _from_state(content: bytes, source: str, node: LiveNode, picture: Picture) -> Request:
     text = content.decode("utf-8", "replace")
     try:
-        known = inspect_state(text).file_name == FILE_NAME
+        known = inspect_state(text).file_name == CPU_FILE
         state = read_cpu_state(text, state_reader(node.kubelet))
     except InputError as error:
         raise error.within(source) from None

@@ -17,9 +17,9 @@ from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.threads import stray_threads
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
-from cpuctl.inputs.live_node import CPU_FILE, MEMORY_FILE
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import DirectoryTree
 from cpuctl.operations.cgroups.preparation import Prepared, below

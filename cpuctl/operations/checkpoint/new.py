@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
-from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.past import Past
 from cpuctl.inputs.state_files import StateInput

@@ -8,10 +8,11 @@ from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import inspect_embedded
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE, PODS_FILES
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused, Undetermined
-from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, PODS_FILES, Reading
+from cpuctl.engine.saved_files import Reading
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired

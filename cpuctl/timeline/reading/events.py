@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.engine.resize.running import POD
@@ -11,8 +12,6 @@ from cpuctl.machine.model import Machine
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import (
-    CPU_FILE,
-    MEMORY_FILE,
     Admit,
     ApiServer,
     ContainerChange,

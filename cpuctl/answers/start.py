@@ -9,7 +9,12 @@ class Started(TypedDict):
     outcome: Literal["Started"]
 
 
-class StartRefused(TypedDict):
+class Later(TypedDict):
+    later: NotRequired[list[str]]
+    """Errors to which the kubelet comes once the first is mended, in this order."""
+
+
+class StartRefused(Later):
     outcome: Literal["Refused"]
     stage: str
     error: str
@@ -18,7 +23,7 @@ class StartRefused(TypedDict):
     """The whole text that the kubelet logs, where it is known."""
 
 
-class KubeletFault(TypedDict):
+class KubeletFault(Later):
     outcome: Literal["KubeletFault"]
     fault: Literal["endless loop", "no answer", "crash"]
     where: str

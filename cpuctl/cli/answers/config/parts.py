@@ -14,7 +14,7 @@ from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:
-    from cpuctl.answers.start import Start
+    from cpuctl.answers.start import Later, Start
 
 StartOutcome = Started | StartRefused | KubeletFault | Undetermined | Refusal
 
@@ -29,16 +29,26 @@ def start_answer(outcome: StartOutcome) -> Start:
         case KubeletFault(kind=kind, where=where, why=why):
             return {"outcome": "KubeletFault", "fault": kind.value, "where": where, "why": why}
         case Refusal(crash=True, error=error):
-            ended = {"outcome": "KubeletFault", "fault": "crash", "where": LOADING, "why": error}
-            return ended | _later(outcome)
+            return {
+                "outcome": "KubeletFault",
+                "fault": "crash",
+                "where": LOADING,
+                "why": error,
+                **_later(outcome),
+            }
         case Refusal(stage=stage, error=error, logged=logged):
-            ended = {"outcome": "Refused", "stage": stage, "error": error, "logged": logged}
-            return ended | _later(outcome)
+            return {
+                "outcome": "Refused",
+                "stage": stage,
+                "error": error,
+                "logged": logged,
+                **_later(outcome),
+            }
         case Undetermined():
             return {"outcome": "Undetermined", "why": outcome.text}
 
 
-def _later(refusal: Refusal) -> dict[str, Any]:
+def _later(refusal: Refusal) -> Later:
     return {"later": list(refusal.later)} if refusal.later else {}
 
 

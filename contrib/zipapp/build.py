@@ -2,9 +2,9 @@
 
     python contrib/zipapp/build.py dist/cpuctl.pyz [--python python3.12 ...]
 
-Nothing in the file is compiled for a processor: PyYAML comes without its C part, and ``rpds.py`` stands
-in for the compiled rpds of jsonschema. psutil is left out, because nothing in cpuctl imports it. The same
-sources and the same Pythons give the same bytes.
+Nothing in the file is compiled for a processor: PyYAML comes without its C part, ``rpds.py`` stands in for
+the compiled rpds of jsonschema, and ``psutil_linux.py`` for the compiled part of psutil. The same sources and
+the same Pythons give the same bytes.
 """
 
 from __future__ import annotations
@@ -97,6 +97,7 @@ def _add_cpuctl(tree: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__", "py.typed")
     shutil.copytree(ROOT / "cpuctl", tree / "cpuctl", ignore=ignored)
     shutil.copy(HERE / "rpds.py", tree / "rpds.py")
+    shutil.copy(HERE / "psutil_linux.py", tree / "psutil" / "_psutil_linux.py")
     _write(tree / "licenses" / "cpuctl" / "LICENSE", (ROOT / "LICENSE").read_bytes())
 
 

@@ -213,13 +213,14 @@ def test_a_file_tree_that_stands_elsewhere_has_its_own_processes(
     state.rename(host / "var" / "lib" / "kubelet")
     process = host / "proc" / "77"
     process.mkdir(parents=True)
-    (process / "status").write_text("Name:\tkubelet\nState:\tS (sleeping)\n")
+    (host / "proc" / "stat").write_text("btime 1\n")
+    (process / "stat").write_text(f"77 (kubelet) S {'1 ' * 49}")
     (process / "cmdline").write_text("/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0")
     words = ("repair", "--root", "host", *ON_36, "--pods", "running.json", "--yes")
     refused = checkpoint(*words)
     assert refused.code == 5
     assert "kubelet runs here (process 77, root directory /var/lib/kubelet)" in refused.err
-    (process / "status").write_text("Name:\tkubelet\nState:\tZ (zombie)\n")
+    (process / "stat").write_text(f"77 (kubelet) Z {'1 ' * 49}")
     assert checkpoint(*words).code == 0
 
 

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.capture.kubelet.command import flag_value, kept_flags
-from cpuctl.errors import CpuctlError
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
-from cpuctl.machine.tree import DirectoryTree, Tree
 
 _NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite"})
 """Programs that are a kubelet, or have one inside."""
 
 _HANDED_ON = "--kubelet-arg"
-
-_NAME = re.compile(r"^Name:[ \t]*(.*)$", re.MULTILINE)
-_ENDED = re.compile(r"^State:[ \t]*[ZX]", re.MULTILINE)
 
 
 class RunningKubelet(NamedTuple):
@@ -37,22 +32,36 @@ class RunningKubelet(NamedTuple):
 
 def kubelets_using(directory: Path, root: Path = Path("/")) -> list[RunningKubelet]:
     """Find the kubelets whose state files lie in *directory*; *root* is where the node's ``proc`` stands."""
-    return [
-        kubelet for kubelet in _running(DirectoryTree(root)) if _is_directory_of(kubelet, directory, root)
-    ]
+    return [kubelet for kubelet in _running(root / "proc") if _is_directory_of(kubelet, directory, root)]
 
 
-def _running(tree: Tree) -> Iterator[RunningKubelet]:
-    for pid in filter(str.isdecimal, tree.names("proc")):
-        status = _read(tree, f"proc/{pid}/status")
-        name = _NAME.search(status)
-        if name is None or _ENDED.search(status):
-            continue
-        command, *arguments = _read(tree, f"proc/{pid}/cmdline").removesuffix("\0").split("\0")
-        called = next((each for each in (name[1], posixpath.basename(command)) if each in _NAMES), "")
-        if called:
-            told = flag_value(tuple(kept_flags(tuple(_own(arguments)))), "root-dir")
-            yield RunningKubelet(int(pid), called, posixpath.normpath(told or f"/{STATE_DIRECTORY}"))
+def _running(proc: Path) -> list[RunningKubelet]:
+    """Ask psutil: it knows processes that end meanwhile, and programs that write over their command line."""
+    pids = [int(each.name) for each in proc.iterdir() if each.name.isdecimal()] if proc.is_dir() else []
+    if not pids:  # where there are none, psutil.pids() fails
+        return []
+    import psutil
+
+    usual, psutil.PROCFS_PATH = psutil.PROCFS_PATH, str(proc)
+    found: list[RunningKubelet] = []
+    try:
+        for pid in sorted(pids):
+            # In a tree of somebody's making such a directory may be no process: psutil trips over its text.
+            with suppress(psutil.Error, ValueError, IndexError):
+                told = psutil.Process(pid).as_dict(["name", "status", "cmdline"])
+                if told["status"] not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                    found += _kubelets(pid, told["name"], told["cmdline"] or [""])
+    finally:
+        psutil.PROCFS_PATH = usual
+    return found
+
+
+def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKubelet]:
+    command, *arguments = words
+    called = next((each for each in (name, posixpath.basename(command)) if each in _NAMES), "")
+    if called:
+        told = flag_value(tuple(kept_flags(tuple(_own(arguments)))), "root-dir")
+        yield RunningKubelet(pid, called, posixpath.normpath(told or f"/{STATE_DIRECTORY}"))
 
 
 def _own(arguments: Iterable[str]) -> Iterator[str]:
@@ -64,14 +73,6 @@ def _own(arguments: Iterable[str]) -> Iterator[str]:
             yield f"--{flag if equals else next(words, '')}"
         else:
             yield word
-
-
-def _read(tree: Tree, path: str) -> str:
-    """Read a file of a process, which may end meanwhile or be closed to us."""
-    try:
-        return tree.read(path) or ""
-    except CpuctlError:
-        return ""
 
 
 def _is_directory_of(kubelet: RunningKubelet, directory: Path, root: Path) -> bool:

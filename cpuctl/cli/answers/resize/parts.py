@@ -24,9 +24,13 @@ from cpuctl.quantity import Quantity
 def container_answer(
     outcome: ResizeOutcome, container: Container, node: Node, rules: ResizeRules
 ) -> dict[str, Any]:
-    """Describe one container: its resources, whether it restarts, its exclusive CPUs or why it has none."""
+    """Describe one container: its resources, whether it restarts, its exclusive CPUs or why it has none.
+
+    One of a pod that is not on the node has neither.
+    """
     share = outcome.shares.get(container.name)
     pod = node.active.get(outcome.wish.running.allocated.uid, outcome.wish.running.allocated)
+    there = pod.uid in node.active
     now = next((each for each in pod.all_containers if each.name == container.name), container)
     if share is not None and not rules.exclusive_cpus:
         share = share._replace(baseline=None)  # without the gate nothing is promised
@@ -42,8 +46,10 @@ def container_answer(
                 assigned=node.state.assigned(pod.uid, container.name) is not None,
                 divided=pod.uid in node.state.pod_entries,
             )
-        ),
-        "whyShared": node.why_shared(pod, now) or None,
+        )
+        if there
+        else None,
+        "whyShared": (node.why_shared(pod, now) or None) if there else None,
         "cpus": None if share is None else _cpus(outcome, container.name, share, node.topology),
     }
 

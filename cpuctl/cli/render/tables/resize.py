@@ -30,6 +30,8 @@ def _row(container: Mapping[str, Any], *, granted: bool) -> dict[str, Cell]:
     if granted and container["changed"]:
         row["RESTART"] = Cell("yes", "yellow") if container["restarts"] else Cell("no")
     cpus = container["cpus"]
+    if container["isolation"] is None:
+        return row | {"BEFORE": Cell("-"), "AFTER": Cell("-")}
     if cpus is None:
         return row | {"BEFORE": Cell("shared"), "AFTER": Cell("shared")}
     if container["isolation"] == "pod":

@@ -51,7 +51,7 @@ def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> Told:
     """Resolve a reference of *pod*, which is the pod as its kubelet looks at it."""
     container = _named(pod, ref.whose)
     if container is None:
-        return Told(error=f"container {ref.whose} not found")
+        return Told(error=not_found(ref.whose))
     if ref.resource == ASSIGNED_CPUSET and ref.in_file and inside.minor >= ASSIGNED_CPUSET_SINCE:
         return _assigned(container, inside)
     side, _, resource = ref.resource.partition(".")
@@ -64,6 +64,11 @@ def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> Told:
     if side == "limits":
         return _in_units(_limit(pod, container, ref, inside), ref)
     return Told(error=unsupported_inside(ref.resource))
+
+
+def not_found(container: str) -> str:
+    """Return a kubelet's words for a container that the pod does not have."""
+    return f"container {container} not found"
 
 
 def unsupported_inside(resource: str) -> str:

@@ -6,11 +6,11 @@ Rule: ``validateContainerResourceFieldSelector`` and ``validateContainerResource
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from cpuctl.diagnostics import Component
-from cpuctl.pods.downward_api import unsupported_inside
+from cpuctl.pods.downward_api import not_found, unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.quantity import Quantity
@@ -67,6 +67,23 @@ def _check_divisor(ref: FieldRef) -> Iterator[Finding]:
         listed = " and ".join(known) if name == "cpu" else ", ".join(known)
         why = f"only divisor's values {listed} are supported with the {name} resource"
         yield ref.spot.child("divisor").invalid(_CODE, ref.resource, why)
+
+
+def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> Iterator[Finding]:
+    """Tell of references to containers that are none of the pod's *names*.
+
+    The API server takes them. A kubelet looks for the container when it starts one that has the variable, or
+    sets up the volume (``ExtractResourceValueByContainerName`` in ``pkg/api/v1/resource``).
+    """
+    for ref in refs:
+        if ref.container and ref.container not in names:
+            what = "no container of the pod starts" if ref.in_volume else "the container does not start"
+            yield ref.spot.child("containerName").rejected(
+                "resource-field-ref-container",
+                not_found(ref.container),
+                by=Component.KUBELET,
+                fix=f"name a container or init container of the pod: else {what}",
+            )
 
 
 def check_assigned_support(

@@ -15,7 +15,7 @@ from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.custom_pods import of_custom_resource
 from cpuctl.pods.validation.draft import PodDraft
-from cpuctl.pods.validation.field_refs import check_assigned_support
+from cpuctl.pods.validation.field_refs import check_assigned_support, check_known_containers
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
 from cpuctl.pods.validation.pod_level_meaning import check_pod_level_meaning
@@ -137,6 +137,10 @@ def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Findi
     yield from check_at_server(draft, pods.server, rules.limit_ranges)
     resizable = rules.resizable or rules.static
     yield from check_pod_level_support(draft, pods, cgroup_version=rules.cgroup_version, resizable=resizable)
+    containers = (*draft.containers, *draft.inits)
+    of_containers = (ref for each in containers for ref in each.field_refs)
+    refs = (*of_containers, *draft.field_refs)
+    yield from check_known_containers(refs, {each.name for each in containers})
     stored = draft.stored and not draft.is_template
     yield from check_assigned_support(draft.field_refs, pods, stored=stored, static=rules.static)
 

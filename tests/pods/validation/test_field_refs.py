@@ -148,3 +148,26 @@ def test_which_release_takes_which_restart_policy(minor: int, kind: str, policy:
     assert [text for text in messages(found) if text.startswith(place)] == (
         [f"{place}: {wanted}"] if wanted else []
     )
+
+
+REF = "resourceFieldRef: {containerName: %s, resource: limits.cpu}"
+NAMED = f"{{name: A, valueFrom: {{{REF}}}}}"
+FILE = f"{{name: v, downwardAPI: {{items: [{{path: f, {REF}}}]}}}}"
+
+
+@pytest.mark.parametrize("name", ["main", "setup", "nobody", "debug"])
+@pytest.mark.parametrize("by", ["variable", "file"])
+def test_a_container_that_is_not_there(name: str, by: str) -> None:
+    """The API server takes any name; a kubelet looks among app and init containers."""
+    env = f"env: [{NAMED % name}]" if by == "variable" else "env: []"
+    volumes = FILE % name if by == "file" else ""
+    found = findings(
+        f"{{initContainers: [{{name: setup}}], containers: [{{name: main, {env}}}], volumes: [{volumes}]}}"
+    )
+    if name in ("main", "setup"):
+        assert found == []
+        return
+    (finding,) = found
+    assert (finding.rejected_by, finding.code) == (Component.KUBELET, "resource-field-ref-container")
+    assert finding.message == f"container {name} not found"
+    assert finding.place.path[-2:] == ("resourceFieldRef", "containerName")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
@@ -15,7 +15,7 @@ from cpuctl.golang.text import GoError
 from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_setup
 from cpuctl.inputs.kubelet import release_is_known
 from cpuctl.inputs.sources import Sources
-from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.kubelet.kubelet import Kubelet
@@ -24,7 +24,6 @@ from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 
 if TYPE_CHECKING:
-    from cpuctl.cli.answers.config.parts import StartOutcome
     from cpuctl.engine.release_effects import Effects
     from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import StoredPod
+
+
+Outcome: TypeAlias = Started | StartRefused | KubeletFault | Undetermined | Refusal
+"""Whether a kubelet comes up, or where it stops: at its start, or before, as it loads its configuration."""
 
 
 def check_kubelet(
@@ -95,7 +98,7 @@ def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[State
     return advised(Case(host=host, states=states, owners=NOBODY_SAYS, reader=reader))
 
 
-def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
+def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> Outcome:
     return (
         verdict_on(source, loaded, states).start if states else start_on(source.info, loaded.kubelet).outcome
     )
@@ -145,7 +148,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 def compare_versions(
     source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
-) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
+) -> tuple[VersionChanges, tuple[Outcome, Outcome], Kubelet | None]:
     """Compare with another release: the differences, whether each of the two would start, and the other.
 
     Both start on *states*, files of the node. The other is None where it cannot load the configuration.

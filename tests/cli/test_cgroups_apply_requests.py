@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.operations.cgroups.writing import digests
+from cpuctl.operations.cgroups.preparation import digests
 from tests.cli.conftest import Cpuctl
 from tests.cli.group_node import V1, Node, node_of_groups, real_kernel
 

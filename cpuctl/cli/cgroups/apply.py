@@ -1,7 +1,7 @@
 """``cpuctl cgroups apply``: give containers the CPUs that they are due, without breaking one that runs."""
 
 from contextlib import ExitStack, suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -17,7 +17,12 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
 from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.cli.progress import ProgressBar
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+
+if TYPE_CHECKING:
+    from cpuctl.cgroups.changing.carrying_out import Outcome
+    from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
 app = command_group()
 
@@ -44,6 +49,7 @@ cpuctl objects, 4 unusable input, 5 the node refused or it was undone, and all i
 not fully restored, 129, 130 or 143 ended by a signal, and all is as before.
 """
 
+EXIT_UNCHANGED, EXIT_CHANGED = 5, 6
 _CHANGED = ("Applied", "NotRestored")
 ContainersArgument = Annotated[
     list[str], typer.Argument(metavar="[NS/POD/CONTAINER=CPUS]...", help="Containers and their new CPUs.")
@@ -108,32 +114,22 @@ def apply(
 ) -> None:
     """Read, show, write, watch."""
     from cpuctl.cgroups.changing.objections import Force
-    from cpuctl.cli.cgroups.apply_session import Session
     from cpuctl.inputs.live_node import NodeInputs
-    from cpuctl.operations.cgroups.asked import read_asked
-    from cpuctl.operations.cgroups.preparation import Insisted, root_of
+    from cpuctl.operations.cgroups.preparation import ApplyInputs, Insisted, root_of
+    from cpuctl.operations.cgroups.request import read_asked
 
     kubelet = kubelet_words(context)
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)
-    place = root_of(machine, root)
-    asked = read_asked(filename, containers)
-    words = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
-    told = {Force.OFFLINE: force_offline, Force.RESERVED: force_reserved, Force.EXCLUSIVE: force_exclusive}
-    insisted = Insisted(frozenset(force for force, on in told.items() if on), quota=quota)
-    session = Session(
-        words=words,
-        asked=asked,
-        insisted=insisted,
-        root=place,
-        style=style,
-        yes=yes,
-        wait=not no_wait,
-        log=log,
-    )
+    place, asked = root_of(machine, root), read_asked(filename, containers)
+    node = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    forces = {Force.OFFLINE: force_offline, Force.RESERVED: force_reserved, Force.EXCLUSIVE: force_exclusive}
+    insisted = Insisted(frozenset(force for force, on in forces.items() if on), quota=quota)
+    inputs = ApplyInputs(node=node, asked=asked, insisted=insisted, root=place, writes=yes)
     sources = Sources()
     with ExitStack() as until_answered:
-        document, code = session.run(sources, until_answered)
+        run = _Run(inputs, style, wait=not no_wait, log=log)
+        document, code = run.answer(sources, until_answered)
         if document["outcome"] not in _CHANGED:
             until_answered.close()
         with suppress(OSError):  # nobody hears it: no reason to keep the answer back
@@ -143,6 +139,51 @@ def apply(
         code = EXIT_NO
     if code:
         raise typer.Exit(code)
+
+
+class _Run(NamedTuple):
+    """How a node is changed: whether it is watched afterwards, and where every step is written down."""
+
+    inputs: "ApplyInputs"
+    style: Style
+    wait: bool
+    log: str
+
+    def answer(self, sources: Sources, until_answered: ExitStack) -> tuple[Document, int]:
+        """Read, prepare and write; return the answer and the exit code of what was done.
+
+        From the first write on a signal is held back *until_answered*: what it says has to be heard.
+        """
+        from cpuctl.cli.answers.cgroups.apply_answer import apply_document
+        from cpuctl.operations.cgroups.preparation import read_and_prepare
+
+        with ProgressBar(self.style) as progress:
+            preparation = read_and_prepare(self.inputs, sources, progress)
+        prepared, outcome, code = preparation.prepared, None, 0
+        if prepared.objections:
+            code = EXIT_NO
+        elif self.inputs.writes and prepared.writes:
+            outcome, code = self._written(preparation, until_answered)
+        sources.warnings.extend(prepared.warnings)
+        head = {"sources": sources.entries}
+        return apply_document(prepared, preparation.picture, outcome, head), code
+
+    def _written(self, preparation: "Preparation", until_answered: ExitStack) -> "tuple[Outcome, int]":
+        from cpuctl.cli.stop_signals import held_back
+        from cpuctl.operations.cgroups.writing import Watching, perform, write_log
+
+        prepared, seconds = preparation.prepared, preparation.watched if self.wait else 0
+        with write_log(self.log) as log, ProgressBar(self.style) as progress:
+            stop = until_answered.enter_context(held_back())
+            watching = Watching(seconds, lambda: progress("watching whether it holds", 0, 0))
+            outcome = perform(prepared, log, lambda: bool(stop), watching)
+        if log.problem:
+            prepared.warnings.append(log.problem)
+        if outcome.left_over:
+            return outcome, EXIT_CHANGED
+        if outcome.failure:
+            return outcome, stop.exit_code if stop else EXIT_UNCHANGED
+        return outcome, 0
 
 
 def _answer(document: Document, style: Style) -> None:

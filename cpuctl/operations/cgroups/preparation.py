@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,16 +19,23 @@ from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.mounts import CGROUP_TYPES, mount_of
 from cpuctl.cgroups.names import Driver, Level
+from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import InputError, UsageError
-from cpuctl.operations.cgroups.request import Request, members_of
+from cpuctl.errors import CpuctlError, InputError, UsageError
+from cpuctl.machine.tree import DirectoryTree
+from cpuctl.operations.cgroups.request import Request, members_of, read_request
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
-    from cpuctl.inputs.live_node import LiveNode
+    from cpuctl.capture.progress import Progress
+    from cpuctl.inputs.live_node import LiveNode, NodeInputs
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.operations.cgroups.request import Asked
 
 _EFFECTIVE = {1: ("cpuset.effective_cpus", "cpuset.cpus"), 2: ("cpuset.cpus.effective",)}
 _MOST_UNSEEN = 5
+_SECOND = 1_000_000_000
+_PERIODS, _MARGIN = 2, 1.0
 _SYSTEMD = (
     "systemd does not know of these writes: a daemon-reload may bring back what it was told, unless "
     "systemctl set-property --runtime SCOPE AllowedCPUs=... tells it, too"
@@ -38,6 +47,16 @@ class Insisted(NamedTuple):
 
     forced: frozenset[Force]
     quota: bool = False
+
+
+class ApplyInputs(NamedTuple):
+    """The node, what is asked for on it, and what is overruled."""
+
+    node: NodeInputs
+    asked: Asked
+    insisted: Insisted
+    root: Path
+    writes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +122,41 @@ def _require_mount(path: Path, wanted: str) -> None:
             where=str(path),
             hint="a copy of a node cannot be changed; -m live is the node itself",
         )
+
+
+class Preparation(NamedTuple):
+    """What is to be done, the node as it was found, and its kubelet's reconcile period in seconds."""
+
+    prepared: Prepared
+    picture: Picture
+    period: float
+
+    @property
+    def watched(self) -> float:
+        """Seconds after which the kubelet has had its chance to write something else."""
+        return _PERIODS * self.period + _MARGIN
+
+
+def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) -> Preparation:
+    """Look at the node, and work out what is to be done to it.
+
+    Raise InputError for a node that cannot be changed, for requests that cannot be carried out and, where
+    something is to be written, for a kubelet whose configuration is only assumed.
+    """
+    from cpuctl.audit.reading import take_group_picture
+    from cpuctl.inputs.live_node import load_node
+
+    node = load_node(inputs.node, sources)
+    if inputs.writes:
+        sources.require_configuration()
+    picture = take_group_picture(node.files, node.known, progress)
+    require_kernel(inputs.root, picture, quota=inputs.insisted.quota)
+    request = read_request(inputs.asked, node, picture, sources)
+    prepared = prepare(node, picture, request, inputs.insisted, inputs.root)
+    if inputs.node.state:
+        # That is not what the kubelet writes to: only from now on its own files are looked at.
+        prepared = replace(prepared, digests=digests(inputs.root, prepared.state_directory))
+    return Preparation(prepared, picture, node.kubelet.config.cpu_manager_reconcile_period / _SECOND)
 
 
 def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insisted, root: Path) -> Prepared:
@@ -206,3 +260,14 @@ def _reach(picture: Picture, root: Path) -> CPUSet | None:
     files = GroupFiles(below(root, at.cpuset), time.sleep)
     texts = (files.read(top.parent, name) for name in _EFFECTIVE[at.version])
     return next((CPUSet.parse(text) for text in texts if text), None)
+
+
+def digests(root: Path, state_directory: str) -> dict[str, str]:
+    """Return the SHA-256 of the state files that the node's own kubelet has now."""
+    tree, found = DirectoryTree(root), {}
+    for name in (CPU_FILE, MEMORY_FILE):
+        with suppress(CpuctlError):  # closed to us, or no file, as it was before: that is no change
+            text = tree.read(f"{state_directory.strip('/')}/{name}")
+            if text is not None:
+                found[name] = sha256(text.encode()).hexdigest()
+    return found

@@ -1,15 +1,45 @@
-"""What containers are to have, and what that was worked out from."""
+"""What containers are to have: by a plan's file, a state file, the kubelet's own state, or sets by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cgroups.desired import Desired, Member, Place
+from cpuctl.cgroups.desired import (
+    NOT_HERE,
+    Assignment,
+    Desired,
+    LeftOut,
+    Member,
+    Place,
+    Wanted,
+    by_assignment,
+    by_reference,
+)
+from cpuctl.cgroups.names import Level
+from cpuctl.checkpoints.cpu_state import read_cpu_state
+from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.checkpoints.names import CPU_FILE
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
+from cpuctl.errors import InputError, NodeAccessError, UsageError
+from cpuctl.inputs.past import state_reader
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
     from cpuctl.cpuset import CPUSet
+    from cpuctl.inputs.live_node import LiveNode
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.machine.model import Machine
+
+_REFERENCE = "write NAMESPACE/POD/CONTAINER=CPUS or UID/CONTAINER=CPUS, shop/web-0/app=2-3 for instance"
+_EXPECTED = (
+    "expected what cpuctl plan -o json or cpuctl audit -o plan prints, or the kubelet's cpu_manager_state"
+)
+_KINDS = ("Plan", "CgroupsPlan")
+_DIVIDED = "pod"
+_OF_CONTAINERS = (Level.CONTAINER, Level.BELOW)
 
 
 class Request(NamedTuple):
@@ -36,3 +66,199 @@ def places_of(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[Place, CPUSet
     return {
         Place(uid, name): cpus for uid, containers in entries.items() for name, cpus in containers.items()
     }
+
+
+class Asked(NamedTuple):
+    """What is asked for: a file's content and name, or containers with their CPUs."""
+
+    content: bytes | None
+    source: str
+    references: Sequence[str]
+
+
+def read_asked(filename: str, references: Sequence[str]) -> Asked:
+    """Read the file that is named, before anything else is; raise UsageError for two ways at once."""
+    from cpuctl.documents.files import read_input, source_name
+
+    if filename and references:
+        raise UsageError("name a file or containers, not both", hint=_REFERENCE)
+    content = read_input(filename) if filename else None
+    return Asked(content, source_name(filename) if filename else "", references)
+
+
+def read_request(asked: Asked, node: LiveNode, picture: Picture, sources: Sources) -> Request:
+    """Work out what is wanted of the containers in the *picture*."""
+    if asked.content is not None:
+        sources.add("apply", asked.source, "given")
+        return _of_file(asked.content, asked.source, node, picture)
+    if asked.references:
+        sources.add("apply", ", ".join(asked.references), "given")
+        return _by_reference(asked.references, picture)
+    return _own_state(picture, node.kubelet.config.root_dir)
+
+
+def _own_state(picture: Picture, directory: str) -> Request:
+    state = picture.state
+    if state.cpu is None and state.memory is None:
+        others = "name a plan with -f FILE, a state with --state, or containers: " + _REFERENCE
+        if state.closed:
+            hint = f"try again with sudo, or {others}"
+            raise NodeAccessError("cannot be read", where=state.closed[0], hint=hint)
+        problem = state.cpu_problem or state.memory_problem
+        raise InputError(
+            f"a kubelet would not load it: {problem}" if problem else "there is no state file to go by",
+            where=f"{directory}/cpu_manager_state",
+            hint=others,
+        )
+    left_out = by_assignment(members_of(picture), Assignment(own=places_of(picture.state.entries))).left_out
+    wanted = tuple(
+        Wanted(
+            path=seen.group.path,
+            owner=seen.owner,
+            cpus=seen.expected.cpus,
+            mems=seen.expected.mems,
+            exclusive=seen.expected.exclusive,
+            shared=not seen.expected.exclusive,
+        )
+        for seen in picture.containers
+        if seen.expected.cpus is not None or seen.expected.mems is not None
+    )
+    return Request(kind="State", desired=Desired(wanted=wanted, left_out=left_out), held=state.entries)
+
+
+def _by_reference(references: Sequence[str], picture: Picture) -> Request:
+    read = dict(_reference(text, picture.machine) for text in references)
+    if len(read) != len(references):
+        raise UsageError("a container is named twice", hint=_REFERENCE)
+    held = picture.state.entries
+    try:
+        desired = by_reference(members_of(picture), read, held)
+    except LookupError as error:
+        names = [str(seen.owner) for seen in picture.containers][:5]
+        hint = f"there are {', '.join(names)}" if names else "no container of a kubelet runs here"
+        raise InputError(f"no container is called {error.args[0]}", hint=hint) from None
+    return Request(kind="Arguments", desired=desired, held=held)
+
+
+def _reference(text: str, machine: Machine) -> tuple[Place, CPUSet]:
+    from cpuctl.machine.set_names import parse_cpu_names
+
+    name, equals, cpus = text.rpartition("=")
+    pod, slash, container = name.rpartition("/")
+    if not (equals and slash and pod and container and cpus):
+        raise UsageError(f"expected a container and its CPUs, found {text!r}", hint=_REFERENCE)
+    try:
+        return Place(pod, container), parse_cpu_names(cpus, machine)
+    except InputError as error:
+        raise error.within(name) from None
+
+
+def _of_file(content: bytes, source: str, node: LiveNode, picture: Picture) -> Request:
+    """Tell by its content which kind of file it is, and what it asks of the containers in the *picture*."""
+    documents = load_documents(content, source)
+    root = Cursor.at_root(documents[0])
+    kind = root.get("kind")
+    if len(documents) > 1 or kind is None:
+        return _from_state(content, source, node, picture)
+    if kind.one_of(_KINDS) == "Plan":
+        return _from_plan(root, picture)
+    return _from_cgroups_plan(root, picture)
+
+
+def _from_state(content: bytes, source: str, node: LiveNode, picture: Picture) -> Request:
+    text = content.decode("utf-8", "replace")
+    try:
+        known = inspect_state(text).file_name == CPU_FILE
+        state = read_cpu_state(text, state_reader(node.kubelet))
+    except InputError as error:
+        raise error.within(source) from None
+    if not known:
+        raise InputError("this is no plan, and no state of the CPU Manager", where=source, hint=_EXPECTED)
+    if isinstance(state, UnreadableState):
+        raise InputError(f"a kubelet would not load it: {state.error}", where=source)
+    if state.policy_name != "static":
+        raise InputError(f"under the policy {state.policy_name} nobody is given CPUs", where=source)
+    assignment = Assignment(own=places_of(state.entries), pool=state.default_cpu_set or None)
+    return Request(kind="State", desired=by_assignment(members_of(picture), assignment), held=state.entries)
+
+
+def _from_plan(root: Cursor, picture: Picture) -> Request:
+    """Give planned pods what the plan says, others what the state says, and those without either the pool."""
+    if root.required("start").required("outcome").text() != "Started":
+        raise root.error("the kubelet of this plan does not start: nothing is planned")
+    own = places_of(picture.state.entries)
+    for pod in root.required("pods").items():
+        if pod.required("outcome").text() == "Admitted":
+            own |= _planned(pod)
+    pool = root.required("after").optional("sharedPool", lambda each: each.cpu_set(), None)
+    desired = by_assignment(members_of(picture), Assignment(own=own, pool=pool or None))
+    recorded = root.get("state")
+    return Request(
+        kind="Plan",
+        desired=desired,
+        held=picture.state.entries,
+        recorded=None if recorded is None else _recorded(recorded),
+    )
+
+
+def _planned(pod: Cursor) -> dict[Place, CPUSet]:
+    """Return the CPUs of a planned pod's containers, by its name: before it runs, its UID is made up."""
+    name = f"{pod.required('namespace').text()}/{pod.required('name').text()}"
+    found = {}
+    for container in pod.required("containers").items():
+        isolation = container.optional("isolation", lambda each: each.text(), "")
+        if container.required("exclusive").boolean() or isolation == _DIVIDED:
+            cpus = container.required("cpus").cpu_set()
+            found[Place(name, container.required("name").text())] = cpus
+    return found
+
+
+def _recorded(states: Cursor) -> dict[str, str]:
+    """Return checksums by the names of the files: these are the same wherever a kubelet has them."""
+    return {
+        each.required("path").text().rpartition("/")[2]: each.required("sha256").text()
+        for each in states.items()
+    }
+
+
+def _some(wanted: Cursor) -> CPUSet:
+    if found := wanted.cpu_set():
+        return found
+    raise wanted.error("nothing is wanted, but a group with tasks cannot be without")
+
+
+def _from_cgroups_plan(root: Cursor, picture: Picture) -> Request:
+    wanted, now, left_out = [], {}, []
+    for group in root.required("groups").items():
+        path = group.required("path").text()
+        if path not in picture.groups:
+            left_out.append(LeftOut(f"cgroup {path}", NOT_HERE))
+            continue
+        if picture.groups[path].role.level not in _OF_CONTAINERS:
+            raise group.error(f"{path} is no container's group: those above grow with what is in them")
+        lists = {}
+        for name in ("cpus", "mems"):
+            change = group.get(name)
+            if change is not None:
+                lists[name] = _some(change.required("wanted"))
+                now[path, f"cpuset.{name}"] = change.required("now").cpu_set()
+        owner = picture.owners.get(path)
+        if owner is not None:
+            held = owner.container in picture.state.entries.get(owner.uid, {})
+            wanted.append(
+                Wanted(
+                    path=path,
+                    owner=owner,
+                    cpus=lists.get("cpus"),
+                    mems=lists.get("mems"),
+                    exclusive=held,
+                    shared=not held,
+                )
+            )
+    return Request(
+        kind="CgroupsPlan",
+        desired=Desired(wanted=tuple(wanted), left_out=tuple(left_out)),
+        held=picture.state.entries,
+        recorded=_recorded(root.required("state")),
+        now=now,
+    )

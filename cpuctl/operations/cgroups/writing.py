@@ -1,12 +1,16 @@
-"""Changing the node as it was prepared: under a lock, and all of it or nothing."""
+"""Changing the node as it was prepared: under a lock, all of it or nothing, with a log of every step."""
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,16 +21,13 @@ from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.threads import stray_threads
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import CpuctlError
+from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unwritable
 from cpuctl.machine.kernel_text import parse_cpu_list
-from cpuctl.machine.tree import DirectoryTree
-from cpuctl.operations.cgroups.preparation import Prepared, below
+from cpuctl.operations.cgroups.preparation import Prepared, below, digests
 
 if TYPE_CHECKING:
-    from cpuctl.cli.stop_signals import StopSignal
-    from cpuctl.operations.cgroups.log import WriteLog
+    from cpuctl.cgroups.changing.applying import Entry
 
 _ONLINE = "sys/devices/system/cpu/online"
 _SHOWN = 3
@@ -45,12 +46,14 @@ class Watching(NamedTuple):
             self.tick()
 
 
-def perform(prepared: Prepared, log: WriteLog, stop: StopSignal, watching: Watching) -> Outcome:
+def perform(
+    prepared: Prepared, log: WriteLog, interrupted: Callable[[], bool], watching: Watching
+) -> Outcome:
     """Write under a lock, look whether it holds, and undo everything where it does not."""
     files = GroupFiles(below(prepared.root, CGROUPS), time.sleep)
     online = partial(_online, prepared.root / _ONLINE)
     changes = [write.change(prepared.at) for write in prepared.writes]
-    applier = Applier(files=files, log=log, interrupted=lambda: bool(stop), online=online)
+    applier = Applier(files=files, log=log, interrupted=interrupted, online=online)
     with locked(below(prepared.root, prepared.at.cpuset)):
         guard = Guard(
             moved_on=lambda: _state_moved(prepared),
@@ -78,17 +81,6 @@ def _state_moved(prepared: Prepared) -> str:
     return f"the kubelet has written {', '.join(changed)} meanwhile" if changed else ""
 
 
-def digests(root: Path, state_directory: str) -> dict[str, str]:
-    """Return the SHA-256 of the state files that the node's own kubelet has now."""
-    tree, found = DirectoryTree(root), {}
-    for name in (CPU_FILE, MEMORY_FILE):
-        with suppress(CpuctlError):  # closed to us, or no file, as it was before: that is no change
-            text = tree.read(f"{state_directory.strip('/')}/{name}")
-            if text is not None:
-                found[name] = sha256(text.encode()).hexdigest()
-    return found
-
-
 def _strayed(prepared: Prepared, files: GroupFiles) -> str:
     top = prepared.at.cpuset.removeprefix(CGROUPS)
     sets = [(f"{top}{path}", cpus) for path, cpus in prepared.inhabited.items()]
@@ -105,3 +97,84 @@ def _online(path: Path) -> CPUSet | None:
         return parse_cpu_list(path.read_text())
     except (OSError, ValueError):
         return None
+
+
+@dataclass(slots=True)
+class WriteLog:
+    """Takes every step; without a file it forgets them. ``problem`` says what was lost of it."""
+
+    handle: int | None = None
+    problem: str = field(default="")
+    name: str = ""
+    _begun: bool = False
+
+    def __call__(self, entry: Entry) -> None:
+        """Append one step. A full disk must not stop an undo: from the first change on, it ends the log only.
+
+        Raise NodeAccessError before that: who wants a log gets no change that is not in it.
+        """
+        if self.handle is None or self.problem:
+            return
+        self._append(self.handle, entry)
+        if entry.step.value == "writing":
+            self._refuse_unlogged()
+
+    def _refuse_unlogged(self) -> None:
+        if self.problem and not self._begun:
+            hint = "nothing was changed; name another file with --log"
+            raise NodeAccessError(self.problem, where=f"--log {self.name}", hint=hint)
+        self._begun = True
+
+    def _append(self, handle: int, entry: Entry) -> None:
+        line = json.dumps(
+            {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **step_answer(entry)}
+        )
+        data = f"{line}\n".encode()
+        try:
+            if os.write(handle, data) != len(data):
+                self._lost(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        except OSError as error:
+            self._lost(error)
+
+    def close(self) -> None:
+        """Close the file; some file systems say only now that their disk is full."""
+        if self.handle is not None:
+            try:
+                os.close(self.handle)
+            except OSError as error:
+                self._lost(error)
+
+    def _lost(self, error: OSError) -> None:
+        self.problem = self.problem or f"the log could not be written to its end: {os_reason(error)}"
+
+
+def step_answer(entry: Entry) -> dict[str, str | None]:
+    """Describe one step as a plain document."""
+    change = entry.change
+    return {
+        "step": entry.step.value,
+        "group": change.group,
+        "file": change.name,
+        "before": change.before,
+        "after": change.after,
+        "problem": entry.problem or None,
+    }
+
+
+@contextmanager
+def write_log(name: str) -> Iterator[WriteLog]:
+    """Open a log to append to, if one is named; raise NodeAccessError where that is not possible."""
+    if not name:
+        yield WriteLog()
+        return
+    # A pipe that nobody reads must not keep us waiting half way.
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        handle = os.open(name, flags, 0o644)
+    except OSError as error:
+        raise unwritable(error, f"--log {name}") from None
+    log = WriteLog(handle, name=name)
+    try:
+        yield log
+    finally:
+        log.close()

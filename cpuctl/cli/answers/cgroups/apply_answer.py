@@ -11,8 +11,8 @@ from cpuctl.cgroups.changing.objections import Objection
 from cpuctl.cgroups.changing.writes import CPUS
 from cpuctl.cli.answers.audit_answer import owner_answer
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.operations.cgroups.log import step_answer
 from cpuctl.operations.cgroups.preparation import Prepared
+from cpuctl.operations.cgroups.writing import step_answer
 
 
 def apply_document(

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.findings import NODE, count_words, findings_block
 from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.audit import Audit, Container, ContainerMems, Finding
+    from cpuctl.answers.audit import Audit, Container, ContainerMems
 
-_STYLES = {"error": "red", "warning": "yellow", "note": ""}
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
-_FINDING_NAMES: Final = ("severity", "code", "subject", "expected", "detected", "message", "fix")
 _NOT_CHECKED = "not checked"
 
 
@@ -30,7 +29,7 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
         yield _containers(shown, wide=wide)
     findings = document["findings"]
     if findings:
-        yield _table(findings) if wide else Lines(tuple(_lines(findings)))
+        yield findings_block(findings, NODE, wide=wide)
     yield Lines(tuple(_closing(document)))
 
 
@@ -80,43 +79,20 @@ def _mems(mems: ContainerMems) -> str:
     return f"{told}, not {mems['expected']}" if mems["expected"] not in (None, told) else str(told)
 
 
-def _lines(findings: Sequence[Finding]) -> Iterator[Cell]:
-    for each in findings:
-        found = f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})"
-        text = f"{each['severity']}: {each['code']}: {each['subject']}: {each['message']}{found}"
-        yield Cell(text, _STYLES[each["severity"]])
-        if each["fix"]:
-            yield Cell(f"  fix: {each['fix']}")
-
-
-def _table(findings: Sequence[Finding]) -> Table:
-    rows = tuple(
-        tuple(
-            Cell(each[name] or "-", _STYLES[each["severity"]] if name == "severity" else "")
-            for name in _FINDING_NAMES
-        )
-        for each in findings
-    )
-    return Table(tuple(Column(name.upper()) for name in _FINDING_NAMES), rows)
-
-
 def _closing(document: Audit) -> Iterator[Cell]:
     summary = document["summary"]
-    looked = {
-        "container": summary["containers"],
-        "thread": summary["threads"],
-        "interrupt": summary["interrupts"],
-    }
-    found = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
+    looked = ", ".join(
+        counted(many, noun)
+        for noun, many in (
+            ("container", summary["containers"]),
+            ("thread", summary["threads"]),
+            ("interrupt", summary["interrupts"]),
+        )
+    )
+    counts = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
-    yield Cell(
-        f"{_counts(looked)}: {_counts({noun: many for noun, many in found.items() if many}) or nothing}"
-    )
+    yield Cell(f"{looked}: {count_words(counts) or nothing}")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(counted(many, noun) for noun, many in counts.items())

@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.checkpointverify import finding_lines
+from cpuctl.cli.render.findings import STATE_FILES, finding_lines
 from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
 from cpuctl.exports.holders import WHOLE_POD, pod_name
 from cpuctl.exports.plan_words import start_sentence
@@ -80,7 +80,7 @@ def _closing(document: Document) -> Iterator[Cell]:
     if proof is not None:
         style = "green" if proof["start"]["outcome"] == "Started" else "red"
         yield Cell(start_sentence(proof["start"], f"Kubelet {kubelet['version']}"), style)
-        yield from finding_lines(proof["findings"])
+        yield from finding_lines(proof["findings"], STATE_FILES)
     for running in document["kubelets"]:
         yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")
     yield from _written(document)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.config_check import finding_counts
+from cpuctl.cli.render.findings import STATE_FILES, count_start_words, findings_block
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import byte_text
@@ -18,7 +18,6 @@ _VERDICTS = {
     "NotRead": "not read by this kubelet",
     "PassedOver": "passed over",
 }
-_STYLES = {"error": "red", "warning": "yellow", "note": ""}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
@@ -31,8 +30,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if drift := document["memoryDrift"]:
         yield from drift_blocks(drift, wide=wide)
     if findings := document["findings"]:
-        yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
-    yield Lines.of(finding_counts(document))
+        yield findings_block(findings, STATE_FILES, wide=wide)
+    yield Lines.of(count_start_words(document))
 
 
 def _file_lines(document: Document, *, wide: bool) -> Iterator[Cell]:
@@ -69,25 +68,3 @@ def drift_blocks(drift: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
 
 def _amount(amount: int | None) -> str:
     return "-" if amount is None else f"{amount} ({byte_text(amount)})"
-
-
-def finding_lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
-    """Write a line for every finding, and one for how to mend it."""
-    for finding in findings:
-        words = (finding["severity"], finding["file"], finding["message"])
-        text = ": ".join(filter(None, words))
-        yield Cell(text, _STYLES[finding["severity"]])
-        if finding["fix"]:
-            yield Cell(f"  fix: {finding['fix']}")
-
-
-def _table(findings: Sequence[Mapping[str, Any]]) -> Table:
-    names = ("severity", "code", "file", "expected", "detected", "message", "fix")
-    rows = tuple(
-        tuple(
-            Cell(finding[name] or "-", _STYLES[finding["severity"]] if name == "severity" else "")
-            for name in names
-        )
-        for finding in findings
-    )
-    return Table(tuple(Column(name.upper()) for name in names), rows)

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuctl.cli.output import Document
-from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
 from cpuctl.exports.plan_words import shared_sentence, start_sentence
-from cpuctl.exports.wording import counted
 
 _VERDICTS = {"Started": "green", "Undetermined": "yellow"}
-_STYLES = {"error": "red", "warning": "yellow", "note": ""}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
@@ -19,9 +18,9 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_verdict(document, wide=wide)))
     findings = document["findings"]
     if findings:
-        yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
+        yield findings_block(findings, CONFIGURATION, wide=wide)
     unseen = "; ".join(each["what"] for each in document["notLookedAt"])
-    yield Lines.of(finding_counts(document), f"Not looked at: {unseen}")
+    yield Lines.of(count_start_words(document), f"Not looked at: {unseen}")
 
 
 def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
@@ -39,12 +38,6 @@ def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
         yield Cell(_node_line(node))
         if text := shared_line(node):
             yield Cell(text)
-
-
-def finding_counts(document: Document) -> str:
-    """Count errors and warnings; a start that cannot be said is neither."""
-    counts = [counted(document["summary"][severity], severity) for severity in ("error", "warning")]
-    return ", ".join([*counts, *(["start undetermined"] * (document["start"]["outcome"] == "Undetermined"))])
 
 
 def mend_line(place: Mapping[str, Any]) -> str:
@@ -67,27 +60,3 @@ def _node_line(node: Mapping[str, Any]) -> str:
 def shared_line(node: Mapping[str, Any]) -> str:
     """Say where containers without exclusive CPUs run, where the node hands out any."""
     return shared_sentence(node["sharedCPUs"], node["reservedCPUs"]) if "sharedCPUs" in node else ""
-
-
-def finding_lines(findings: list[Mapping[str, Any]]) -> Iterator[Cell]:
-    """Write findings one below the other, each with how to mend it."""
-    for finding in findings:
-        place = ": ".join(filter(None, (finding["where"], finding["setting"])))
-        yield Cell(
-            f"{finding['severity']}: {place + ': ' if place else ''}{finding['message']}", _style(finding)
-        )
-        if finding["fix"]:
-            yield Cell(f"  fix: {finding['fix']}")
-
-
-def _table(findings: list[Mapping[str, Any]]) -> Table:
-    names = ("severity", "code", "where", "setting", "expected", "detected", "message", "fix")
-    rows = tuple(
-        tuple(Cell(finding[name] or "-", _style(finding) if name == "severity" else "") for name in names)
-        for finding in findings
-    )
-    return Table(tuple(Column(name.upper()) for name in names), rows)
-
-
-def _style(finding: Mapping[str, Any]) -> str:
-    return _STYLES[finding["severity"]]

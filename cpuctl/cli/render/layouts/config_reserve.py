@@ -8,7 +8,8 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.config_check import finding_lines, mend_line
+from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
+from cpuctl.cli.render.layouts.config_check import mend_line
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import byte_text, counted
 
@@ -29,7 +30,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
         yield _nodes(proposal["memory"]["numaNodes"])
     yield Lines.of("In the KubeletConfiguration:", *proposal["snippet"].splitlines()[_HEAD_LINES:])
     yield Lines.of("Or as flags:", *(shlex.quote(flag) for flag in proposal["flags"]))
-    if remarks := (*_replaced(proposal["replaces"]), *finding_lines(proposal["findings"])):
+    if remarks := (*_replaced(proposal["replaces"]), *finding_lines(proposal["findings"], CONFIGURATION)):
         yield Lines(remarks)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
@@ -143,7 +144,7 @@ def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
 def notes(document: Document) -> Iterator[Cell]:
     """Say what to beware of, why pods are refused and why containers share: each reason once."""
     for warning in document["warnings"]:
-        yield Cell(f"warning: {warning['message']}", "yellow")
+        yield warning_line(warning["message"])
     refusals: dict[Cell, list[str]] = {}
     sharing: dict[str, list[str]] = {}
     for pod, reached in _reached(document["pods"]):

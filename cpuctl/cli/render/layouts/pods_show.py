@@ -7,6 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.pods_cgroups import cgroup_tables
 from cpuctl.cli.render.tables.told import told_table
 from cpuctl.exports.wording import counted
@@ -76,7 +77,7 @@ def _title(alike: Sequence[_Pod]) -> Iterator[Cell]:
     if pod["kubelet"]["rejected"]:
         yield Cell(f"The kubelet rejects it: {pod['kubelet']['reason']}: {pod['kubelet']['message']}", "red")
     for text in pod["notices"]:
-        yield Cell(f"warning: {text}", "yellow")
+        yield warning_line(text)
 
 
 def _amount_rows(pod: _Pod) -> Iterator[tuple[Cell, ...]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.resize import cgroup_table, hint_table, resources_table, step_table
 from cpuctl.cli.render.tables.resize_picture import legend, pictures
@@ -146,7 +147,7 @@ def _counts(scheduler: Mapping[str, Mapping[str, str]]) -> Iterator[Cell]:
 
 def _closing(document: Document, *, wide: bool) -> Iterator[Cell]:
     for warning in document["warnings"]:
-        yield Cell(f"warning: {warning}", "yellow")
+        yield warning_line(warning)
     if document["retryOrder"]:
         yield Cell(f"Tried again in this order: {', '.join(document['retryOrder'])}")
     after = document["after"]

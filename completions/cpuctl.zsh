@@ -32,7 +32,7 @@ _cpuctl_commands() {
                 'plan:Dry-run pods: which CPUs each container would get, and why.'
                 'resize:Dry-run an in-place resize of a running pod, CPU by CPU.'
                 'replay:Replay a node'\''s history over time, and check expectations.'
-                'explain:Why a pod is admitted or refused, and what would change it.'
+                'explain:Why a pod is admitted or rejected, and what would change it.'
                 'pods:Show what follows from pods'\'' resources, and what differs.'
                 'topology:Show a machine'\''s NUMA nodes, sockets, cores and caches.'
                 'config:Show a kubelet'\''s configuration; would it start with it?'
@@ -48,7 +48,7 @@ _cpuctl_commands() {
             verbs=(
                 'show:Show what follows from pods'\'' resources: defaults, QoS class, requests, cgroups, OOM scores.'
                 'diff:Tell what differs between two manifests, or for one under two kubelets.'
-                'lint:Tell before kubectl apply why the API server or the kubelet would refuse pods.'
+                'lint:Tell before kubectl apply why the API server or the kubelet would reject pods.'
             )
             ;;
         'topology')
@@ -119,7 +119,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times over, copies being called NAME-2 and so on; max\: as often as all of them fit.]:N|max:(max)' \
-                '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.]' \
+                '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were rejected.]' \
                 '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; a dot is no change.]:A B: :A B: ' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \

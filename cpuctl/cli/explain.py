@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Why a pod is admitted or refused, and what would change that.
+HELP = """Why a pod is admitted or rejected, and what would change that.
 
 POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Without it the first pod that is not admitted is
 explained, or the only one. A pod of --pods runs already: it is looked at again as after a restart. Where a
@@ -57,7 +57,7 @@ is printed has been run and admits the pod.
 Examples:
 
 \b
-  cpuctl explain -f pods.yaml               # the first pod that is refused
+  cpuctl explain -f pods.yaml               # the first pod that is rejected
   cpuctl explain shop/database -m node7.tar.xz -f pods/ -o json
   cpuctl explain web -m node7.tar.xz -T 'web=12/12,2Gi'
   cpuctl explain shop/db --state /var/lib/kubelet --pods running.json

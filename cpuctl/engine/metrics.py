@@ -76,7 +76,7 @@ def _topology(node: Node) -> Iterator[Sample]:
     yield _counter("topology_manager_admission_requests_total", "Pods to be admitted.", metrics.requests)
     yield _counter(
         "topology_manager_admission_errors_total",
-        "Pods refused, by the policy or by a manager; not counted with policy none.",
+        "Pods rejected, by the policy or by a manager; not counted with policy none.",
         metrics.errors,
     )
 

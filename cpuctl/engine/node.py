@@ -348,7 +348,7 @@ class Node(Copied):
         """Say what comes of a pod whose init containers ask for devices that the node has none of."""
         asked = {name for each in pod.init_containers for name in each.resources.requests}
         lacking = "" if self.drops_what_inits_lack else next((each for each in unknown if each in asked), "")
-        return f"; if it has none, this kubelet refuses the pod (OutOf{lacking})" if lacking else ""
+        return f"; if it has none, this kubelet rejects the pod (OutOf{lacking})" if lacking else ""
 
     def _decide(self, admission: ScopedAdmission, given: StoredPod) -> Verdict:
         pod = self.active[given.uid]

@@ -132,7 +132,7 @@ def fit_verdict(
         return short
     return Undetermined(
         f"it does not fit ({short.message}), and it is critical: a kubelet ends other pods to make room for"
-        " it, or refuses it where it finds none"
+        " it, or rejects it where it finds none"
     )
 
 

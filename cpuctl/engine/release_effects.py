@@ -86,7 +86,7 @@ def _fate(admission: Admission) -> str:
         case Rejected(reason=reason, message=message):
             return f"rejected: {reason}: {message}"
         case Forbidden(refusals=refusals):
-            return f"refused by the API server: {refusals[0]}"
+            return f"rejected by the API server: {refusals[0]}"
         case KubeletFault(where=where, why=why):
             return f"the kubelet fails in {where}: {why}"
         case Undetermined(why=why):

@@ -122,7 +122,7 @@ def _never_stored(given: GivenPods) -> Iterator[str]:
             whole = any(item.type == "Pod" and (item.default or item.default_request) for item in each.items)
             departs = f" (KEP-2837 has defaults for whole pods: {POD_DEFAULTS})" if whole else ""
             name = f"{each.namespace}/{each.name}"
-            yield f"the API server refuses LimitRange {name}: {problem}{departs}"
+            yield f"the API server rejects LimitRange {name}: {problem}{departs}"
 
 
 def _devices(

@@ -185,7 +185,7 @@ def change_server(world: World, server: ApiServer) -> None:
 def update(world: World, life: PodLife, event: Update) -> None:
     """Write a pod object anew, as somebody who applies its manifest does."""
     if refused := downward.refusal(world.server, event.exposed):
-        text = f"update is refused by the API server: {refused}"
+        text = f"update is rejected by the API server: {refused}"
         world.tell(What.FORBIDDEN, text, life, message=refused)
         return
     life.exposed = downward.stored(world.server, event.exposed)

@@ -144,7 +144,7 @@ AGAIN = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "k.yaml")
 ONCE = ("plan", *AGAIN, "-f", "p.yaml", "--write-state", "s", "--force", "--kubelet-version", VERSION)
 PLANNED_AGAIN = ("plan", *AGAIN, "-f", "p.yaml", "--state", "s")
 STARTS, STARTS_NOT = "would start.", "would not start"
-DONE, INFEASIBLE, FORBIDDEN = "done", ": infeasible", "refused by the API server"
+DONE, INFEASIBLE, FORBIDDEN = "done", ": infeasible", "rejected by the API server"
 
 
 def machine_of_books() -> Mapping[str, str]:
@@ -294,7 +294,7 @@ SHOWN: Mapping[str, Shown] = {
     ),
     "drops_what_inits_lack": Shown(
         ("plan", *NODE, "-f", "p.yaml"),
-        "not known; if it has none, this kubelet refuses the pod (OutOfvendor/device)",
+        "not known; if it has none, this kubelet rejects the pod (OutOfvendor/device)",
         "",
         {"p.yaml": pod(INIT.replace('cpu: "1"', 'vendor/device: "1", cpu: "1"'), f", resources: {EXACT}")},
     ),

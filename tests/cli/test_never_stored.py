@@ -63,7 +63,7 @@ def test_explain(pod: str, cpuctl: Cpuctl) -> None:
     assert document["decision"]["rule"] == "apiServer"
     assert document["pod"]["refusals"] == [REFUSALS[pod]]
     out = cpuctl("explain", "-q", pod, *NODE, columns=300).out
-    assert f"refused by the API server (--skip-api-server asks the kubelet): {REFUSALS[pod]}" in out
+    assert f"rejected by the API server (--skip-api-server asks the kubelet): {REFUSALS[pod]}" in out
 
 
 @pytest.mark.parametrize("pod", REFUSALS)
@@ -101,7 +101,7 @@ def test_replay(skip: bool, cpuctl: Cpuctl) -> None:
     words = ("--skip-api-server",) if skip else ()
     out = cpuctl("replay", "-", *words, stdin=yaml.safe_dump(timeline).encode(), columns=300).out
     for pod in ("below", "sums"):
-        assert (f"default/{pod} is refused by the API server: {REFUSALS[pod]}" in out) is not skip
+        assert (f"default/{pod} is rejected by the API server: {REFUSALS[pod]}" in out) is not skip
 
 
 def test_pods_show(cpuctl: Cpuctl) -> None:
@@ -221,7 +221,7 @@ def test_replays_know_what_governs_namespaces(cpuctl: Cpuctl) -> None:
     assert BEYOND["last"][0] in out
     assert played(cpuctl, pods, *admitted, code=0, words=("--exit-zero",)) == out
     skipped = played(cpuctl, pods, *admitted, code=0, words=("--skip-api-server",))
-    assert "is refused by the API server" not in skipped
+    assert "is rejected by the API server" not in skipped
 
 
 def test_in_replays_pods_that_are_gone_leave_room(cpuctl: Cpuctl) -> None:
@@ -231,7 +231,7 @@ def test_in_replays_pods_that_are_gone_leave_room(cpuctl: Cpuctl) -> None:
     resize = {"at": "2s", "resize": {"pod": "a", "cpu": 3}}
     out = played(cpuctl, pods, *taken, resize, {"at": "3s", "remove": "b"}, resize | {"at": "4s"}, code=0)
     refused = QUOTA.format("a", "requests.cpu=2", "requests.cpu=2", "requests.cpu=3")
-    assert out.count(f"resize is refused by the API server: {refused}") == 1
+    assert out.count(f"resize is rejected by the API server: {refused}") == 1
     assert "resize is accepted: app 1 to 3 CPUs" in out
 
 

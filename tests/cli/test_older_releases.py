@@ -63,7 +63,7 @@ def test_the_upgrade_shows_it(directory: Path, cpuctl: Cpuctl) -> None:
 @pytest.mark.parametrize(
     ("version", "known"),
     [
-        ("1.31", "from 1.32 on a kubelet refuses that (preferred hint violates NUMA node allocation)"),
+        ("1.31", "from 1.32 on a kubelet rejects that (preferred hint violates NUMA node allocation)"),
         ("1.32", "kubelets up to 1.31 admit such a pod, and their groups of NUMA nodes overlap"),
     ],
 )

@@ -32,7 +32,7 @@ LOST = (
     "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; mended in 1.38)"
 )
 REFUSED = (
-    "pod telco/gateway runs already, and this kubelet refuses it, as if its own share were not there for it "
+    "pod telco/gateway runs already, and this kubelet rejects it, as if its own share were not there for it "
     "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; mended in 1.38)"
 )
 

@@ -290,7 +290,7 @@ def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cp
         'pods "web-2" is forbidden: exceeded quota: small, requested: limits.cpu=1, used: limits.cpu=2, '
         "limited: limits.cpu=2"
     )
-    assert finding["hint"] == "the API server takes the Deployment, and refuses 1 of its 3 pods"
+    assert finding["hint"] == "the API server takes the Deployment, and rejects 1 of its 3 pods"
 
 
 def test_lists_of_what_governs_namespaces_are_read(cpuctl: Cpuctl) -> None:
@@ -331,7 +331,7 @@ def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None
         "limit-range": (13, where),
     }
     assert found["limit-range"]["hint"] == (
-        "the API server refuses its pods, whatever it says of the PyTorchJob itself"
+        "the API server rejects its pods, whatever it says of the PyTorchJob itself"
     )
     assert result.err.count("PyTorchJob") == 1
     told = "of PyTorchJob.kubeflow.org/train the pod templates are looked at, not what their own schemas"

@@ -125,7 +125,7 @@ def test_for_a_critical_pod_others_may_have_to_go(critical: StoredPod) -> None:
     assert isinstance(verdict, Undetermined)
     assert verdict.why == (
         "it does not fit (Node didn't have enough resource: cpu, requested: 2000, used: 2000, "
-        "capacity: 3000), and it is critical: a kubelet ends other pods to make room for it, or refuses it "
+        "capacity: 3000), and it is critical: a kubelet ends other pods to make room for it, or rejects it "
         "where it finds none"
     )
     ordinary = critical._replace(static=False, priority=1_999_999_999)

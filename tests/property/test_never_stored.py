@@ -172,7 +172,7 @@ def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str,
             if (each["message"] or "").startswith("the pod itself is never stored")
         },
         "replay": {
-            entry["text"].partition(" is refused")[0].removeprefix("default/")
+            entry["text"].partition(" is rejected")[0].removeprefix("default/")
             for entry in answer("replay", str(timeline))["entries"]
             if entry["what"] == "Forbidden"
         },

@@ -73,7 +73,7 @@ def verify(
         from cpuctl.cli.answers.checkpoint.metrics import with_verdict_metrics
 
         if document["start"]["outcome"] != "Started":
-            from cpuctl.exports.plan_words import start_sentence
+            from cpuctl.exports.outcomes import start_sentence
 
             complain(start_sentence(document["start"], "The kubelet"))
         document = with_verdict_metrics(document)

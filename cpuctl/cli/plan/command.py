@@ -185,7 +185,7 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
 
 
 def _explain(planner: Planner, plan: "Plan") -> dict[str, str]:
-    """Name the command that explains the first pod that is refused, where it would see the same."""
+    """Name the command that explains the first pod that is rejected, where it would see the same."""
     from cpuctl.cli.command_lines import planning_command
     from cpuctl.documents.files import STDIN
 
@@ -202,7 +202,7 @@ def _explain(planner: Planner, plan: "Plan") -> dict[str, str]:
 def _with_all_metrics(document: Document) -> Document:
     """Add metrics; why a kubelet would not start none of them can tell."""
     from cpuctl.cli.answers.plan.metrics import with_room_metrics
-    from cpuctl.exports.plan_words import start_sentence
+    from cpuctl.exports.outcomes import start_sentence
 
     start = document["start"]
     if start["outcome"] != "Started":

@@ -35,7 +35,7 @@ CapacityOption = Annotated[
     typer.Option(
         "--capacity",
         help="Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which "
-        "pods to move for those that were refused.",
+        "pods to move for those that were rejected.",
     ),
 ]
 HtmlOption = Annotated[

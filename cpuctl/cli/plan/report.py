@@ -10,9 +10,8 @@ from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, num
 from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
-from cpuctl.cli.render.verdict_words import verdict_words
+from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_sentence
 from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, Tone, Words, page
-from cpuctl.exports.plan_words import counts_words, start_sentence
 
 if TYPE_CHECKING:
     from cpuctl.cli.output import Document
@@ -55,8 +54,8 @@ def _refusals(pods: Sequence[Mapping[str, Any]]) -> Grid:
         (
             Words(f"{pod['namespace']}/{pod['name']}", "bad"),
             Words(pod.get("container") or ""),
-            Words(pod["outcome"]),
-            Words(verdict_words(pod)),
+            Words(PODS[pod["outcome"]].word),
+            Words(rejection_words(pod)),
         )
         for pod in pods
     )

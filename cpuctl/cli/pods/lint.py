@@ -1,4 +1,4 @@
-"""``cpuctl pods lint``: why an API server or a kubelet would refuse manifests, before they see them."""
+"""``cpuctl pods lint``: why an API server or a kubelet would reject manifests, before they see them."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Tell before kubectl apply why the API server or the kubelet would refuse pods.
+HELP = """Tell before kubectl apply why the API server or the kubelet would reject pods.
 
 Looks at what decides on resources, in Pods, Lists, every workload and whatever custom resource holds a pod
 template: names, amounts, requests and limits, huge pages, claims, overhead, pod-level resources. Everything
-that is wrong is told at once, in the words of whoever refuses it, with file, line and column. An error is
-refused, a warning does something else than it seems to, a note is worth knowing. With a machine (-m) its
+that is wrong is told at once, in the words of whoever rejects it, with file, line and column. An error is
+rejected, a warning does something else than it seems to, a note is worth knowing. With a machine (-m) its
 kubelet is asked, too, about each pod alone on the empty node.
 
 LimitRanges and ResourceQuotas among the manifests have their say: pods are created in their order.
@@ -48,7 +48,7 @@ Examples:
   helm template shop | cpuctl pods lint -f - -m node7.tar.xz --strict
   cpuctl pods lint -f /etc/kubernetes/manifests --static -o jsonl
 
-Exit codes: 0 nobody refuses them, 3 somebody does (with --strict also where there are warnings; with
+Exit codes: 0 nobody rejects them, 3 somebody does (with --strict also where there are warnings; with
 --exit-zero 0), 2 usage, 4 unusable input.
 """
 

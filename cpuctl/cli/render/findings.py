@@ -44,7 +44,7 @@ NODE = Form(
 )
 MANIFESTS = Form(
     line=("where", "severity", "code"),
-    columns=("severity", "code", "refused by", "where", "object", "message", "hint"),
+    columns=("severity", "code", "rejected by", "where", "object", "message", "hint"),
     advice="hint",
 )
 """As compilers write them, which editors know."""

@@ -22,7 +22,7 @@ def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
         return
     if _is_beyond(container_requests(pod), pod.resources.requests):
         yield KnownDefect(
-            "its containers request more than the pod: KEP-5526 has the kubelet refuse that; no release"
+            "its containers request more than the pod: KEP-5526 has the kubelet reject that; no release"
             " looks, the API server does",
             f"KEP-5526, Notes/Constraints/Caveats; {SUMS}",
         )
@@ -34,7 +34,7 @@ def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
         )
     if telling.story.kubelet.cgroup_version == 1:
         yield KnownDefect(
-            "KEP-2837 has kubelets refuse pods with spec.resources on cgroup v1; no release looks at that",
+            "KEP-2837 has kubelets reject pods with spec.resources on cgroup v1; no release looks at that",
             f"KEP-2837, Notes/Constraints/Caveats; {CGROUP_V1}",
         )
     if _guaranteed_by_resource(pod):
@@ -60,7 +60,7 @@ def _managers(telling: Telling) -> Iterator[KnownDefect]:
     manager, gated = node.topology_manager, kubelet.gates.enabled("PodLevelResourceManagers")
     if manager.policy != "none" and manager.scope == "container" and not gated:
         yield KnownDefect(
-            "KEP-2837 has the Topology Manager refuse such a pod in container scope, with an error that says "
+            "KEP-2837 has the Topology Manager reject such a pod in container scope, with an error that says "
             "so; no release does",
             f"KEP-2837, Future Work; {CONTAINER_SCOPE}",
         )

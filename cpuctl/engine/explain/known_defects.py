@@ -57,7 +57,7 @@ _OF_RULE = {
 }
 _CORES_BEFORE_ASSIGNMENT = KnownDefect(
     "the container has its CPUs already, but full-pcpus-only is checked before that is looked at: a pod that "
-    "runs can be refused when its kubelet restarts",
+    "runs can be rejected when its kubelet restarts",
     "kubernetes/kubernetes#129078",
 )
 _CORES_ON_AVERAGE = KnownDefect(
@@ -76,12 +76,12 @@ _WALKS_ALL_SETS = KnownDefect(
 )
 _NO_HINT_IS_ANY = KnownDefect(
     "where the Memory Manager has no hint at all it has no say in the choice of NUMA nodes either: the pod "
-    "is refused only when memory is to be set aside",
+    "is rejected only when memory is to be set aside",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 _DIVIDED_ANEW = (
     "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
-    "is refused, or what it held belongs to nobody from then on"
+    "is rejected, or what it held belongs to nobody from then on"
 )
 _WRAPPED = KnownDefect(
     "a container requests memory or huge pages that the pod's spec.resources does not name: what is left of "
@@ -91,12 +91,12 @@ _WRAPPED = KnownDefect(
 )
 _BOOKS = "the kubelet's sums are unsigned and wrap around, so that it hands out memory that is not there"
 _STAYS_TAKEN = KnownDefect(
-    "what the pod's containers were given before it was refused stays taken: CPUs until the next pod comes "
+    "what the pod's containers were given before it was rejected stays taken: CPUs until the next pod comes "
     "or the CPU Manager's next pass (every 10 s), memory until the next pod comes",
     "kubernetes/kubernetes#129819",
 )
 _STAYS_UNTIL_ANOTHER = KnownDefect(
-    "what the pod's containers were given before it was refused stays taken until another pod is admitted: "
+    "what the pod's containers were given before it was rejected stays taken until another pod is admitted: "
     "this kubelet takes the pod that it saw last for one that runs, which ended with 1.32",
     "kubernetes/kubernetes#107074",
 )
@@ -106,7 +106,7 @@ _REFUSED_SINCE = KnownDefect(
 )
 _OVERLAPS = KnownDefect(
     "the pod's memory is on several NUMA nodes of which one serves others by itself or in another group: "
-    "from 1.32 on a kubelet refuses that (preferred hint violates NUMA node allocation)",
+    "from 1.32 on a kubelet rejects that (preferred hint violates NUMA node allocation)",
     "kubernetes/kubernetes#123443",
 )
 _OF_FAULT = {FaultKind.ENDLESS_LOOP: _WHOLE_GROUPS, FaultKind.NO_ANSWER: _WALKS_ALL_SETS}
@@ -152,7 +152,7 @@ def _of_release(telling: Telling, pod: StoredPod) -> Iterator[KnownDefect]:
 
 
 def _overlaps(telling: Telling, uid: str) -> bool:
-    """Tell whether a pod was given memory that later kubelets refuse."""
+    """Tell whether a pod was given memory that later kubelets reject."""
     policy = telling.before.memory.policy
     if policy is None or policy.refuses_overlaps:
         return False

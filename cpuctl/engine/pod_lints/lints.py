@@ -173,7 +173,7 @@ def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[F
                 detail = f"UnexpectedAdmissionError: {_WORDS}"
                 yield spot.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
             else:
-                detail = f"a kubelet with memoryManagerPolicy Static refuses it as it is written: {_WORDS}"
+                detail = f"a kubelet with memoryManagerPolicy Static rejects it as it is written: {_WORDS}"
                 yield spot.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
 
 

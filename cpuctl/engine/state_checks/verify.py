@@ -169,7 +169,7 @@ class _Look(NamedTuple):
                 "pod-allocated-again",
                 StatePlace(CPU_FILE, uid),
                 f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet gives it others when it "
-                "starts, or refuses it, and these belong to nobody then "
+                "starts, or rejects it, and these belong to nobody then "
                 f"(kubernetes issue 140989; {RESTARTS})",
                 fix=REMOVE,
             )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.holders import holder_name
-from cpuctl.exports.plan_words import counts_words, kubelet_words, start_sentence
+from cpuctl.exports.outcomes import counts_words, start_sentence
+from cpuctl.exports.plan_words import kubelet_words
 from cpuctl.exports.text_width import bounded
 from cpuctl.exports.wording import byte_text, counted
 

@@ -129,8 +129,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tells_how_many_cpus_are_missing": Difference(
         since=29,
         area=Area.ADMISSION,
-        before="a refusal says that there are not enough CPUs",
-        after="a refusal says how many CPUs were requested, and how many are available",
+        before="a rejection says that there are not enough CPUs",
+        after="a rejection says how many CPUs were requested, and how many are available",
         source="cpu_assignment.go, 1.29",
         standing=Standing.VERIFIED,
         cases=("1.28/assignment take-p-561", "1.29/assignment take-p-2622"),
@@ -147,8 +147,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tells_no_free_cores": Difference(
         since=32,
         area=Area.EXCLUSIVE_CPUS,
-        before="with full-pcpus-only and no free core a refusal blames the number of CPUs",
-        after="with full-pcpus-only and no free core a refusal says so",
+        before="with full-pcpus-only and no free core a rejection blames the number of CPUs",
+        after="with full-pcpus-only and no free core a rejection says so",
         source="127959",
         standing=Standing.VERIFIED,
         cases=("1.31/hints nodehints-p-143-allowed", "1.32/hints nodehints-p-143-allowed"),
@@ -156,7 +156,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "drops_what_inits_lack": Difference(
         since=31,
         area=Area.ADMISSION,
-        before="an init container that asks for devices of which the node has none gets its pod refused "
+        before="an init container that asks for devices of which the node has none gets its pod rejected "
         "(OutOf, with their name); those that app containers ask for do not count",
         after="devices of which the node has none do not count for any container",
         source="predicate.go, 1.31",
@@ -437,7 +437,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         area=Area.MEMORY,
         before="the Memory Manager gives several NUMA nodes together although one of them is in use alone or "
         "in another group",
-        after="it refuses the pod: preferred hint violates NUMA node allocation",
+        after="it rejects the pod: preferred hint violates NUMA node allocation",
         source="123443",
         standing=Standing.VERIFIED,
         cases=("1.31/admission adm-p-102", "1.32/admission frag-p-31-allowed"),

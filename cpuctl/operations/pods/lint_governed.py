@@ -98,7 +98,7 @@ def _hint(item: ManifestObject, refused: int, number: int) -> str:
     which = "its pods" if refused == number else f"{refused} of its {number} pods"
     if item.template is not None:
         return refuses_pods_of(item.kind, which)
-    return f"the API server takes the {item.kind}, and refuses {which}"
+    return f"the API server takes the {item.kind}, and rejects {which}"
 
 
 def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:

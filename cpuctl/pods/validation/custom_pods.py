@@ -29,14 +29,14 @@ def of_custom_resource(
 
 
 def refuses_pods_of(kind: str, which: str = "its pods") -> str:
-    """Say who is refused: *which* pods of an object of this kind."""
-    return f"the API server refuses {which}, whatever it says of the {kind} itself"
+    """Say who is rejected: *which* pods of an object of this kind."""
+    return f"the API server rejects {which}, whatever it says of the {kind} itself"
 
 
 def _of_pods(finding: Finding, kind: str) -> Finding:
     if finding.code == "unknown-field":
         what = finding.message.removeprefix(_UNKNOWN_FIELD)
-        message = f"{what}: refused or lost, as the schema of the {kind} has it"
+        message = f"{what}: rejected or lost, as the schema of the {kind} has it"
         return finding._replace(severity=Severity.WARNING, rejected_by=None, message=message)
     if (finding.code, finding.message) == ("container-name", "Required value"):
         fix = f"the controller of the {kind} may fill it in"

@@ -87,8 +87,8 @@ def _has_hugepages(pod: Pod) -> bool:
 def _resize_refusal(rules: ServerRules) -> str:
     """Quote what a later resize is refused with."""
     if rules.minor < 35:
-        return "a resize is refused later: pods with pod-level resources cannot be resized"
+        return "a resize is rejected later: pods with pod-level resources cannot be resized"
     return (
-        "a resize is refused later: resize of pods with pod-level resources is forbidden when "
+        "a resize is rejected later: resize of pods with pod-level resources is forbidden when "
         "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
     )

@@ -67,7 +67,7 @@ def create(world: World, event: Admit) -> None:
 
 def _refuse(world: World, name: str, why: str) -> None:
     world.refused.append(name)
-    world.tell(What.FORBIDDEN, f"{name} is refused by the API server: {why}", message=why)
+    world.tell(What.FORBIDDEN, f"{name} is rejected by the API server: {why}", message=why)
 
 
 def _stored(world: World, pod: Pod) -> StoredPod:

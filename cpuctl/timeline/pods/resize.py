@@ -47,7 +47,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
     wish = ResizeWish(life.running, desired)
     if refusals := server.refusals(wish):
         message = "; ".join(refusals)
-        world.tell(What.FORBIDDEN, f"resize is refused by the API server: {message}", life, message=message)
+        world.tell(What.FORBIDDEN, f"resize is rejected by the API server: {message}", life, message=message)
         return
     if same_resources(spec, desired):
         # No new generation of the pod: its kubelet does not even hear of it.

@@ -29,7 +29,7 @@ CASES = [
         UNKNOWN,
         [
             "warning uncountable-memory spec.containers[0].resources.requests[memory]: a kubelet with"
-            f" memoryManagerPolicy Static refuses it as it is written: {NOT_COUNTED} | write 1536Mi"
+            f" memoryManagerPolicy Static rejects it as it is written: {NOT_COUNTED} | write 1536Mi"
         ],
     ),
     Case(

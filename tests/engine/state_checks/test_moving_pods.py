@@ -18,7 +18,7 @@ def again(who: str, uid: str, which: str) -> StateFinding:
     return cpu_warning(
         code="pod-allocated-again",
         message=f"{who} holds CPUs {which} as a whole: this kubelet gives it others when it starts, or "
-        "refuses it, and these belong to nobody then (kubernetes issue 140989; "
+        "rejects it, and these belong to nobody then (kubernetes issue 140989; "
         f"{RESTARTS})",
         fix="remove this pod from the node, then cpuctl checkpoint repair --pods FILE",
         pod_uid=uid,

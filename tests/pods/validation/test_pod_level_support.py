@@ -143,7 +143,7 @@ def test_cgroup_v1() -> None:
 )
 def test_resizes_that_are_refused_later(minor: int, words: str | None) -> None:
     found = findings(SPEC, rules(minor, resizable=False))
-    want = [] if words is None else [("note", f"a resize is refused later: {words}")]
+    want = [] if words is None else [("note", f"a resize is rejected later: {words}")]
     assert [(str(each.severity), each.message) for each in found] == want
 
 

@@ -12,7 +12,7 @@ from cpuctl.quantity import Format, Quantity
 
 
 def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[dict[str, Any]]:
-    """Say what such a pod loses, or that it is refused, and where that is known from."""
+    """Say what such a pod loses, or that it is rejected, and where that is known from."""
     for admission in admissions:
         if found := admission.readmission:
             name = admission.pod.full_name
@@ -34,7 +34,7 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[dict[str, 
 
 def _words(found: Readmission) -> str:
     if not found.lost:
-        return "runs already, and this kubelet refuses it, as if its own share were not there for it"
+        return "runs already, and this kubelet rejects it, as if its own share were not there for it"
     return (
         f"runs already, and this kubelet allocates to it anew: {' and '.join(_lost(found))} belong to nobody "
         "from then on, and the next start of the kubelet refuses its state files"

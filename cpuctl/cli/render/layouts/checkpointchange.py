@@ -10,7 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import STATE_FILES, finding_lines
 from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
 from cpuctl.exports.holders import WHOLE_POD, pod_name
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.outcomes import start_look
 
 _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
 
@@ -78,8 +78,7 @@ def _losses(losses: Sequence[Mapping[str, Any]]) -> Table:
 def _closing(document: Document) -> Iterator[Cell]:
     proof, kubelet = document["proof"], document.get("kubelet", {})
     if proof is not None:
-        style = "green" if proof["start"]["outcome"] == "Started" else "red"
-        yield Cell(start_sentence(proof["start"], f"Kubelet {kubelet['version']}"), style)
+        yield Cell(*start_look(proof["start"], f"Kubelet {kubelet['version']}"))
         yield from finding_lines(proof["findings"], STATE_FILES)
     for running in document["kubelets"]:
         yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")

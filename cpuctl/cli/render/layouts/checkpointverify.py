@@ -9,22 +9,14 @@ from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import STATE_FILES, count_start_words, findings_block
 from cpuctl.cli.render.tables.checkpoint import file_line
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_look, start_sentence
 from cpuctl.exports.wording import byte_text
-
-_VERDICTS = {
-    "Accepted": "accepted",
-    "NotReached": "not looked at",
-    "NotRead": "not read by this kubelet",
-    "PassedOver": "passed over",
-}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
     start, version = document["start"], document.get("kubelet", {}).get("version")
-    style = "green" if start["outcome"] == "Started" else "red"
-    yield Lines((Cell(start_sentence(start, f"Kubelet {version}" if version else "The kubelet"), style),))
+    yield Lines((Cell(*start_look(start, f"Kubelet {version}" if version else "The kubelet")),))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     if drift := document["memoryDrift"]:
@@ -37,8 +29,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
 def _file_lines(document: Document, *, wide: bool) -> Iterator[Cell]:
     for file in document["files"]:
         line, verdict = file_line(file, wide=wide), file["verdict"]
-        yield Cell(f"{line.text}: {_VERDICTS.get(verdict['outcome'], 'refused')}", line.style)
-        if verdict["outcome"] not in _VERDICTS and verdict != document["start"]:
+        yield Cell(f"{line.text}: {STATE_FILES_TAKEN.get(verdict['outcome'], 'refused')}", line.style)
+        if verdict["outcome"] not in STATE_FILES_TAKEN and verdict != document["start"]:
             yield Cell(f"  {start_sentence(verdict, 'with this file the kubelet')}", "red")
 
 

@@ -8,9 +8,8 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
-from cpuctl.exports.plan_words import shared_sentence, start_sentence
-
-_VERDICTS = {"Started": "green", "Undetermined": "yellow"}
+from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.plan_words import shared_sentence
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
@@ -27,8 +26,7 @@ def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
     start = document["start"]
     version = document.get("kubelet", {}).get("version")
     who = f"Kubelet {version}" if version else "The kubelet"
-    style = _VERDICTS.get(start["outcome"], "red")
-    yield Cell(start_sentence(start, who), style)
+    yield Cell(*start_look(start, who))
     if "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
     for place in start.get("mend", ()):

@@ -10,7 +10,7 @@ from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
 from cpuctl.cli.render.layouts.config_check import mend_line
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.wording import byte_text, counted
 
 _ADDENDS = ("kubeReserved", "systemReserved", "evictionHard")
@@ -37,7 +37,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
 def _refusal(refusal: Mapping[str, Any], who: str) -> Iterator[Cell]:
     yield Cell(f"Nothing to propose: {refusal['why']}", "red")
     if start := refusal.get("start"):
-        yield Cell(start_sentence(start, who), "red")
+        yield Cell(*start_look(start, who))
         # A setting that nobody has set yet is one of those that would be proposed.
         places = (place for place in start.get("mend", ()) if place["where"])
         yield from (Cell(f"  mend {mend_line(place)}") for place in places)

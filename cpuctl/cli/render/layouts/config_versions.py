@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.plan_words import later_lines, start_sentence
+from cpuctl.exports.outcomes import later_lines, start_look
 from cpuctl.exports.wording import counted
 
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
@@ -40,8 +40,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
 
 
 def _start(start: Mapping[str, Any], version: str) -> Iterator[Cell]:
-    sentence = start_sentence(start, f"Kubelet {version}")
-    yield Cell(sentence, "green" if start["outcome"] == "Started" else "red")
+    yield Cell(*start_look(start, f"Kubelet {version}"))
     yield from map(Cell, later_lines(start))
 
 

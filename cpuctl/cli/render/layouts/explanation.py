@@ -8,20 +8,14 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.plan import pods_table
-from cpuctl.cli.render.layouts.resize import departure_lines, outcome_words, reason_text
+from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.suggestions import command_lines, runs_line, suggestions_table
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.plan_words import shared_sentence, start_sentence
+from cpuctl.exports.outcomes import PODS, RESIZES, start_look
+from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import byte_text, counted
 
-_STYLES = {
-    "Admitted": "green",
-    "Rejected": "red",
-    "Forbidden": "red",
-    "KubeletFault": "bold red",
-    "Undetermined": "yellow",
-}
 _SETS_SHOWN = 6
 _HOLDERS_SHOWN = 8
 _STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
@@ -30,7 +24,7 @@ _STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if an
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out an explanation; wide shows every holder, and commands to try suggestions with."""
     if document["start"]["outcome"] != "Started":
-        yield Lines((Cell(start_sentence(document["start"], "The kubelet"), "red"),))
+        yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
         return
     yield _verdict(document)
     if any(container["exclusive"] for container in _containers(document)):
@@ -62,7 +56,7 @@ def _verdict(document: Document) -> Table:
 def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
     pod = document["pod"]
     restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
-    yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", _STYLES[pod["outcome"]])
+    yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
     if pod["outcome"] != "Admitted":
         yield "RULE", Cell(_ruled(document["decision"]))
     for unmet in document["unaligned"]:
@@ -128,7 +122,7 @@ def _how_far(document: Document, container: str, cpus: CPUSet) -> str:
 def _resize(resize: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
     """Say what becomes of the resize that is pending, and how the reference of a preview departs from it."""
     if resize:
-        word, style = outcome_words(resize)
+        word, style = RESIZES[resize["outcome"]]
         why = f": {reason_text(resize)}" if resize["message"] else ""
         yield "RESIZE", Cell(f"the one that is pending: {word}{why} (cpuctl resize shows more)", style)
         yield from (("", Cell(line)) for line in departure_lines(resize))
@@ -141,17 +135,16 @@ def _ruled(decision: Mapping[str, Any]) -> str:
 
 
 def _outcome(pod: Mapping[str, Any]) -> str:
+    word = PODS[pod["outcome"]].word
     match pod["outcome"]:
-        case "Admitted":
-            return "admitted"
         case "Rejected":
-            return f"refused with {pod['reason']}"
+            return f"{word} with {pod['reason']}"
         case "Forbidden":
-            return "refused by the API server (--skip-api-server asks the kubelet)"
+            return f"{word} (--skip-api-server asks the kubelet)"
         case "KubeletFault":
-            return f"the kubelet fails ({pod['fault']})"
+            return f"{word} ({pod['fault']})"
         case _:
-            return "cannot be said"
+            return word
 
 
 def _message(pod: Mapping[str, Any]) -> str:

@@ -12,9 +12,9 @@ from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.tables.told import pods_told_table
-from cpuctl.cli.render.verdict_words import verdict_words
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.plan_words import counts_words, shared_sentence, start_sentence
+from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_look
+from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted, few
 
 ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
@@ -26,21 +26,14 @@ _COUNTED = {
     "numaNodes": "NUMA node",
     "uncoreCaches": "uncore cache",
 }
-_OUTCOME_WORD = {
-    "Rejected": "rejected",
-    "Forbidden": "not stored",
-    "KubeletFault": "kubelet fails",
-    "Undetermined": "unknown",
-}
 _ALIGNED = {True: Cell("yes"), False: Cell("no", "yellow"), None: Cell("-")}
-_OUTCOME_STYLE = {"Rejected": "red", "Forbidden": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out a plan."""
     start = document["start"]
     if start["outcome"] != "Started":
-        yield Lines((Cell(start_sentence(start, "The kubelet"), "red"),))
+        yield Lines((Cell(*start_look(start, "The kubelet")),))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]))
     yield pods_table(document["pods"], wide=wide, masks=True)
@@ -111,8 +104,8 @@ def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Ce
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
-        word = _OUTCOME_WORD[pod["outcome"]] if reached else "not reached"
-        outcome = Cell(word, _OUTCOME_STYLE[pod["outcome"]])
+        word, style = PODS[pod["outcome"]]
+        outcome = Cell(word if reached else "not reached", style)
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
 
 
@@ -123,7 +116,7 @@ def _mask(container: Mapping[str, Any]) -> str:
 
 
 def _given(container: Mapping[str, Any]) -> dict[str, Cell]:
-    """Show what a container of an admitted pod gets; what a refused one held for a moment nobody has."""
+    """Show what a container of an admitted pod gets; what a rejected one held for a moment nobody has."""
     cpus = _exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}
     return {"MASK": Cell(_mask(container)), **cpus, **memory_cells(container), **device_cells(container)}
 
@@ -142,7 +135,7 @@ def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
 
 
 def notes(document: Document) -> Iterator[Cell]:
-    """Say what to beware of, why pods are refused and why containers share: each reason once."""
+    """Say what to beware of, why pods are rejected and why containers share: each reason once."""
     for warning in document["warnings"]:
         yield warning_line(warning["message"])
     refusals: dict[Cell, list[str]] = {}
@@ -169,10 +162,10 @@ def _full_name(pod: Mapping[str, Any]) -> str:
 
 
 def _refusal(pod: Mapping[str, Any], *, reached: bool) -> Cell:
-    style = _OUTCOME_STYLE[pod["outcome"]]
+    style = PODS[pod["outcome"]].style
     if not reached:
         return Cell("never looked at, because the kubelet has failed before", style)
-    return Cell(verdict_words(pod), style)
+    return Cell(rejection_words(pod), style)
 
 
 def numa_table(after: Mapping[str, Any]) -> Table:

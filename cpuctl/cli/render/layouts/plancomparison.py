@@ -7,20 +7,12 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.verdict_words import verdict_words
-from cpuctl.exports.plan_words import later_lines, start_sentence
+from cpuctl.exports.outcomes import PODS, later_lines, rejection_words, start_sentence
 from cpuctl.exports.wording import counted, few
 
 Json = Mapping[str, Any]
 
 _SIDES = ("a", "b")
-_OUTCOME_WORD = {
-    "Rejected": "rejected",
-    "Forbidden": "not stored",
-    "KubeletFault": "kubelet fails",
-    "Undetermined": "unknown",
-}
-_OUTCOME_STYLE = {"Rejected": "red", "Forbidden": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 _POLICIES = {
     "CPU": "cpuManagerPolicy",
     "topology": "topologyManagerPolicy",
@@ -86,7 +78,7 @@ def _runs(verdict: Json | None, placement: Json | None) -> Cell:
     if verdict is None:
         return Cell("-")
     if verdict["outcome"] != "Admitted":
-        return Cell(_OUTCOME_WORD[verdict["outcome"]], _OUTCOME_STYLE[verdict["outcome"]])
+        return Cell(*PODS[verdict["outcome"]])
     if placement is None or placement["isolation"] == "host":
         return Cell("shared")
     if placement["isolation"] == "pod":
@@ -95,12 +87,12 @@ def _runs(verdict: Json | None, placement: Json | None) -> Cell:
 
 
 def _refusals(document: Document) -> Iterator[Cell]:
-    """Say why pods are refused: each reason once a side."""
+    """Say why pods are rejected: each reason once a side."""
     for side in _SIDES:
         reasons: dict[str, list[str]] = {}
         for pod in document["pods"]:
             if pod[side] is not None and pod[side]["outcome"] != "Admitted":
-                reasons.setdefault(verdict_words(pod[side]), []).append(f"{pod['namespace']}/{pod['name']}")
+                reasons.setdefault(rejection_words(pod[side]), []).append(f"{pod['namespace']}/{pod['name']}")
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
 

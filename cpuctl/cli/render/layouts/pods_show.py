@@ -73,7 +73,7 @@ def _title(alike: Sequence[_Pod]) -> Iterator[Cell]:
     yield Cell(f"{pod['namespace']}/{pod['name']}{more}{of}", "bold")
     yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")
     for text in pod["apiServer"]["refusals"]:
-        yield Cell(f"The API server refuses it: {text}", "red")
+        yield Cell(f"The API server rejects it: {text}", "red")
     if pod["kubelet"]["rejected"]:
         yield Cell(f"The kubelet rejects it: {pod['kubelet']['reason']}: {pod['kubelet']['message']}", "red")
     for text in pod["notices"]:
@@ -167,7 +167,7 @@ def _read_amount(reading: Mapping[str, Any]) -> Cell:
 def _limit_range_problems(limit_ranges: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
     for each in limit_ranges:
         for problem in each["problems"]:
-            text = f"The API server refuses LimitRange {each['namespace']}/{each['name']}: {problem}"
+            text = f"The API server rejects LimitRange {each['namespace']}/{each['name']}: {problem}"
             yield Cell(text, "red")
 
 

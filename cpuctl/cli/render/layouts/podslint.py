@@ -12,7 +12,7 @@ from cpuctl.exports.wording import counted
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
-    """Lay out the findings; wide says who refuses, which object it is about, and hints, as columns."""
+    """Lay out the findings; wide says who rejects, which object it is about, and hints, as columns."""
     if findings := [_placed(each) for each in document["findings"]]:
         yield findings_block(findings, MANIFESTS, wide=wide)
     yield Lines.of(_summary(document["summary"]))
@@ -25,7 +25,7 @@ def _placed(finding: Mapping[str, Any]) -> Mapping[str, Any]:
         **finding,
         "where": where,
         "object": _object(finding["object"]),
-        "refused by": finding["refusedBy"],
+        "rejected by": finding["refusedBy"],
     }
 
 

@@ -12,27 +12,16 @@ from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.resize import cgroup_table, hint_table, resources_table, step_table
 from cpuctl.cli.render.tables.resize_picture import legend, pictures
 from cpuctl.cli.render.tables.told import changed_table
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.outcomes import RESIZES, start_look
 from cpuctl.exports.wording import counted
 
-_VERDICTS = {
-    "Admitted": ("done", "green"),
-    "Unchanged": ("nothing to do", ""),
-    "NoEffect": ("accepted, without effect on exclusive CPUs", "yellow"),
-    "Deferred": ("deferred", "yellow"),
-    "Infeasible": ("infeasible", "red"),
-    "Forbidden": ("refused by the API server", "red"),
-    "Ignored": ("ignored by the kubelet", "red"),
-    "KubeletFault": ("the kubelet fails", "bold red"),
-    "Undetermined": ("cannot be said", "yellow"),
-}
 _READINGS = {"kep": "as the KEP says", "reference": "as its reference implementation does"}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out resizes."""
     if document["start"]["outcome"] != "Started":
-        yield Lines((Cell(start_sentence(document["start"], "The kubelet"), "red"),))
+        yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]), _allocator(document["allocator"]))
     for pod in document["pods"]:
@@ -64,7 +53,7 @@ def _pod(pod: Mapping[str, Any], cores: list[Mapping[str, Any]], *, wide: bool) 
 
 def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
     """Say what becomes of it, and in whose words why."""
-    word, style = outcome_words(pod)
+    word, style = RESIZES[pod["outcome"]]
     again = f", after {pod['attempts']} attempts" if pod["attempts"] > 1 else ""
     yield Cell(f"{pod['namespace']}/{pod['name']}: {word}{again}", style)
     if pod["message"]:
@@ -73,11 +62,6 @@ def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
         yield Cell(f"  fix: {pod['fix']}")
         yield Cell("  (and the same under featureGates in the kubelet's configuration)")
     yield from (Cell(line) for line in departure_lines(pod))
-
-
-def outcome_words(pod: Mapping[str, Any]) -> tuple[str, str]:
-    """Say what becomes of a resize, and in what colour."""
-    return _VERDICTS[pod["outcome"]]
 
 
 def reason_text(pod: Mapping[str, Any]) -> str:
@@ -96,7 +80,7 @@ def departure_lines(pod: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reference(answer: Mapping[str, Any], message: str | None) -> str:
-    word = _VERDICTS[answer["outcome"]][0]
+    word = RESIZES[answer["outcome"]].word
     if answer["message"] and answer["message"] == message:
         return word
     if answer["message"]:

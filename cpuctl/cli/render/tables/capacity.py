@@ -7,8 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.verdict_words import brief_words, verdict_words
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.outcomes import brief_rejection, rejection_words, start_sentence
 from cpuctl.exports.wording import counted, few
 
 _LEVELS = {"numaNode": "NUMA nodes", "uncoreCache": "uncore caches", "core": "cores"}
@@ -25,7 +24,7 @@ def room_blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if repeat := document.get("repeat"):
         yield Lines.of(_repeat_line(repeat))
     if capacity := document.get("capacity"):
-        why = verdict_words if wide else brief_words
+        why = rejection_words if wide else brief_rejection
         yield _copies(capacity, why)
         if capacity["largestRequests"]:
             yield _largest(capacity, why)
@@ -41,7 +40,7 @@ def _repeat_line(repeat: Json) -> str:
     line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
     if stop:
         which = "next" if fitted else "first"
-        return f"Copies: {line}; the {which} is stopped by {stop['pod']}: {verdict_words(stop)}"
+        return f"Copies: {line}; the {which} is stopped by {stop['pod']}: {rejection_words(stop)}"
     if repeat["bound"]:
         return f"Copies: {line}; more than {counted(repeat['bound'], 'pod')} are not tried"
     return f"Copies: {line}"
@@ -110,7 +109,7 @@ def _fragmentation(fragmentation: Json) -> Table:
 
 
 def _remedies(capacity: Json, why: Why) -> Table:
-    columns = (Column("REFUSED"), Column("IS ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
+    columns = (Column("REJECTED"), Column("IS ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
     rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
     return Table(columns, tuple(rows))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.wording import byte_text
 
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def _remarks(memory: Memory) -> Iterator[Cell]:
     else:
         yield Cell("Memory as the Memory Manager counts it:")
     if memory["start"]["outcome"] != "Started":
-        yield Cell(start_sentence(memory["start"], "The kubelet"), "red")
+        yield Cell(*start_look(memory["start"], "The kubelet"))

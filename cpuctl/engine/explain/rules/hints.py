@@ -116,7 +116,7 @@ def _too_wide(hints: CPUHints, policy: str) -> Blocked:
     if hints.reusable + sum(largest) >= hints.request:
         return _bound(hints)
     wide = "sets of that size" + (", or of as few whole sockets," if hints.socket_rule else "")
-    verdict = "refuses what is not preferred" if policy == "restricted" else "takes it all the same"
+    verdict = "rejects what is not preferred" if policy == "restricted" else "takes it all the same"
     return Rule.WIDTH_FROM_CAPACITY, (
         f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when all is free, so "
         f"only {wide} are preferred; what is free now takes {hints.narrowest}, and {policy} {verdict}"

@@ -70,7 +70,7 @@ CASES = [
         "wide enough when all is free",
         Rule.WIDTH_FROM_CAPACITY,
         "6 CPUs fit into 1 NUMA node when all is free, so only sets of that size are preferred; what is free "
-        "now takes 2, and restricted refuses what is not preferred",
+        "now takes 2, and restricted rejects what is not preferred",
         TWO_NODES,
         (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
         RESTRICTED,

@@ -79,7 +79,7 @@ CASES = [
         hints(3, 3, 3, request=8, width=2),
         Rule.WIDTH_FROM_CAPACITY,
         "8 CPUs fit into 2 NUMA nodes when all is free, so only sets of that size are preferred; "
-        "what is free now takes 3, and restricted refuses what is not preferred",
+        "what is free now takes 3, and restricted rejects what is not preferred",
     ),
     Case(
         "one CPU more than one node has",

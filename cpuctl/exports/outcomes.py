@@ -1,0 +1,99 @@
+"""What becomes of pods, resizes, starts and state files: one word and one colour each, wherever they stand.
+
+A pod is *rejected*, as the kubelet writes into its status ("Pod was rejected"), and by an API server, too; a
+kubelet *refuses* files and settings, and does not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cpuctl.exports.wording import counted
+
+Json = Mapping[str, Any]
+
+
+class Look(NamedTuple):
+    """A word and the style that it is shown in, where colour is possible."""
+
+    word: str
+    style: str = ""
+
+
+PODS: Mapping[str, Look] = {
+    "Admitted": Look("admitted", "green"),
+    "Rejected": Look("rejected", "red"),
+    "Forbidden": Look("rejected by the API server", "red"),
+    "Undetermined": Look("undetermined", "yellow"),
+    "KubeletFault": Look("kubelet fault", "bold red"),
+}
+RESIZES: Mapping[str, Look] = {
+    **PODS,
+    "Admitted": Look("done", "green"),
+    "Unchanged": Look("nothing to do"),
+    "NoEffect": Look("accepted, without effect on exclusive CPUs", "yellow"),
+    "Deferred": Look("deferred", "yellow"),
+    "Infeasible": Look("infeasible", "red"),
+    "Ignored": Look("ignored by the kubelet", "red"),
+}
+STATE_FILES_TAKEN: Mapping[str, str] = {
+    "Accepted": "accepted",
+    "NotReached": "not looked at",
+    "NotRead": "not read by this kubelet",
+    "PassedOver": "passed over",
+}
+"""What a kubelet does with files that do not keep it from starting."""
+
+
+def start_look(start: Json, who: str) -> Look:
+    """Say whether *who* comes up, in the colour of the answer."""
+    style = {"Started": "green", "Undetermined": "yellow"}.get(start["outcome"], "red")
+    return Look(start_sentence(start, who), style)
+
+
+def start_sentence(start: Json, who: str) -> str:
+    """Say whether *who* comes up, and if not, in which stage and in what words it ends."""
+    match start["outcome"]:
+        case "Started":
+            return f"{who} would start."
+        case "Refused":
+            return f"{who} would not start ({start['stage']}): {start['error']}"
+        case "KubeletFault":
+            return f"{who} would fail ({start['fault']} in {start['where']}): {start['why']}"
+        case _:
+            return f"Whether {who[0].lower()}{who[1:]} would start cannot be said: {start['why']}"
+
+
+def later_lines(start: Json) -> tuple[str, ...]:
+    """List the errors to which a kubelet comes once the first one, of which its start ends, is mended."""
+    return tuple(f"  {error} (once the first is mended)" for error in start.get("later", ()))
+
+
+def rejection_words(pod: Json) -> str:
+    """Say why a pod is not admitted, in the kubelet's words where there are any."""
+    match pod["outcome"]:
+        case "Rejected":
+            return f"{pod['reason']}: {pod['message']}"
+        case "Forbidden":
+            return f"the API server rejects it (--skip-api-server asks the kubelet): {pod['message']}"
+        case "KubeletFault":
+            return f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}"
+        case _:
+            return f"undetermined: {pod['why']}"
+
+
+def brief_rejection(pod: Json) -> str:
+    """Name the reason alone, where a kubelet gives one."""
+    return str(pod["reason"]) if pod["outcome"] == "Rejected" else rejection_words(pod)
+
+
+def counts_words(summary: Json) -> str:
+    """Write how many pods there are and what becomes of them: ``3 pods: 2 admitted, 1 rejected``."""
+    counts = {outcome: summary[f"{outcome[0].lower()}{outcome[1:]}"] for outcome in PODS}
+    told = (
+        counted(count, PODS[outcome].word) if outcome == "KubeletFault" else f"{count} {PODS[outcome].word}"
+        for outcome, count in counts.items()
+        if count or outcome == "Admitted"
+    )
+    return f"{counted(summary['pods'], 'pod')}: {', '.join(told)}"

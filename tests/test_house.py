@@ -20,6 +20,7 @@ Documented: TypeAlias = ast.Module | ast.ClassDef | Function
 NOT_READ = {
     "format_commands": "typer calls it",
     "format_options": "typer calls it",
+    "fewest": "docs/generate reads it",
     "greatest": "docs/generate reads it",
     "invoke": "typer calls it",
     "least": "docs/generate reads it",

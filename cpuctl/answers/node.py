@@ -43,7 +43,6 @@ class Owner(TypedDict):
     """As far as the group's name or the status tells."""
     part: Literal["app", "init", "sidecar", "ephemeral", "sandbox", "unknown"]
     knownBy: Literal["status", "log", "state", "process"] | None
-    """What told the container's name.
-
-    The pod's status, the link to its log, CPUs that the state gives once, or its process (a sandbox's).
+    """What told the container's name: the pod's status, the link to its log, CPUs that the state gives once,
+    or its process (a sandbox's).
     """

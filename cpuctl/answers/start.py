@@ -1,8 +1,12 @@
-"""Whether a kubelet comes up."""
+"""Whether a kubelet comes up, and by what policies it goes."""
 
 from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
+
+from cpuctl.answers.values import CPUList, Release
+
+Fault = Literal["endless loop", "no answer", "crash"]
 
 
 class Started(TypedDict):
@@ -25,7 +29,7 @@ class StartRefused(Later):
 
 class KubeletFault(Later):
     outcome: Literal["KubeletFault"]
-    fault: Literal["endless loop", "no answer", "crash"]
+    fault: Fault
     where: str
     why: str
 
@@ -35,4 +39,20 @@ class Undetermined(TypedDict):
     why: str
 
 
+NotStarted = StartRefused | KubeletFault | Undetermined
 Start = Started | StartRefused | KubeletFault | Undetermined
+
+
+class KubeletPolicies(TypedDict):
+    version: Release
+    cpuManagerPolicy: str
+    cpuManagerPolicyOptions: dict[str, str]
+    topologyManagerPolicy: str
+    memoryManagerPolicy: str
+
+
+class StaticPolicy(TypedDict, total=False):
+    reservedCPUs: CPUList
+    reservedPhysicalCPUs: CPUList
+    """All threads of the cores that have a reserved CPU."""
+    allocatableCPUs: CPUList

@@ -18,6 +18,28 @@ class Bounds(NamedTuple):
     greatest: int | None = None
 
 
+class Items(NamedTuple):
+    """The fewest and the most items that a list has."""
+
+    fewest: int
+    most: int
+
+
+class Together(NamedTuple):
+    """Other members that are there when the member so annotated is."""
+
+    others: tuple[str, ...]
+
+
+class Requires(NamedTuple):
+    """By value of the member so annotated: the optional members that are there then.
+
+    It is for values that stand flat in parts of many kinds; elsewhere each value has a class of its own.
+    """
+
+    members: tuple[tuple[str | None, tuple[str, ...]], ...]
+
+
 ApiVersion = Literal["cpuctl/v1alpha1"]
 
 Count = Annotated[int, Bounds(0)]
@@ -25,3 +47,11 @@ Count = Annotated[int, Bounds(0)]
 CPUList = Annotated[str, Pattern("^$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")]
 
 SHA256 = Annotated[str, Pattern("^[0-9a-f]{64}$")]
+
+Release = Annotated[str, Pattern("^1\\.[0-9]+(\\.[0-9]+)?$")]
+
+QOSClass = Literal["Guaranteed", "Burstable", "BestEffort"]
+
+ContainerKind = Literal["app", "init", "sidecar"]
+
+Isolation = Literal["container", "pod", "host"]

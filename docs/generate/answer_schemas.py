@@ -24,7 +24,7 @@ from typing import (
 )
 
 import cpuctl.answers
-from cpuctl.answers.values import Bounds, Pattern
+from cpuctl.answers.values import Bounds, Items, Pattern, Requires, Together
 
 Json = dict[str, Any]
 Hint = Any
@@ -164,6 +164,8 @@ class _Schema:
                 return {"enum": [*only.get("enum", [only.get("const")]), None]}
             if isinstance(only.get("type"), str):
                 return {**only, "type": [only["type"], "null"]}
+        if all(part.keys() == {"type"} for part in parts):
+            return {"type": [part["type"] for part in parts]}
         return {"oneOf": parts}
 
     def _mapping(self, key: Hint, value: Hint) -> Json:
@@ -172,7 +174,7 @@ class _Schema:
         return {"type": "object", **told, "additionalProperties": self._of_type(value)}
 
     def _object(self, cls: Hint) -> Json:
-        members, needed = {}, []
+        members, needed, kinds = {}, [], {}
         told = _told_of_members(cls)
         for name, hint in _hints(cls).items():
             marked = get_origin(hint) is NotRequired
@@ -180,12 +182,14 @@ class _Schema:
             kind = get_args(hint)[0] if marked else hint
             members[name] = self._of_type(kind) | ({"description": told[name]} if name in told else {})
             needed += [] if optional else [name]
+            kinds[name] = kind
         return {
             **_described(cls.__doc__),
             "type": "object",
             "additionalProperties": False,
             "required": needed,
             "properties": members,
+            **_rules(kinds),
         }
 
 
@@ -199,7 +203,27 @@ def _constraint(note: Hint) -> Json:
             return {"minimum": least}
         case Bounds(least=least, greatest=greatest):
             return {"minimum": least, "maximum": greatest}
+        case Items(fewest=fewest, most=most):
+            return {"minItems": fewest, "maxItems": most}
+        case Requires() | Together():
+            return {}  # said of the whole object
     raise TypeError(f"no schema can say {note!r}")
+
+
+def _rules(members: Mapping[str, Hint]) -> Json:
+    """Say which members there are beside others, or depending on their values."""
+    rules, together = [], {}
+    for name, kind in members.items():
+        for note in get_args(kind)[1:] if get_origin(kind) is Annotated else ():
+            match note:
+                case Requires(members=by_value):
+                    rules += [
+                        {"if": {"properties": {name: {"const": value}}}, "then": {"required": list(needed)}}
+                        for value, needed in by_value
+                    ]
+                case Together(others=others):
+                    together[name] = list(others)
+    return ({"allOf": rules} if rules else {}) | ({"dependentRequired": together} if together else {})
 
 
 def _described(text: str | None) -> Json:

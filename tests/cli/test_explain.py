@@ -169,17 +169,6 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuc
     assert yaml.safe_load(explain(cpuctl, *ANSWERS[name], "-o", "yaml").out) == answer
 
 
-def test_what_it_shares_with_a_plan_is_described_alike() -> None:
-    """The schema repeats parts of the plan's; this keeps them the same."""
-    plan, explanation = (json.loads(schema_text(name)) for name in ("plan", "explanation"))
-    for part in ("sources", "kubelet", "start", "node"):
-        assert explanation["properties"][part] == plan["properties"][part], part
-    shared = plan["$defs"].keys() & explanation["$defs"].keys()
-    assert {"pod", "container", "count", "cpuList", "sources"} <= shared
-    for part in shared:
-        assert explanation["$defs"][part] == plan["$defs"][part], part
-
-
 @pytest.mark.parametrize("name", [name for name, words in ANSWERS.items() if "-T" in words])
 def test_it_agrees_with_a_plan(name: str, cpuctl: Cpuctl) -> None:
     words = ANSWERS[name][0:] if ANSWERS[name][0].startswith("-") else ANSWERS[name][1:]

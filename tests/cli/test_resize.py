@@ -145,17 +145,6 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuc
     assert yaml.safe_load(resize(cpuctl, *ANSWERS[name], "-o", "yaml").out) == answer
 
 
-def test_what_it_shares_with_a_plan_is_described_alike() -> None:
-    """The schema repeats parts of the plan's; this keeps them the same."""
-    plan, resizes = (json.loads(schema_text(name)) for name in ("plan", "resize"))
-    for part in ("sources", "kubelet", "start", "node"):
-        assert resizes["properties"][part] == plan["properties"][part], part
-    shared = (plan["$defs"].keys() & resizes["$defs"].keys()) - {"pod", "container"}
-    assert {"count", "cpuList", "sources"} <= shared
-    for part in shared:
-        assert resizes["$defs"][part] == plan["$defs"][part], part
-
-
 EXITS = {
     "grows": 0,
     "below what was promised": 3,

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from cpuctl.engine.explain.decision import Rule, bytes_text, counted, nodes_text
-from cpuctl.engine.explain.offers import Standing
-from cpuctl.engine.explain.searches.changes import ChangeKind
-from cpuctl.schemas import schema_text
+from cpuctl.engine.explain.decision import bytes_text, counted, nodes_text
 
 
 @pytest.mark.parametrize(
@@ -30,10 +25,3 @@ def test_counts(count: int, text: str) -> None:
 )
 def test_amounts_of_memory_are_written_in_whole_mi(amount: int, text: str) -> None:
     assert bytes_text(amount) == text
-
-
-def test_names_that_scripts_go_by_are_those_of_the_schema() -> None:
-    known = json.loads(schema_text("explanation"))["$defs"]
-    assert [str(rule) for rule in Rule] == known["decision"]["properties"]["rule"]["enum"]
-    assert [str(standing) for standing in Standing] == known["offer"]["properties"]["standing"]["enum"]
-    assert [str(kind) for kind in ChangeKind] == known["changeKind"]["enum"]

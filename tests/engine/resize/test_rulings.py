@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +13,7 @@ from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.engine.resize.outcome import Condition, Judge, ResizeOutcome, Ruling, conditions_of, legacy_status
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, IN_PLACE, ResizeRules
-from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.schemas import schema_text
 from tests.support.pods import app
 from tests.support.resizing import NO_POLICY, PREVIEW, RESTRICTED, Setting, admitted, held, pod_of, wish
 
@@ -206,20 +203,3 @@ def test_a_resize_in_progress_has_neither_reason_nor_message() -> None:
     found = decided(Case(name="", minor=36, config=NO_POLICY, ruling=Ruling.ADMITTED))
     (condition,) = conditions_of(found.outcome, found.rules)
     assert (condition.type, condition.reason, condition.message) == ("PodResizeInProgress", "", "")
-
-
-def test_answers_have_the_words_that_are_published() -> None:
-    known = json.loads(schema_text("resize"))
-    assert [str(each) for each in Ruling] == known["$defs"]["outcome"]["enum"]
-    assert [str(each) for each in Judge] == known["$defs"]["pod"]["properties"]["decidedBy"]["enum"]
-    semantics = known["properties"]["allocator"]["properties"]["semantics"]["enum"]
-    assert [*map(str, Semantics), None] == semantics
-
-
-@pytest.mark.parametrize("ruling", [Ruling.FORBIDDEN, Ruling.UNCHANGED, Ruling.FAULT, Ruling.UNKNOWN])
-@pytest.mark.parametrize("minor", [32, 36])
-def test_the_pods_status_says_nothing_of_what_nobody_has_decided(ruling: Ruling, minor: int) -> None:
-    given = wish(pod_of(app("cpu=1", "cpu=1", "c")), c="cpu=2")
-    outcome = ResizeOutcome(wish=given, ruling=ruling, judge=Judge.NOBODY)
-    rules = ResizeRules(minor=minor)
-    assert (conditions_of(outcome, rules), legacy_status(outcome, rules)) == ((), "")

@@ -70,7 +70,8 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
             word = "POD POOL" if container["isolation"] == "pod" else "SHARED"
             yield word, Cell(f"{container['name']}: {container['whyShared']}")
     if shared and "sharedPool" in document:
-        yield "POOL", Cell(shared_sentence(document["sharedPool"], document["node"]["reservedCPUs"]))
+        reserved = document["node"].get("reservedCPUs", "")
+        yield "POOL", Cell(shared_sentence(document["sharedPool"], reserved))
     for each in document["mixedCores"]:
         if document["asked"]["container"] in (None, each["container"]):
             yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")

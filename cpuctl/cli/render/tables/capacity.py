@@ -29,7 +29,8 @@ def room_blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         if capacity["largestRequests"]:
             yield _largest(capacity, why)
             yield _elements(capacity, wide=wide)
-            yield _fragmentation(capacity["fragmentation"])
+            if capacity["fragmentation"] is not None:
+                yield _fragmentation(capacity["fragmentation"])
         if capacity["refused"]:
             yield _remedies(capacity, why)
 

@@ -1,0 +1,70 @@
+"""What containers read of resources by the downward API."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Variable(TypedDict):
+    container: str
+    name: str
+
+
+class File(TypedDict):
+    volume: str
+    path: str
+
+
+class _Reference(TypedDict):
+    resource: str
+    container: str
+    """Whose resource is told."""
+    divisor: str | None
+
+
+class VariableReference(_Reference):
+    variable: Variable
+    file: None
+
+
+class FileReference(_Reference):
+    variable: None
+    file: File
+    """A file of a downward API volume, also of a projected one."""
+
+
+class ReadValue(TypedDict):
+    text: str | None
+    """What is read there; null where that is not known."""
+    error: str | None
+    """The kubelet's, with which the container (for a file: any of the pod) does not start."""
+    rule: str | None
+
+
+class ReadVariable(VariableReference, ReadValue):
+    """What one resourceFieldRef reads of a container's resources, in a variable."""
+
+
+class ReadFile(FileReference, ReadValue):
+    """What one resourceFieldRef reads of a container's resources, in a file."""
+
+
+Reading = ReadVariable | ReadFile
+
+
+class Reread(TypedDict):
+    before: ReadValue
+    after: ReadValue
+    note: str | None
+    """Why it does not change, or changes all the same."""
+
+
+class RereadVariable(VariableReference, Reread):
+    """What one resourceFieldRef reads of a container's resources, before and after, in a variable."""
+
+
+class RereadFile(FileReference, Reread):
+    """What one resourceFieldRef reads of a container's resources, before and after, in a file."""
+
+
+Rereading = RereadVariable | RereadFile

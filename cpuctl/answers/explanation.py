@@ -1,0 +1,311 @@
+"""The answer of ``cpuctl explain``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict, final
+
+from cpuctl.answers.decisions import Block, Container, DevicesLeft, HintRound, MemoryTable, Node, Pod
+from cpuctl.answers.resize import ResizeDecision
+from cpuctl.answers.sources import Sources
+from cpuctl.answers.start import KubeletPolicies, NotStarted, Started
+from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
+
+
+class Asked(TypedDict):
+    container: str | None
+    """The container that was asked about; null: the pod."""
+    restarted: bool
+    """The pod runs already and is looked at again as after a restart of the kubelet."""
+    podsBefore: Count
+    """Pods that the kubelet looked at before this one."""
+
+
+class HugePages(TypedDict):
+    numaNode: int
+    pageKiB: int
+    before: int
+    after: int
+    command: str
+    """Sets them aside; a kubelet sees them after a restart."""
+    removesMemoryState: bool
+    """Whether memory_manager_state has to go before the kubelet starts again: it names other pages."""
+
+
+class PendingResize(ResizeDecision):
+    """What becomes of the resize that is pending of a pod that runs."""
+
+    command: str
+    """The command line that shows its CPUs, conditions and cgroups."""
+
+
+class Decision(TypedDict):
+    rule: Literal[
+        "admitted",
+        "notEnoughFree",
+        "widthFromCapacity",
+        "reuseBinds",
+        "largerThanOneNode",
+        "noSingleNode",
+        "maskInequality",
+        "otherAssignment",
+        "groupRule",
+        "hugePagesAlone",
+        "quantityForm",
+        "noOwnResources",
+        "nothingAllocated",
+        "unhealthyDevices",
+        "wholeCores",
+        "freeCores",
+        "emptyPool",
+        "overBudget",
+        "nodeFit",
+        "kubeletFault",
+        "apiServer",
+        "failedBefore",
+        "inputLacks",
+        "unknown",
+    ]
+    """The rule that decided."""
+    container: str | None
+    """null: the pod as a whole."""
+    provider: str | None
+    """The resource manager that did it, where it was one."""
+    why: str
+
+
+class Hint(TypedDict):
+    """A topology hint."""
+
+    numaNodes: CPUList | None
+    """null: no constraint."""
+    preferred: bool
+
+
+class Merged(Hint):
+    """The hint that all providers agree on, and whether the policy admits it."""
+
+    admitted: bool
+
+
+class Reusable(TypedDict):
+    """CPUs of the pod's other containers that may be used again, and the nodes that hints hold for them."""
+
+    count: Count
+    numaNodes: CPUList
+
+
+class RulePart(TypedDict, total=False):
+    width: Count
+    """The fewest NUMA nodes whose capacity would do: hints that wide are preferred."""
+    narrowest: Count
+    """NUMA nodes of the smallest hint, 0 where there is none."""
+
+
+class RequestPart(TypedDict, total=False):
+    request: int
+    """CPUs, bytes or devices asked for."""
+
+
+class CPUsPart(TypedDict, total=False):
+    free: dict[str, Count]
+    """CPUs by NUMA node that the hints were made from."""
+    reusable: Reusable
+
+
+_OF_MANY = Requires(((None, ("width", "narrowest")),))
+
+
+class ProviderOffer(RulePart, RequestPart, CPUsPart):
+    """What a provider offers for a resource."""
+
+    provider: str
+    resource: str
+    standing: Literal["no preference", "no hints", "impossible", "unusable", "usable"]
+    """What the topology policy can do with it; no hints count as no preference."""
+    hints: Annotated[list[Hint] | None, _OF_MANY]
+    """null where there are too many to list."""
+    usable: Annotated[list[CPUList] | None, _OF_MANY]
+    """Sets of NUMA nodes that the policy admits; null where there are too many to list."""
+
+
+class Round(TypedDict):
+    container: str | None
+    """null: the pod as a whole."""
+    offers: list[ProviderOffer]
+    merged: Merged | None
+    """null where the kubelet fails over it."""
+
+
+class ShareCounts(TypedDict):
+    cpus: Count
+    reserved: Count
+    own: Count
+    held: Count
+    free: Count
+
+
+class CPUShare(TypedDict):
+    id: int
+    cpus: CPUList
+    reserved: CPUList
+    own: CPUList
+    """Held by the pod in question."""
+    held: CPUList
+    """Held by other pods."""
+    free: CPUList
+    """CPUs that can become exclusive."""
+    counts: ShareCounts
+
+
+class Holder(TypedDict):
+    pod: str
+    uid: str
+    cpus: CPUList
+    count: Count
+    memory: list[Block]
+    running: bool
+    """false: the pod has ended, its resources come back with the next pod."""
+
+
+class Defect(TypedDict):
+    text: str
+    reference: str
+
+
+class MixedCores(TypedDict):
+    pod: str
+    container: str
+    performanceCPUs: str
+    efficiencyCPUs: str
+    message: str
+
+
+class Amount(TypedDict):
+    container: str | None
+    """null: the pod itself (spec.resources)."""
+    resource: str
+    before: str
+    after: str
+
+
+class RequestChange(TypedDict):
+    """Other requests, and limits where they were equal."""
+
+    amounts: list[Amount]
+
+
+class SettingChange(TypedDict):
+    """Another value in the KubeletConfiguration, from the start."""
+
+    setting: str
+    option: str | None
+    """The member of a map of options."""
+    before: str
+    after: str
+
+
+class Removal(TypedDict):
+    """Pods that end before."""
+
+    remove: list[str]
+
+
+class Earlier(TypedDict):
+    """Pods that come after it instead of before."""
+
+    before: list[str]
+
+
+Change = RequestChange | SettingChange | Removal | Earlier
+ChangeKind = Literal["request", "setting", "removal", "order"]
+
+
+class Suggestion(TypedDict):
+    kind: ChangeKind
+    change: Change
+    words: str
+    command: str | None
+    """What tries the change, or makes it; null where no one command does."""
+    containers: list[Container]
+    """What the containers get then."""
+    hints: list[HintRound]
+    """The merged hints then."""
+    lost: list[str]
+    """Other pods that are not admitted then."""
+
+
+class Search(TypedDict):
+    kind: ChangeKind
+    found: Count
+    runs: Count
+    """Pods that the engine looked at."""
+    bound: Count
+    """The runs after which the search ends."""
+    complete: bool
+    """Whether all was tried within the bound."""
+    leftOut: str
+    """Choices that were never meant to be tried."""
+
+
+class SharedPoolPart(TypedDict, total=False):
+    sharedPool: CPUList
+    """Where Burstable and BestEffort containers run after the decision, under a static policy."""
+
+
+class HugePagesPart(TypedDict, total=False):
+    hugePages: list[HugePages]
+    """Huge pages with which the pod would be admitted: the fewest more on each NUMA node, tried."""
+
+
+class TellingHead(TypedDict):
+    sources: Sources
+    kubelet: KubeletPolicies
+
+
+@final
+class ExplainedDecision(TellingHead, SharedPoolPart, HugePagesPart):
+    """Why a kubelet decides about a pod as it does, and what would change that."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Explanation"]
+    start: Started
+    node: Node
+    asked: Asked
+    pod: Pod
+    decision: Decision
+    unaligned: list[Decision]
+    """The rules that kept an admitted pod from a preferred hint."""
+    rounds: list[Round]
+    """The rounds of the Topology Manager, in order."""
+    numaNodes: list[CPUShare]
+    """Who had the CPUs when it was decided."""
+    memory: list[MemoryTable]
+    """The Memory Manager's tables with the static policy: bytes by NUMA node and resource."""
+    devices: list[DevicesLeft]
+    """The devices of device plugins by the NUMA nodes next to them (none: the plugin names none)."""
+    holders: list[Holder]
+    """Other pods that held CPUs or memory."""
+    defects: list[Defect]
+    """What is known to be odd about the kubelet's way to this decision."""
+    suggestions: list[Suggestion]
+    """Changes with which the engine admits the pod."""
+    searches: list[Search]
+    """How changes of each kind were looked for; none for an admitted pod."""
+    mixedCores: list[MixedCores]
+    """Containers with CPUs of performance and of efficiency cores, which no kubelet tells apart."""
+    resize: PendingResize | None
+
+
+@final
+class NotStartedExplanation(TellingHead):
+    """A kubelet that would not start with this configuration on this machine, or may not."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Explanation"]
+    start: NotStarted
+
+
+Explanation = Annotated[
+    ExplainedDecision | NotStartedExplanation,
+    "Why a kubelet decides about a pod as it does, and what would change that.",
+]

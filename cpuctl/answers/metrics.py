@@ -1,0 +1,13 @@
+"""Metrics, as Prometheus reads them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class Metric(TypedDict):
+    name: str
+    type: Literal["counter", "gauge"]
+    help: str
+    labels: dict[str, str]
+    value: int

@@ -1,0 +1,378 @@
+"""The answers of ``cpuctl pods``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+from cpuctl.answers.downward import Reading
+from cpuctl.answers.findings import FindingCounts
+from cpuctl.answers.sources import Sources
+from cpuctl.answers.values import (
+    ApiVersion,
+    Bounds,
+    ContainerKind,
+    Count,
+    Isolation,
+    Pattern,
+    QOSClass,
+    Release,
+)
+
+
+class Component(TypedDict):
+    version: Release
+
+
+class Amount(TypedDict):
+    quantity: str
+    number: float
+
+
+class ReleaseDifference(TypedDict):
+    name: str
+    since: Annotated[str, Pattern("^1\\.[0-9]+$")]
+    behaviour: str
+    source: str
+    standing: Literal["verified", "documented", "preview"]
+
+
+class KnownNode(TypedDict):
+    """What is known of the node; null where nothing is."""
+
+    memory: Amount | None
+    allocatable: dict[str, Amount] | None
+
+
+class ViewHead(TypedDict):
+    sources: Sources
+    kubelet: Component
+    apiServer: Component
+    differences: list[ReleaseDifference]
+    """What these releases do with pods otherwise than 1.27, with what that is known from."""
+    cgroupVersion: Literal[1, 2]
+    node: KnownNode
+
+
+class ApiServerVerdict(TypedDict):
+    refusals: list[str]
+
+
+class NotRejected(TypedDict):
+    rejected: Literal[False]
+
+
+class RejectedByKubelet(TypedDict):
+    rejected: Literal[True]
+    reason: str
+    message: str
+
+
+Side = Literal["requests", "limits", "overhead"]
+How = Literal["written", "defaulted", "derived"]
+
+
+class Place(TypedDict):
+    container: str | None
+    side: Side
+    resource: str
+
+
+class StoredAmount(Place, Amount):
+    how: How
+    rule: str | None
+
+
+class Dropped(Place):
+    rule: str
+
+
+class EffectiveAmount(Amount):
+    resource: str
+    how: How
+    rule: str
+
+
+class Effective(TypedDict):
+    requests: list[EffectiveAmount]
+    limits: list[EffectiveAmount]
+
+
+class CPUWeight(TypedDict):
+    linear: int
+    """By the kubelet, runc up to 1.3.1 and crun up to 1.22."""
+    curved: int
+    """By runc from 1.3.2 and crun from 1.23 on."""
+    formula: Literal["linear", "curved"] | None
+    """The one that applies; null where the runtime is not known."""
+
+
+class CgroupRules(TypedDict):
+    cpuShares: str
+    cpuQuota: str
+    memoryLimit: str
+
+
+class CgroupFile(TypedDict):
+    text: str
+    """A weight is told as '20 or 59' while the runtime is not known."""
+    written: bool
+    """False where it is the kernel's default."""
+
+
+class Cgroup(TypedDict):
+    """Values as the kubelet counts them, null where it writes none, and files as they then read."""
+
+    cpuShares: int
+    cpuWeight: CPUWeight
+    cpuQuota: int | None
+    """Microseconds in a period; -1 is no limit."""
+    cpuPeriod: int | None
+    memoryLimit: int | None
+    memoryMin: int | None
+    memoryLow: int | None
+    memoryHigh: int | None
+    hugetlb: dict[str, int]
+    """Bytes by page size, as files are named: 2MB."""
+    pidsMax: int | None
+    unknown: dict[str, str]
+    """Values that depend on what was not given, and on what."""
+    rules: CgroupRules
+    files: dict[str, CgroupFile]
+
+
+class Change(TypedDict):
+    path: str
+    before: str | None
+    after: str | None
+    """Null for taking it out."""
+    anyAmount: bool
+    """Whether any other amount does, too."""
+
+
+class ExclusiveCPUs(TypedDict):
+    given: bool
+    """Whether this node gives it any."""
+    qualifies: bool
+    """Whether a node with the static policy would."""
+    count: int
+    whyShared: str | None
+    isolation: Isolation
+    """With whom it shares its CPUs here: nobody, the containers of its pod (KEP-5526), the node."""
+    changes: list[Change]
+    """The smallest change of the pod after which it qualifies."""
+    countAfter: int
+    """How many CPUs it is due then."""
+
+
+class Container(TypedDict):
+    name: str
+    kind: ContainerKind
+    cgroup: Cgroup
+    oomScoreAdj: int | None
+    """Null where it depends on the node's memory, which is not known."""
+    oomRule: str
+    exclusiveCPUs: ExclusiveCPUs
+
+
+class EphemeralContainer(TypedDict):
+    name: str
+    cgroup: Cgroup
+    oomScoreAdj: int | None
+    oomRule: str
+    cpus: str
+    """Where it runs, and whether that follows the shared pool."""
+
+
+class Read(TypedDict):
+    reader: Literal["scheduler", "HPA", "VPA", "cluster autoscaler", "downward API"]
+    container: str | None
+    item: str
+    amount: Amount | None
+    """Null with an error, and where it is the allocatable of a node that is not known."""
+    text: str | None
+    """What the downward API writes, with divisor 1."""
+    error: str | None
+    """In the reader's words."""
+    rule: str
+
+
+class PodFacts(TypedDict):
+    """What follows from one pod."""
+
+    qosClass: QOSClass
+    qosReason: str
+    apiServer: ApiServerVerdict
+    """What keeps the pod from being stored, in the API server's words.
+
+    That is validation, LimitRanges, ResourceQuotas.
+    """
+    kubelet: NotRejected | RejectedByKubelet
+    """Whether the kubelet rejects the pod because it has pod-level resources switched off."""
+    notices: list[str]
+    """What to beware of."""
+    amounts: list[StoredAmount]
+    """Every amount of the pod as it is stored; container null is the pod itself."""
+    dropped: list[Dropped]
+    """Amounts that were written and that the API server does not take."""
+    effective: Effective
+    """What the scheduler and the node count for the pod as a whole."""
+    cgroup: Cgroup
+    containers: list[Container]
+    ephemeralContainers: list[EphemeralContainer]
+    """Containers that were added for debugging: they have no resources of their own."""
+    readers: list[Read]
+    downwardAPI: list[Reading]
+    """What the pod's own references to resources read, in variables and files."""
+
+
+class QuotaCharge(TypedDict):
+    quota: str
+    charged: dict[str, str]
+    refusals: list[str]
+
+
+class Pod(PodFacts):
+    namespace: str
+    name: str
+    origin: str
+    owner: str | None
+    """The workload it is a replica of."""
+    quotas: list[QuotaCharge]
+    """What every quota makes of the pod that counts it."""
+
+
+class LimitRange(TypedDict):
+    namespace: str
+    name: str
+    origin: str
+    problems: list[str]
+    """Why the API server refuses the object."""
+
+
+class Quota(TypedDict):
+    namespace: str
+    name: str
+    origin: str
+    hard: dict[str, str]
+    usedBefore: dict[str, str] | None
+    """What the quota's status says; null where it has none."""
+    used: dict[str, str]
+    """With all pods that the API server lets pass."""
+
+
+class Evicted(TypedDict):
+    namespace: str
+    name: str
+    usage: Amount | None
+    request: Amount
+    """As eviction counts it, which is not as the scheduler does."""
+    priority: int
+    spared: bool
+    """Static and critical pods are never evicted."""
+    reason: str
+
+
+class PodsShow(ViewHead):
+    """What follows from pods' resources: defaults, classes, sums, cgroups, OOM scores, and by which rules."""
+
+    apiVersion: ApiVersion
+    kind: Literal["PodsShow"]
+    pods: list[Pod]
+    limitRanges: list[LimitRange]
+    quotas: list[Quota]
+    eviction: list[Evicted] | None
+    """Pods in the order in which memory pressure evicts them; null without usage."""
+
+
+class LintedObject(TypedDict):
+    kind: str
+    namespace: str
+    """As given, so empty for the default one."""
+    name: str
+
+
+class Finding(TypedDict):
+    severity: Literal["error", "warning", "note"]
+    """error: somebody refuses it; warning: it does something else than it seems to; note: worth knowing."""
+    code: Annotated[str, Pattern("^[a-z0-9./-]+$")]
+    refusedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
+    file: str
+    line: Annotated[int, Bounds(1)]
+    column: Annotated[int, Bounds(1)]
+    path: str
+    """The part of the document, or the one that is missing.
+
+    It stands at line and column, or would stand in what does.
+    """
+    object: LintedObject | None
+    message: str
+    """In the words of whoever refuses it."""
+    hint: str
+
+
+class LintSummary(FindingCounts):
+    files: Count
+    objects: Count
+    """Pods, and workloads and custom resources that make some."""
+    others: Count
+    """Objects that make no pods: not looked at."""
+
+
+class PodsLint(TypedDict):
+    """Why an API server or a kubelet would refuse manifests.
+
+    With -o jsonl each line is one of the findings.
+    """
+
+    apiVersion: ApiVersion
+    kind: Literal["PodsLint"]
+    sources: Sources
+    apiServer: Component
+    kubelet: Component
+    summary: LintSummary
+    findings: list[Finding]
+
+
+class ComparedSide(TypedDict):
+    pods: str
+    """The manifests."""
+    kubelet: Component
+    apiServer: Component
+    featureGates: dict[str, bool]
+    """The gates that are set."""
+
+
+class Difference(TypedDict):
+    area: Literal["admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers"]
+    item: str
+    before: str | None
+    """Null where there was no such thing."""
+    after: str | None
+    """Null where there is no such thing."""
+
+
+class ComparedPod(TypedDict):
+    namespace: str
+    name: str
+    status: Literal["same", "changed", "added", "removed"]
+    changes: list[Difference]
+
+
+class DiffSummary(TypedDict):
+    same: int
+    changed: int
+    added: int
+    removed: int
+
+
+class PodsDiff(TypedDict):
+    """What differs for pods between two manifests, or for one under two kubelets."""
+
+    apiVersion: ApiVersion
+    kind: Literal["PodsDiff"]
+    sources: Sources
+    """Where every input of the first side came from."""
+    before: ComparedSide
+    after: ComparedSide
+    summary: DiffSummary
+    pods: list[ComparedPod]

@@ -1,0 +1,177 @@
+"""The answer of ``cpuctl replay``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from cpuctl.answers.sources import Sources
+from cpuctl.answers.values import ApiVersion, Count, Items, Pattern
+
+Duration = Annotated[str, "In Go's notation."]
+
+CPUText = Annotated[str, "A CPU list; empty for none."]
+
+
+class Entry(TypedDict):
+    at: Duration
+    nanoseconds: Count
+    what: Annotated[str, Pattern("^[A-Z][A-Za-z]+$")]
+    pod: str
+    """namespace/name; empty where it is about the node."""
+    container: str
+    text: str
+    details: dict[str, str | int | bool | None]
+
+
+class Failure(TypedDict):
+    at: Duration
+    where: str
+    """File, line and path of the event."""
+    what: str
+    """The path below expect."""
+    expected: object
+    found: object
+
+
+class Expectations(TypedDict):
+    checked: Count
+    """Moments with an expect block."""
+    failures: list[Failure]
+
+
+class ScaleDown(TypedDict):
+    """One container that loses CPUs."""
+
+    pod: str
+    container: str
+    before: CPUText
+    after: CPUText
+    decided: Duration
+    due: Duration
+    """When its delay has passed."""
+    told: Duration | None
+    """When its volume said so."""
+    applied: Duration | None
+    """When its cgroup did."""
+    exposed: bool
+    """Whether assigned.cpuset can be read inside."""
+    late: bool
+    """Whether it was told only after it was applied, or never."""
+    end: Literal["open", "applied", "replaced", "cancelled", "interrupted", "gone"]
+
+
+class Latency(TypedDict):
+    count: Count
+    shortest: Duration | None
+    longest: Duration | None
+
+
+class Slis(TypedDict):
+    """The service level indicators of KEP-6122."""
+
+    notification: Latency
+    """From the decision until the volume tells it."""
+    application: Latency
+    """From the end of the delay until the CPU set is applied."""
+    lateNotifications: Count
+
+
+_From = TypedDict("_From", {"from": Duration})
+
+
+class Span(_From):
+    until: Duration
+    nanoseconds: Annotated[list[int], Items(2, 2)]
+    use: Literal["owned", "leaving", "contested", "shared", "none"]
+    """owned: its own; leaving: to go or gone, and still in its cgroup; contested: another's own by then;
+    none: nobody's.
+    """
+    container: str
+    """Empty where it is nobody's own."""
+
+
+class ChartRow(TypedDict):
+    cpus: CPUText
+    spans: list[Span]
+
+
+class Kubelet(TypedDict):
+    running: bool
+    version: str
+    error: str
+
+
+class Container(TypedDict):
+    state: Literal["waiting", "running", "terminated"]
+    cpus: NotRequired[CPUText]
+    pending: NotRequired[CPUText | None]
+    baseline: NotRequired[CPUText | None]
+    downward: CPUText | None
+    cgroup: CPUText | None
+    effective: CPUText | None
+    weight: int | None
+    desired: str
+    allocated: str
+    actual: str
+
+
+class Condition(TypedDict):
+    reason: str
+    message: str
+
+
+class Conditions(TypedDict):
+    PodResizePending: Condition | None
+    PodResizeInProgress: Condition | None
+
+
+class Pod(TypedDict):
+    phase: Literal["Unscheduled", "Pending", "Running", "Succeeded", "Failed"]
+    reason: str
+    message: str
+    conditions: Conditions
+
+
+class StateFile(TypedDict):
+    format: str
+    error: NotRequired[str]
+    """Why nobody can read it."""
+    policyName: NotRequired[str]
+    defaultCpuSet: NotRequired[CPUText]
+    entries: NotRequired[dict[str, CPUText]]
+    baselines: NotRequired[dict[str, CPUText]]
+    podEntries: NotRequired[dict[str, CPUText]]
+
+
+class Final(TypedDict):
+    at: Duration
+    kubelet: Kubelet
+    sharedPool: CPUText | None
+    """Null while no kubelet runs."""
+    containers: dict[str, Container]
+    """By namespace/pod/container; cpus, pending and baseline are there while a kubelet runs."""
+    pods: dict[str, Pod]
+    stateFile: StateFile | None
+    scheduler: dict[str, str]
+    metrics: dict[str, int]
+    slis: Slis
+
+
+class Replay(TypedDict):
+    """What happens on a node over simulated time. With -o jsonl each line is one of the entries."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Replay"]
+    sources: Sources
+    description: str
+    pods: Count
+    """The pods that the timeline lists."""
+    until: Duration
+    entries: list[Entry]
+    expectations: Expectations
+    scaleDowns: list[ScaleDown]
+    slis: Slis
+    chart: list[ChartRow]
+    """The history of every CPU; CPUs with the same history are one row."""
+    final: Final
+    """What can be seen at the end, in the words of a timeline's expectations."""

@@ -1,0 +1,280 @@
+"""The answer of ``cpuctl resize``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict, final
+
+from cpuctl.answers.decisions import CPUsLeft, HintRound, Node, Step
+from cpuctl.answers.downward import Rereading
+from cpuctl.answers.sources import Sources
+from cpuctl.answers.start import KubeletPolicies, NotStarted, Started
+from cpuctl.answers.values import ApiVersion, Bounds, ContainerKind, Count, CPUList, Isolation, QOSClass
+
+Ruling = Literal[
+    "Admitted",
+    "Unchanged",
+    "NoEffect",
+    "Deferred",
+    "Infeasible",
+    "Forbidden",
+    "Ignored",
+    "KubeletFault",
+    "Undetermined",
+]
+
+
+class Reference(TypedDict):
+    """What the reference implementation answers, where that is something else."""
+
+    outcome: Ruling
+    reason: str | None
+    """Its reason for a refusal."""
+    message: str | None
+    """Its words."""
+    cpus: dict[str, CPUList | None]
+
+
+class ResizeDecision(TypedDict):
+    """What becomes of one resize."""
+
+    outcome: Ruling
+    decidedBy: Literal["nobody", "apiServer", "podResizes", "resourceManagers", "nodeFit"]
+    reason: str | None
+    """The kubelet's reason for a refusal."""
+    message: str | None
+    """The words of who decided."""
+    needsGate: str | None
+    """The feature gate for want of which it was refused."""
+    container: str | None
+    """The container that was refused."""
+    details: dict[str, int]
+    where: str | None
+    """Where in the kubelet a fault happens."""
+    departures: list[str]
+    """What the KEP's text wants instead of what its reference implementation does."""
+    reference: Reference | None
+
+
+class Amounts(TypedDict):
+    """Amounts of cpu and memory, as Kubernetes quantities."""
+
+    cpu: NotRequired[str]
+    memory: NotRequired[str]
+
+
+class Resources(TypedDict):
+    requests: Amounts
+    limits: Amounts
+
+
+class States(TypedDict):
+    """Resources right after the decision."""
+
+    before: Resources
+    """Allocated until then."""
+    asked: Resources
+    desired: Resources
+    """The spec."""
+    allocated: Resources
+    """Granted by the kubelet."""
+    actuated: Resources
+    """Told to the runtime."""
+    actual: Resources
+    """Reported by it."""
+
+
+class Scheduled(TypedDict):
+    """What the scheduler counts for the pod."""
+
+    before: Amounts
+    meanwhile: Amounts
+    settled: Amounts
+
+
+class CPUWeight(TypedDict):
+    """cpu.weight by the kubelet's line and by the curve of later OCI runtimes."""
+
+    linear: Count
+    curved: Count
+
+
+class Cgroup(TypedDict):
+    cpuShares: Count
+    cpuWeight: CPUWeight
+    cpuQuota: int | None
+    """Microseconds in each period; -1: no limit, because of exclusive CPUs; null: none is written."""
+    cpuPeriod: int | None
+    memoryLimit: int | None
+    """Bytes; null: none is written."""
+
+
+class Cgroups(TypedDict):
+    """What the kubelet writes into the cgroup."""
+
+    before: Cgroup
+    after: Cgroup
+
+
+class CPUCounts(TypedDict):
+    before: Count
+    after: Count
+
+
+class ResizedCPUs(TypedDict):
+    before: CPUList | None
+    """Null: the shared pool."""
+    after: CPUList | None
+    """Null: the shared pool."""
+    promised: CPUList | None
+    """The CPUs that it got at admission and keeps over every resize; null where nothing is promised."""
+    kept: CPUList
+    gained: CPUList
+    lost: CPUList
+    counts: CPUCounts
+    follows: bool
+    """Whether the number of CPUs is the one that is asked for now."""
+    numaNodes: list[int]
+    givenUpAfter: str | None
+    """How long it keeps the CPUs that it loses, at least (KEP-6122), as a duration."""
+    steps: list[Step]
+    """The rules of the picker that chose the CPUs."""
+
+
+class ResizedContainer(TypedDict):
+    name: str
+    kind: ContainerKind
+    changed: bool
+    restarts: list[Literal["cpu", "memory"]]
+    """The resources whose change restarts it (resizePolicy)."""
+    resources: States
+    isolation: Isolation | None
+    """With whom it shares its CPUs afterwards: nobody, the containers of its pod (KEP-5526), the node.
+
+    Null for a pod that is not on the node.
+    """
+    whyShared: str | None
+    """Why it gets no CPUs of its own; null where it does."""
+    cpus: ResizedCPUs | None
+    """Its exclusive CPUs; null where it has and had none."""
+    cgroup: Cgroups
+
+
+class Condition(TypedDict):
+    type: Literal["PodResizePending", "PodResizeInProgress"]
+    status: Literal["True"]
+    reason: str
+    message: str
+    observedGeneration: int | None
+
+
+class PodLevel(TypedDict):
+    changed: bool
+    resources: States
+
+
+class ResizedPod(ResizeDecision):
+    """A running pod that is to have other resources."""
+
+    namespace: str
+    name: str
+    uid: str
+    origin: str
+    """Where the pod was read."""
+    qosClass: QOSClass
+    fix: str | None
+    """The option that switches the gate on that it needs, beside the gates that were given."""
+    preview: bool
+    """Whether the allocator of KEP-5554 was asked, which no release has."""
+    attempts: Annotated[int, Bounds(1)]
+    generation: int
+    """The pod's generation with these resources."""
+    conditions: list[Condition]
+    """From 1.33 on."""
+    statusResize: Literal["Proposed", "InProgress", "Deferred", "Infeasible"] | None
+    """status.resize, up to 1.32."""
+    podLevel: PodLevel | None
+    """The pod's own resources; null where it has none."""
+    cgroup: Cgroups
+    scheduler: Scheduled
+    hints: list[HintRound]
+    """What the Topology Manager made of the hints, for each container or (null) for the pod."""
+    containers: list[ResizedContainer]
+    downwardAPI: list[Rereading]
+    """What references of the pod to resources read before and after, in variables and files."""
+
+
+class Core(TypedDict):
+    numaNode: int
+    core: int
+    cpus: list[int]
+
+
+class AvailableAllocator(TypedDict):
+    """Exclusive CPUs can follow a resize, by what no release does yet."""
+
+    available: Literal[True]
+    standing: Literal["preview"]
+    source: str
+    semantics: Literal["kep", "reference"]
+    whyNot: None
+
+
+class NoAllocator(TypedDict):
+    """Exclusive CPUs cannot follow a resize."""
+
+    available: Literal[False]
+    standing: None
+    source: None
+    semantics: None
+    whyNot: str
+
+
+Allocator = AvailableAllocator | NoAllocator
+
+
+class NodeAfterwards(CPUsLeft):
+    """The node when every resize has been decided on."""
+
+    cpuManagerState: str | None
+    """The text of cpu_manager_state afterwards."""
+
+
+@final
+class DecidedResize(TypedDict):
+    """What becomes of running pods that are to have other resources."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Resize"]
+    sources: Sources
+    kubelet: KubeletPolicies
+    start: Started
+    node: Node
+    allocator: Allocator
+    pods: list[ResizedPod]
+    retryOrder: list[str] | None
+    """The pods whose resize is deferred, in the order in which they are tried again.
+
+    null where the release has none.
+    """
+    cores: list[Core]
+    """The cores of all NUMA nodes that the pods are or were on."""
+    after: NodeAfterwards
+    warnings: list[str]
+
+
+@final
+class NotStartedResize(TypedDict):
+    """A kubelet that would not start with this configuration on this machine, or may not."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Resize"]
+    sources: Sources
+    kubelet: KubeletPolicies
+    start: NotStarted
+    pods: list[ResizedPod]
+    """None."""
+
+
+Resize = Annotated[
+    DecidedResize | NotStartedResize, "What becomes of running pods that are to have other resources."
+]

@@ -243,7 +243,7 @@ FAULTS = [
         "irqbalance without bans",
         lambda node: node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0"),
         "irqbalance", "1,5 banned", "none banned",
-        "sed -i /^IRQBALANCE_BANNED_CPU/d /etc/default/irqbalance; "
+        "touch /etc/default/irqbalance; sed -i /^IRQBALANCE_BANNED_CPU/d /etc/default/irqbalance; "
         "echo IRQBALANCE_BANNED_CPULIST=1,5 >>/etc/default/irqbalance; systemctl restart irqbalance",
         "warning",
     ),
@@ -251,7 +251,7 @@ FAULTS = [
         "irqbalance with half a ban",
         half_a_ban,
         "irqbalance", "1,5 banned", "1 banned",
-        "sed -i /^IRQBALANCE_BANNED_CPU/d /etc/sysconfig/irqbalance; "
+        "touch /etc/sysconfig/irqbalance; sed -i /^IRQBALANCE_BANNED_CPU/d /etc/sysconfig/irqbalance; "
         "echo IRQBALANCE_BANNED_CPULIST=1,5 >>/etc/sysconfig/irqbalance; systemctl restart irqbalance",
         "warning",
     ),

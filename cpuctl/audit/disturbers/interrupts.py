@@ -62,8 +62,9 @@ def check_irqbalance(picture: Picture) -> Iterator[Finding]:
             message=f"it runs, and may send interrupts to exclusive {named(missing)}",
             expected=f"{wanted} banned",
             detected=f"{banned} banned" if banned else "none banned",
-            fix=f"sed -i /^IRQBALANCE_BANNED_CPU/d {balancer.file}; echo {line} >>{balancer.file}; "
-            "systemctl restart irqbalance",
+            # Not every package brings the file.
+            fix=f"touch {balancer.file}; sed -i /^IRQBALANCE_BANNED_CPU/d {balancer.file}; "
+            f"echo {line} >>{balancer.file}; systemctl restart irqbalance",
         )
 
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.capture.kubelet.command import flag_value, kept_flags
+from cpuctl.kubelet.flags.given import HANDED_ON
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
 
 _NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite"})
 """Programs that are a kubelet, or have one inside."""
-
-_HANDED_ON = "--kubelet-arg"
 
 
 class RunningKubelet(NamedTuple):
@@ -69,7 +68,7 @@ def _own(arguments: Iterable[str]) -> Iterator[str]:
     words = iter(arguments)
     for word in words:
         option, equals, flag = word.partition("=")
-        if option == _HANDED_ON:
+        if option == HANDED_ON:
             yield f"--{flag if equals else next(words, '')}"
         else:
             yield word

@@ -18,7 +18,7 @@ from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.configuration.nearest import nearest_spelling
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
-from cpuctl.kubelet.flags.given import STAGE, KubeletFlags, place_of_word
+from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, place_of_word
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
@@ -33,6 +33,7 @@ from cpuctl.kubelet.flags.table import (
 from cpuctl.kubelet.flags.values import read_flag
 
 _ARGUMENTS = "--kubelet-args"
+_WITH_A_KUBELET = frozenset({"k3s", "k3s-agent", "k3s-server", "rke2"})
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
@@ -57,10 +58,14 @@ def split_arguments(text: str) -> list[str]:
     """Split a command line as a shell does; raise UsageError where it cannot be split.
 
     Lines of a file for systemd (``KUBELET_EXTRA_ARGS="--max-pods=50"``) stand for the words in them; of one
-    variable the last counts.
+    variable the last counts. Of a command line of k3s or RKE2 those count that it hands to the
+    kubelet inside it (``k3s agent --kubelet-arg=max-pods=50``).
     """
     words = _split(text)
-    if words and not words[0].startswith("-") and PurePath(words[0]).name == "kubelet":
+    program = PurePath(words[0]).name if words and not words[0].startswith("-") else ""
+    if program in _WITH_A_KUBELET:
+        return list(_handed_on(words))
+    if program == "kubelet":
         words = words[1:]
     found: dict[str, list[str]] = {"": []}
     name = ""
@@ -72,6 +77,14 @@ def split_arguments(text: str) -> list[str]:
         else:
             found[name].append(word)
     return [word for part in found.values() for word in part]
+
+
+def _handed_on(words: Iterable[str]) -> Iterator[str]:
+    following = iter(words)
+    for word in following:
+        option, equals, flag = word.partition("=")
+        if option == HANDED_ON:
+            yield f"--{flag if equals else next(following, '')}"
 
 
 def _split(text: str) -> list[str]:
@@ -243,6 +256,9 @@ def _unknown(written: str, name: str, minor: int) -> _BadFlagError:
     if not forms:
         if before := GONE_BEFORE.get(name):
             return _BadFlagError(text, f"{text}: --{name} is gone since 1.{before}", f"remove --{name}")
+        if written == HANDED_ON.lstrip("-"):
+            hint = "k3s and RKE2 hand on what follows it: name the program, too (k3s agent --kubelet-arg=...)"
+            return _BadFlagError(text, hint=hint)
         near = nearest_spelling(name, FLAGS)
         hint = f"did you mean --{near}?" if near else f"remove --{name}: no kubelet from 1.27 on knows it"
         return _BadFlagError(text, hint=hint)

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.settings import Setting
 
 STAGE = "flags"
+HANDED_ON = "--kubelet-arg"
+"""The flag of k3s and RKE2 behind which a flag of the kubelet inside them stands."""
 
 
 class PlacedFlag(str):

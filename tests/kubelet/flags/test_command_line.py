@@ -452,3 +452,16 @@ KUBELET_EXTRA_ARGS=
 """
     assert arguments_of_file(text) == ["--node-ip=10.0.0.7", "--max-pods=50"]
     assert arguments_of_file("/usr/bin/kubelet --a\n--b\n") == ["--a", "--b"]
+
+
+@pytest.mark.parametrize("program", ["k3s agent", "/usr/local/bin/k3s server", "rke2 agent"])
+def test_of_a_program_with_a_kubelet_inside_the_kubelets_flags_count(program: str) -> None:
+    line = f"{program} --server https://one:6443 --kubelet-arg=max-pods=50 --kubelet-arg v=2 --node-name a"
+    assert split_arguments(line) == ["--max-pods=50", "--v=2"]
+    assert read_flags(split_arguments(line), minor=36).settings["maxPods"].value == 50
+
+
+def test_a_flag_of_another_program_is_told_as_one() -> None:
+    with pytest.raises(ConfigRefusedError) as refused:
+        read_flags(["--kubelet-arg=max-pods=50"], minor=36)
+    assert "k3s agent --kubelet-arg=..." in refused.value.hint

@@ -1,0 +1,261 @@
+"""What ``config check`` remarks on a kubelet that starts: its ``fix:``, done, leaves nothing to remark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_fixes import ALPHA, HEAD, MEMORY, STATIC, Config, memory_of, named
+from tests.support.proposals import not_run
+
+WHOLE = "synthetic:2s4n16c2t,mem=64Gi"
+RESTRICTED: Config = {"topologyManagerPolicy": "restricted"}
+RESIZES: Config = {
+    "featureGates": {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
+}
+
+
+class Told(NamedTuple):
+    """A configuration, a machine and a release."""
+
+    config: Config
+    machine: str = WHOLE
+    release: str = "1.36"
+    words: tuple[str, ...] = ()
+
+
+def options(**given: str) -> Config:
+    return {"cpuManagerPolicyOptions": {name.replace("_", "-"): value for name, value in given.items()}}
+
+
+REMARKED = [
+    Told({"cpuManagerPolicy": "Static"}),
+    Told({"cgroupDriver": "Systemd"}),
+    Told({"cgroupDriver": "docker"}),
+    Told({"topologyManagerPolicy": "single-numa"}),
+    Told({"topologyManagerScope": "Pod"}),
+    Told({"topologyManagerScope": "xyz"}),
+    Told({"topologyManagerScope": "pod"}),
+    Told({"memoryManagerPolicy": "none"}),
+    Told(STATIC | options(full_pcpu_only="true")),
+    Told(STATIC | options(xyz="true")),
+    Told(STATIC | options(strict_cpu_reservation="true"), release="1.31"),
+    Told(STATIC | options(distribute_cpus_across_cores="true")),
+    Told(STATIC | ALPHA | options(full_pcpus_only="yes")),
+    Told(STATIC | RESIZES | options(scale_delay_time="11s"), release="1.37"),
+    Told(STATIC | ALPHA | options(scale_delay_time="5s"), release="1.37"),
+    Told(RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "7"}}),
+    Told({"featureGates": {"MemoryQOS": True}}),
+    Told({"featureGates": {"CPUManager": True}}),
+    Told({"featureGates": {"MixedCPUsAllocation": True}}),
+    Told(STATIC | ALPHA | options(distribute_cpus_across_cores="true"), "synthetic:2s8c"),
+    Told({"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}}),
+    Told(STATIC | {"kubeReserved": {"cpu": "1"}}),
+    Told({"reservedMemory": memory_of(0, memory="1Gi")}),
+    Told({"evictionHard": {"memory.available": "500Mi"}}),
+    Told({"kubeReserved": {"memory": "500m"}}),
+    Told(STATIC),
+    Told({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}),
+    Told(STATIC, "synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7,mem=8Gi"),
+    Told(STATIC | {"reservedSystemCPUs": "0,32"}, f"{WHOLE},isolated=1-8+32"),
+    Told(STATIC, "synthetic:1s1n4c2t,offline=3,mem=8Gi"),
+    Told(
+        STATIC | RESTRICTED | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "34"}},
+        "synthetic:2s34n68c1t,mem=68Gi",
+    ),
+    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi")}, "synthetic:2s34n68c1t,mem=68Gi"),
+    Told({"memoryManagerPolicy": "Static"}),
+    Told({"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "0%"}}),
+    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1Gi")}),
+    Told(MEMORY | {"reservedMemory": memory_of(0, memory="3Gi")}),
+    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi", hugepages_2Mi="2Mi")}),
+    Told(MEMORY | {"reservedMemory": memory_of(0, memory="1.5Gi")}),
+    Told(
+        MEMORY | {"systemReserved": {"memory": "3000Mi"}, "reservedMemory": memory_of(0, memory="3100Mi")},
+        "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0",
+    ),
+    Told(STATIC | RESIZES | options(scale_delay_time="5s"), release="1.37"),
+    Told(STATIC | options(numMinSharedCPUs="true")),
+    Told(RESTRICTED, "far.json"),
+    Told(
+        {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1"}}
+        | {"memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "1Gi"}}
+        | {"reservedMemory": memory_of(0, memory="1Gi")}
+        | RESTRICTED
+        | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "18"}},
+        "synthetic:2s18n18c1t,mem=4Gi",
+    ),
+]
+FAR = {
+    "num_cores": 4,
+    "num_sockets": 2,
+    "memory_capacity": 2 << 30,
+    "topology": [
+        {
+            "node_id": node,
+            "memory": 1 << 30,
+            "cores": [
+                {"core_id": core, "thread_ids": [core], "socket_id": core // 2} for core in (first, first + 1)
+            ],
+        }
+        for node, first in ((0, 0), (70, 2))
+    ],
+}
+"""The second NUMA node has a number that no mask holds."""
+
+Finding = dict[str, Any]
+NOT_DONE = {
+    "pods are kept away by the cluster": {"option-node-wide"},
+    "a word about a delay, which has nothing to mend": {"option-announced"},
+    "control groups are given CPUs in tests/engine/config_lints/test_foreseen.py": {"parent-without-cpus"},
+}
+PARTITION = (
+    "isolated-in-shared-pool",
+    "write member to its cpuset.cpus.partition; a container that pins its threads itself is the exception",
+)
+"""Partitions end in the same test."""
+
+
+class Kubelet:
+    """Asks ``config check``, and does what a fix says."""
+
+    def __init__(self, cpuctl: Cpuctl, directory: Path) -> None:
+        self.cpuctl, self.directory = cpuctl, directory
+        (directory / "far.json").write_text(json.dumps(FAR))
+
+    def ask(self, told: Told, *words: str) -> Any:
+        (self.directory / "config.json").write_text(json.dumps(HEAD | told.config))
+        given = ("-q", "-m", told.machine, "--kubelet-config", "config.json", "-o", "json", *told.words)
+        release = () if words else ("--kubelet-version", told.release)
+        asked = words or ("check",)
+        result = self.cpuctl("config", *asked, *given, *release, cwd=self.directory)
+        assert result.out, result
+        return json.loads(result.out)
+
+    def remarks(self, told: Told) -> list[Finding]:
+        return [each for each in self.ask(told)["findings"] if each["fix"] and each["code"] != "not-started"]
+
+    def done(self, told: Told, remark: Finding, way: str) -> Told:
+        """Do one thing to the configuration, or to the machine."""
+        config: Config = json.loads(json.dumps(told.config))
+        field, _, member = str(remark["setting"] or "").partition(".")
+        for pattern, change in WAYS.items():
+            if found := re.fullmatch(pattern, way):
+                change(config, (field, member.strip('["]')), *found.groups())
+                return told._replace(config=config)
+        if "--ignore-unknown-gates" in way:
+            return told._replace(words=("--ignore-unknown-gates",))
+        if "isolcpus" in way:
+            return told._replace(machine=re.sub(r",isolated=[^,]*", "", told.machine))
+        if "cpuctl config reserve prints" in way:
+            if way.startswith("set "):
+                config.pop("evictionHard", None)
+            if way.startswith("reserve less"):
+                config["systemReserved"] = {"memory": "1Gi"}
+            config.pop("reservedMemory", None)
+            proposed = self.ask(told._replace(config=config), "reserve")["proposal"]["settings"]
+            return told._replace(config=config | proposed)
+        raise AssertionError(way)
+
+
+Place = tuple[str, str]
+"""A field, and what is named in it; the last may be empty."""
+REST = ("nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree")
+
+
+def _leave_out(config: Config, place: Place) -> None:
+    field, member = place
+    if member:
+        del config[field][member]
+    else:
+        config.pop(field)
+
+
+def _write(config: Config, place: Place, name: str) -> None:
+    field, member = place
+    if field == "reservedMemory":
+        config[field][0]["limits"]["memory"] = name
+    elif name.endswith("Mi, if that was meant"):
+        config[field][member] = name.partition(",")[0]
+    else:
+        config[field][name] = config[field].pop(member)
+
+
+def _set(config: Config, _: Place, name: str, value: str) -> None:
+    (field,) = [each for each in config if name in (config[each] or ())] or [""]
+    (config[field] if field else config)[name] = value
+
+
+def _reserve_in_all(config: Config, place: Place, count: str) -> None:
+    config[place[0]][place[1]] = count
+
+
+def _switch_on(config: Config, _: Place, gate: str) -> None:
+    config.setdefault("featureGates", {})[gate] = True
+
+
+def _without_pages(config: Config, _: Place, kind: str) -> None:
+    del config["reservedMemory"][0]["limits"][kind]
+
+
+def _reserve_others(config: Config, _: Place) -> None:
+    config["reservedSystemCPUs"] = "9,41"
+
+
+def _merge(config: Config, _: Place) -> None:
+    config["mergeDefaultEvictionSettings"] = True
+
+
+def _name_too(config: Config, _: Place) -> None:
+    config["evictionHard"] |= dict.fromkeys(REST, "5%")
+
+
+WAYS: dict[str, Callable[..., None]] = {
+    r"leave it out|leave out \S+|remove it": _leave_out,
+    r"write (.+)": _write,
+    r"(\d+) CPUs in all instead": _reserve_in_all,
+    r"reserve others": _reserve_others,
+    r"name them too": _name_too,
+    r"set mergeDefaultEvictionSettings: true in the main file \(from 1.33 on\)": _merge,
+    r"featureGates: \{(\w+): true\}": _switch_on,
+    r"take (\S+) out": _without_pages,
+    r'([\w-]+): "(\w+)"': _set,
+    r"(?:reserve whole cores: )?(\w+): (\S+)(?: or \S+)?": _set,
+}
+
+
+def ways(fix: str) -> Iterator[str]:
+    """Take apart what is proposed: one way or the other; exceptions are nobody's to do."""
+    if "cpuctl config reserve prints" in fix:
+        yield fix
+        return
+    yield from re.split(r",? or,? (?=where|reserve|set|\d)", fix.partition("; a container")[0])
+
+
+@pytest.mark.parametrize("told", REMARKED, ids=lambda told: named(told.config))
+def test_what_is_remarked_is_mended(told: Told, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    kubelet = Kubelet(cpuctl, tmp_path)
+    remarks = kubelet.remarks(told)
+    assert remarks
+    for remark in remarks:
+        for way in () if remark["code"] in set().union(*NOT_DONE.values()) else ways(remark["fix"]):
+            left = {
+                (each["code"], each["setting"]) for each in kubelet.remarks(kubelet.done(told, remark, way))
+            }
+            assert (remark["code"], remark["setting"]) not in left, way
+
+
+def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A new remark with a way out, or another way out of one, needs a configuration above."""
+    kubelet = Kubelet(cpuctl, tmp_path)
+    run = {(each["code"], each["fix"]) for told in REMARKED for each in kubelet.remarks(told)} | {PARTITION}
+    missing = not_run(["cpuctl/engine/config_lints"], run)
+    assert [
+        each for each in missing if each.code.replace("\\", "") not in set().union(*NOT_DONE.values())
+    ] == []

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, decoded, decoded_text
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
-from cpuctl.checkpoints.names import CLAIMS_FILE
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
 from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
 from cpuctl.golang.text import GoError
+from cpuctl.state_names import CLAIMS_FILE
 
 _STRING_SINCE, _HANDLES_SINCE, _STRUCTURED_SINCE = 31, 28, 30
 _SHORT_SINCE = 34

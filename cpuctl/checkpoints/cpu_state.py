@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints import cpu_loading
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
-from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import parsed_json
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError, quoted
+from cpuctl.state_names import CPU_FILE
 
 MAX_BITS = 64 << 23
 """Of all sets together, each up to its highest CPU: 64 MiB."""

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.formats import CORRUPTED, Checked
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile, UnreadableState
-from cpuctl.checkpoints.names import DEVICES_FILE
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
 from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
 from cpuctl.golang.text import GoError
+from cpuctl.state_names import DEVICES_FILE
 
 DIRECTORY = "device-plugins"
 """Where it lies below the kubelet's root directory."""

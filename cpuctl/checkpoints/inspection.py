@@ -20,14 +20,6 @@ from cpuctl.checkpoints.model import (
     MemoryStateFile,
     PodsStateFile,
 )
-from cpuctl.checkpoints.names import (
-    ALLOCATED_FILE,
-    CLAIMS_FILE,
-    CPU_FILE,
-    DEVICES_FILE,
-    MEMORY_FILE,
-    STATUS_FILE,
-)
 from cpuctl.checkpoints.pods_state import pods_state_of
 from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
@@ -35,6 +27,14 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, parsed_json
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError
+from cpuctl.state_names import (
+    ALLOCATED_FILE,
+    CLAIMS_FILE,
+    CPU_FILE,
+    DEVICES_FILE,
+    MEMORY_FILE,
+    STATUS_FILE,
+)
 
 _NO_STATE = "it has none of the members of a kubelet's state"
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from cpuctl.checkpoints import memory_formats as formats
 from cpuctl.checkpoints import memory_loading
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable, UnreadableState
-from cpuctl.checkpoints.names import MEMORY_FILE
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import GoJsonError, parsed_json
 from cpuctl.golang.scalars import Value
+from cpuctl.state_names import MEMORY_FILE
 
 MAX_NODE = (1 << 16) - 1
 """The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for."""

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CORRUPTED, data_checksum, decoded_text
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
-from cpuctl.checkpoints.names import ALLOCATED_FILE
 from cpuctl.checkpoints.pods_formats import OUTER, data_struct
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError
+from cpuctl.state_names import ALLOCATED_FILE
 
 
 def read_pods_state(text: str, reader: StateReader = DEFAULT_READER) -> PodsStateFile | UnreadableState:

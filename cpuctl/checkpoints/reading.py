@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from cpuctl.checkpoints.claim_state import read_claims_state
 from cpuctl.checkpoints.device_state import read_devices_state
-from cpuctl.checkpoints.names import ACTUATED_FILE, ALLOCATED_FILE, CLAIMS_FILE, DEVICES_FILE, STATUS_FILE
 from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.checkpoints.status_state import read_status_state
+from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE, CLAIMS_FILE, DEVICES_FILE, STATUS_FILE
 
 OTHER_FILES: Mapping[str, Callable[[str, StateReader], object]] = {
     DEVICES_FILE: read_devices_state,

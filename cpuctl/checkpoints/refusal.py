@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE, STATUS_FILE
 from cpuctl.golang.text import quoted
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE, STATUS_FILE
 
 _WHOSE = {
     CPU_FILE: "the CPU manager",

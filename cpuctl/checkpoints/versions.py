@@ -19,9 +19,9 @@ from cpuctl.checkpoints.model import (
     MemoryTable,
     UnreadableState,
 )
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 
 class StateFormat(NamedTuple):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.names import (
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.state_names import (
     ACTUATED_FILE,
     ALLOCATED_FILE,
     CLAIMS_FILE,
@@ -15,7 +16,6 @@ from cpuctl.checkpoints.names import (
     MEMORY_FILE,
     STATUS_FILE,
 )
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState, UnreadableState

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_checks, start_managers
+from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from cpuctl.engine.saved_files import Reading

@@ -6,12 +6,12 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,6 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from cpuctl.state_names import (
+    ACTUATED_FILE,
+    ALLOCATED_FILE,
+    CLAIMS_FILE,
+    CPU_FILE,
+    DEVICES_FILE,
+    MEMORY_FILE,
+    STATUS_FILE,
+)
+
 MANIFEST = "MANIFEST.json"
 LAYOUT_VERSION: Final = "v1"
 """What a manifest calls this layout."""
@@ -15,13 +25,13 @@ CONFIG = "var/lib/kubelet/config.yaml"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
 STATE_DIRECTORY = "var/lib/kubelet"
 STATE_FILES = {
-    "actuated_pods_state": "actuated_pods_state",
-    "allocated_pods_state": "allocated_pods_state",
-    "cpu_manager_state": "cpu_manager_state",
-    "dra_manager_state": "dra_manager_state",
-    "kubelet_internal_checkpoint": "device-plugins/kubelet_internal_checkpoint",
-    "memory_manager_state": "memory_manager_state",
-    "pod_status_manager_state": "pod_status_manager_state",
+    ACTUATED_FILE: ACTUATED_FILE,
+    ALLOCATED_FILE: ALLOCATED_FILE,
+    CPU_FILE: CPU_FILE,
+    CLAIMS_FILE: CLAIMS_FILE,
+    DEVICES_FILE: f"device-plugins/{DEVICES_FILE}",
+    MEMORY_FILE: MEMORY_FILE,
+    STATUS_FILE: STATUS_FILE,
 }
 """The kubelet's state files, and where they are below its root directory."""
 

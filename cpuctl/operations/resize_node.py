@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.names import ACTUATED_FILE, ALLOCATED_FILE
 from cpuctl.errors import InputError
+from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import RecordedPod

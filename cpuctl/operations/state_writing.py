@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
 from cpuctl.inputs.past import state_reader
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.store import RunLock

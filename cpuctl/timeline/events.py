@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cpuctl.checkpoints.model import CPUStateFile
-from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.checkpoints.reader import DEFAULT_READER
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.pod_rules import server_rules
+from cpuctl.state_names import CPU_FILE
 from cpuctl.timeline.model import (
     Admit,
     ApiServer,

@@ -8,10 +8,10 @@ import pytest
 
 from cpuctl.checkpoints.formats import data_checksum
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
-from cpuctl.checkpoints.names import ACTUATED_FILE, ALLOCATED_FILE
 from cpuctl.checkpoints.pods_state import read_pods_state, write_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.quantity import Quantity
+from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 NEW = StateReader(minor=37)
 CORRUPTED = "checkpoint is corrupted"

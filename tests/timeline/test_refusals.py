@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints.names import MEMORY_FILE
 from cpuctl.errors import InputError
+from cpuctl.state_names import MEMORY_FILE
 from cpuctl.timeline import simulation as simulating
 from cpuctl.timeline.world.entries import What
 from tests.timeline.replaying import config, container, document, play, read, replay, seen, small, told

@@ -14,10 +14,10 @@ from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture
 from cpuctl.audit.sets import union
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 _NO_POLICY = ("", "none", "None")
 _REPAIR = (

@@ -254,8 +254,8 @@ class CPUProvider(Copied):
 
 
 def _unusable(error: str) -> StartRefused:
-    from cpuctl.checkpoints.names import CPU_FILE
     from cpuctl.checkpoints.refusal import kubelet_refusal
+    from cpuctl.state_names import CPU_FILE
 
     return StartRefused(stage=_STAGE, error=kubelet_refusal(CPU_FILE, error))
 

@@ -192,8 +192,8 @@ def _hints_again(held: Blocks, request: MemoryRequest) -> Answer:
 
 
 def _unusable(error: str) -> StartRefused:
-    from cpuctl.checkpoints.names import MEMORY_FILE
     from cpuctl.checkpoints.refusal import kubelet_refusal
+    from cpuctl.state_names import MEMORY_FILE
 
     return StartRefused(stage=_STAGE, error=kubelet_refusal(MEMORY_FILE, error))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
@@ -15,6 +14,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR, StateFinding, StatePlace
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.state_names import CPU_FILE
 
 _FILE = StatePlace(CPU_FILE)
 _GATE = "PodLevelResourceManagers"

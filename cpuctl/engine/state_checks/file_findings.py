@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cpuctl.checkpoints.model import UnreadableState
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import Reading
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.found import AnyFile
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 
 def file_findings(

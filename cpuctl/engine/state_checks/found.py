@@ -13,7 +13,7 @@ from cpuctl.checkpoints.model import (
     PodsStateFile,
     UnreadableState,
 )
-from cpuctl.checkpoints.names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
+from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 _State = TypeVar("_State")
 

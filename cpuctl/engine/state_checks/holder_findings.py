@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject
 from cpuctl.engine.state_checks.findings import MOST_ALIKE, REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.pods.model import ContainerKind
+from cpuctl.state_names import CPU_FILE
 
 _UNSEEN = "a kubelet does not notice"
 

@@ -10,7 +10,6 @@ from operator import attrgetter
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.checkpoints.names import MEMORY_FILE
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -20,6 +19,7 @@ from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrif
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.quantity import Format, Quantity
+from cpuctl.state_names import MEMORY_FILE
 
 _MEANINGS = {
     Cause.REBOOT: "a reboot does that",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
-from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.state_names import CPU_FILE
 
 Due = Callable[[StoredPod, Container], int]
 """How many exclusive CPUs a container is due."""

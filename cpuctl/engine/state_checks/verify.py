@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.node import Node
@@ -29,6 +28,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 _MANAGED = (CPU_FILE, MEMORY_FILE)
 

@@ -19,11 +19,11 @@ from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.mounts import CGROUP_TYPES, mount_of
 from cpuctl.cgroups.names import Driver, Level
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.machine.tree import DirectoryTree
 from cpuctl.operations.cgroups.request import Request, members_of, read_request
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

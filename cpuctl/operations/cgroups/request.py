@@ -20,11 +20,11 @@ from cpuctl.cgroups.names import Level
 from cpuctl.checkpoints.cpu_state import read_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.model import UnreadableState
-from cpuctl.checkpoints.names import CPU_FILE
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError, NodeAccessError, UsageError
 from cpuctl.inputs.past import state_reader
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

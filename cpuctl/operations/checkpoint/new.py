@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.inspection import inspect_state
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
@@ -15,6 +14,7 @@ from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.changes import FileChange, Refused
 from cpuctl.operations.checkpoint.states import Case, Host, knowing_reader
 from cpuctl.operations.state_writing import state_texts
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted

@@ -8,7 +8,6 @@ from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import inspect_embedded
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE, PODS_FILES
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused, Undetermined
@@ -20,6 +19,7 @@ from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
 from cpuctl.operations.checkpoint.changes import FileChange, Refused
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
     from cpuctl.engine.state_checks.verify import StateVerdict

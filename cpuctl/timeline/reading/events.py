@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.checkpoints.names import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.engine.resize.running import POD
 from cpuctl.machine.model import Machine
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.quantity import Quantity
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 from cpuctl.timeline.model import (
     Admit,
     ApiServer,

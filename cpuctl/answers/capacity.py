@@ -123,7 +123,7 @@ class _Tried(TypedDict):
 
 
 class Remedy(_Tried, Verdict):
-    """What would let refused pods of one kind in, and the verdict then."""
+    """What would let rejected pods of one kind in, and the verdict then."""
 
     remedy: Literal["nothing", "moves", "evictions", "unknown"]
     """nothing: the node admits one as it is now; moves: others leave, and come back once it is admitted, the
@@ -132,7 +132,7 @@ class Remedy(_Tried, Verdict):
 
 
 class NoRemedy(_Tried, Refusal):
-    """The node refuses pods of this kind also when no other pod runs there, and so it says."""
+    """The node rejects pods of this kind also when no other pod runs there, and so it says."""
 
     remedy: Literal["impossible"]
 
@@ -143,13 +143,13 @@ class SearchBounds(TypedDict):
     kinds: Count
     """Kinds of pods whose copies are counted."""
     admissions: Count
-    """Admissions tried for remedies, shared by the kinds of refused pods."""
+    """Admissions tried for remedies, shared by the kinds of rejected pods."""
     leaving: Count
     """Pods that a remedy moves or sends away."""
 
 
 class Capacity(TypedDict):
-    """What else fits (--capacity), once CPUs of refused pods have come back.
+    """What else fits (--capacity), once CPUs of rejected pods have come back.
 
     It is absent where the kubelet does not start or has failed.
     """

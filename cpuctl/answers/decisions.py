@@ -31,7 +31,7 @@ _SAYS_WHY = Requires(
 
 
 class Reasons(TypedDict, total=False):
-    """Why a pod is refused; which of them are there depends on the outcome."""
+    """Why a pod is rejected; which of them are there depends on the outcome."""
 
     reason: str
     """The reason in the pod's status."""
@@ -40,7 +40,7 @@ class Reasons(TypedDict, total=False):
     refusals: list[str]
     """Where the outcome is Forbidden: what the API server says, in its order."""
     container: str
-    """The container that was refused."""
+    """The container that was rejected."""
     details: dict[str, int]
     fault: Fault
     where: str

@@ -71,7 +71,7 @@ class PlanWarning(TypedDict):
     takenCPUs: NotRequired[str]
     """CPUs that a pod is given though they are reserved or another pod's."""
     readmission: NotRequired[Literal["lost", "refused"]]
-    """A pod with pod-level resources that ran: what it held is lost, or it is refused."""
+    """A pod with pod-level resources that ran: what it held is lost, or it is rejected."""
     lostCPUs: NotRequired[str]
     """CPUs that nobody owns any more."""
     lostMemory: NotRequired[list[LostMemory]]
@@ -89,7 +89,7 @@ class CapacityPart(TypedDict, total=False):
 
 class ExplainPart(TypedDict, total=False):
     explain: str
-    """The command that explains the first pod that is refused, and what would help it."""
+    """The command that explains the first pod that is rejected, and what would help it."""
 
 
 class MetricsPart(TypedDict, total=False):

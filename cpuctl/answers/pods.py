@@ -246,7 +246,7 @@ class LimitRange(TypedDict):
     name: str
     origin: str
     problems: list[str]
-    """Why the API server refuses the object."""
+    """Why the API server rejects the object."""
 
 
 class Quota(TypedDict):
@@ -293,7 +293,7 @@ class LintedObject(TypedDict):
 
 class Finding(TypedDict):
     severity: Literal["error", "warning", "note"]
-    """error: somebody refuses it; warning: it does something else than it seems to; note: worth knowing."""
+    """error: somebody rejects it; warning: it does something else than it seems to; note: worth knowing."""
     code: Annotated[str, Pattern("^[a-z0-9./-]+$")]
     refusedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
     file: str
@@ -306,7 +306,7 @@ class Finding(TypedDict):
     """
     object: LintedObject | None
     message: str
-    """In the words of whoever refuses it."""
+    """In the words of whoever rejects it."""
     hint: str
 
 
@@ -319,7 +319,7 @@ class LintSummary(FindingCounts):
 
 
 class PodsLint(TypedDict):
-    """Why an API server or a kubelet would refuse manifests.
+    """Why an API server or a kubelet would reject manifests.
 
     With -o jsonl each line is one of the findings.
     """

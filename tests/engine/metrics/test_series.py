@@ -26,7 +26,7 @@ DESCRIBED = {
     "kubelet_memory_manager_pinning_errors_total": "counter: Pinning requests that failed.",
     "kubelet_topology_manager_admission_requests_total": "counter: Pods to be admitted.",
     "kubelet_topology_manager_admission_errors_total": (
-        "counter: Pods refused, by the policy or by a manager; not counted with policy none."
+        "counter: Pods rejected, by the policy or by a manager; not counted with policy none."
     ),
     "kubelet_container_aligned_compute_resources_count": (
         "counter: Containers, or pods, whose resources are aligned."

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cpuctl.engine.admission import Admission
-    from cpuctl.engine.explain.story import Runs, Starter, Story, Telling
+    from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.pod_choice import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
@@ -120,31 +120,31 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.command_lines import planning_command
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.engine.explain.explanation import explain
-    from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling, tell
+    from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
     from cpuctl.inputs.pod_choice import PodChoice, choose_pod
 
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
     with ProgressBar(style) as bar:
         runs = Runs(tick=lambda: bar("trying changes", 0, 0))
-        telling = tell(_story(planning, choice), runs, REMEMBERED if text else 1)
-        if isinstance(telling, Telling):
-            # From here on the story is told without its warnings, which have been heard.
-            quiet = telling.story._replace(start=partial(planning.start, sources=Sources()))
+        replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
+        if isinstance(replay, Replay):
+            # From here on the scenario is replayed without its warnings, which have been heard.
+            quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()))
             if text:
-                telling = telling._replace(story=quiet)
+                replay = replay._replace(scenario=quiet)
             else:
-                telling = tell(quiet._replace(asked=_first_refused(telling.admissions)), runs)
-        if not isinstance(telling, Telling):
-            return not_started_document(telling, planning_head(planning))
-        explanation = explain(telling, runs.tick)
-        pages = _more_pages(planning, telling, runs)
-    name = _unmistakable(telling.story.pod, (*planning.wanted, *planning.past.running))
+                replay = replay_scenario(quiet._replace(asked=_first_refused(replay.admissions)), runs)
+        if not isinstance(replay, Replay):
+            return not_started_document(replay, planning_head(planning))
+        explanation = explain(replay, runs.tick)
+        pages = _more_pages(planning, replay, runs)
+    name = _unmistakable(replay.scenario.pod, (*planning.wanted, *planning.past.running))
     ask_with = partial(planning_command, planning.inputs, ("explain", name))
-    resize = _pending_resize(planning, telling.story.pod.uid) if choice.running else None
+    resize = _pending_resize(planning, replay.scenario.pod.uid) if choice.running else None
     return {
         **explanation_document(explanation, choice.container, ask_with, planning_head(planning)),
-        "mixedCores": list(mixed_cores(planning.source.machine, [telling.admission])),
+        "mixedCores": list(mixed_cores(planning.source.machine, [replay.admission])),
         "resize": resize,
         **pages,
     }
@@ -163,7 +163,7 @@ def _pending_resize(planning: Planning, uid: str) -> Document | None:
     return {**decision, "command": planning_command(planning.inputs, ("resize",))}
 
 
-def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[str, Any]:
+def _more_pages(planning: Planning, replay: "Replay", runs: "Runs") -> dict[str, Any]:
     """Tell what huge pages would do.
 
     A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
@@ -171,9 +171,9 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
     """
     from cpuctl.engine.outcome import Admitted
 
-    past, again = planning.past, telling.story.restarted
+    past, again = planning.past, replay.scenario.restarted
     stale = past.files.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
-    if isinstance(telling.admission.verdict, Admitted) or (stale and not past.known):
+    if isinstance(replay.admission.verdict, Admitted) or (stale and not past.known):
         return {}
 
     from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
@@ -187,7 +187,7 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
             return partial(_with_memory_anew, changed)
         return partial(changed.start, sources=Sources())
 
-    found = more_huge_pages(telling, planning.source.info, start_on, runs)
+    found = more_huge_pages(replay, planning.source.info, start_on, runs)
     return pages_answer(found, without_state=stale)
 
 
@@ -210,10 +210,10 @@ def _unmistakable(pod: "StoredPod", pods: "Iterable[StoredPod]") -> str:
     return pod.full_name if len(same) == 1 else pod.uid
 
 
-def _story(planning: Planning, choice: "PodChoice") -> "Story":
-    from cpuctl.engine.explain.story import Story
+def _scenario(planning: Planning, choice: "PodChoice") -> "Scenario":
+    from cpuctl.engine.explain.scenario import Scenario
 
-    return Story(
+    return Scenario(
         start=partial(planning.start, sources=planning.sources),
         kubelet=planning.kubelet,
         pods=planning.past.granted if choice.running else planning.wanted,

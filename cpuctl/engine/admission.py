@@ -11,7 +11,7 @@ from cpuctl.pods.model import StoredPod
 from cpuctl.pods.qos import Qos
 
 if TYPE_CHECKING:
-    from cpuctl.engine.hints.topology_manager import Asked
+    from cpuctl.engine.hints.topology_manager import HintRound
     from cpuctl.engine.readmission import Readmission
 
 
@@ -27,7 +27,7 @@ class Admission(NamedTuple):
     qos: Qos
     verdict: Verdict
     placements: tuple[Placement, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[HintRound, ...]
     pod_cpus: int
     pool_warning: PoolWarning | None
     taken_from_others: int

@@ -40,11 +40,11 @@ def alignment_of(topology: CPUTopology, cpus: int) -> Alignment:
     cores = topology.cores_of(cpus)
     return Alignment(
         core=reduce(or_, cores.values(), 0) == cpus,
-        uncore_cache=len(caches) <= 1 if topology.caches_told else None,
+        uncore_cache=len(caches) <= 1 if topology.caches_known else None,
         numa_node=len(nodes) <= 1,
         socket=len(sockets) <= 1,
         by_core=_split(cores, cpus),
-        by_uncore_cache=caches if topology.caches_told else None,
+        by_uncore_cache=caches if topology.caches_known else None,
         by_numa_node=nodes,
         by_socket=sockets,
     )

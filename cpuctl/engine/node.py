@@ -16,7 +16,7 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
-from cpuctl.engine.hints.topology_manager import Asked, TopologyManager, TopologyMetrics
+from cpuctl.engine.hints.topology_manager import HintRound, TopologyManager, TopologyMetrics
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
 from cpuctl.engine.outcome import (
@@ -31,7 +31,7 @@ from cpuctl.engine.outcome import (
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
-from cpuctl.engine.readmission import holding_of, readmission_of
+from cpuctl.engine.readmission import pod_allocation_of, readmission_of
 from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.cpu.state import CPUManagerState
     from cpuctl.engine.cpu.topology import CPUTopology
     from cpuctl.engine.pod_server import PodServer
-    from cpuctl.engine.readmission import Holding, Readmission
+    from cpuctl.engine.readmission import PodAllocation, Readmission
 
 
 class Node(Copied):
@@ -89,7 +89,7 @@ class Node(Copied):
         self.forgets_pods = True
         self.drops_what_inits_lack = True
         self.last_seen: dict[str, StoredPod] = {}
-        self.hugepages_told = True
+        self.hugepages_known = True
 
     @property
     def providers(self) -> tuple[Provider, ...]:
@@ -134,12 +134,12 @@ class Node(Copied):
         if self.server is not None and (refusals := self.server.create(pod).refusals):
             return self._never_stored(pod, refusals)
         before = self.cpu.state.default
-        held = holding_of(self.cpu.state, self.memory.state, pod.uid)
-        seen = self.pod_rules.known(pod)
-        admission = self._admission_of(seen)
+        held = pod_allocation_of(self.cpu.state, self.memory.state, pod.uid)
+        known = self.pod_rules.known(pod)
+        admission = self._admission_of(known)
         if pod.uid in self.active:
             self._gone(pod.uid)
-        self.active[pod.uid] = seen
+        self.active[pod.uid] = known
         self.devices.claim([pod])
         verdict = self.fault or self._decide(admission, pod)
         if isinstance(verdict, KubeletFault):
@@ -220,7 +220,7 @@ class Node(Copied):
             self.fault = resized.verdict
         return resized
 
-    def ask(self, pod: StoredPod, container: Container | None) -> Asked:
+    def ask(self, pod: StoredPod, container: Container | None) -> HintRound:
         """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
         return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
@@ -336,7 +336,9 @@ class Node(Copied):
             providers=partial(self._cleaned_up, pod),
         )
 
-    def _readmission(self, held: Holding | None, verdict: Verdict, *, divided: bool) -> Readmission | None:
+    def _readmission(
+        self, held: PodAllocation | None, verdict: Verdict, *, divided: bool
+    ) -> Readmission | None:
         """Tell what becomes of what a pod held that came back; None where it kept all, or held nothing."""
         if held is None:
             return None
@@ -357,7 +359,7 @@ class Node(Copied):
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
                 f"{self._if_it_has_none(pod, unknown)}"
             )
-        if not self.hugepages_told and (pages := hugepages_asked(pod)):
+        if not self.hugepages_known and (pages := hugepages_asked(pod)):
             return Undetermined(
                 f"it asks for {', '.join(pages)}, and nothing is recorded of the node's huge pages"
             )

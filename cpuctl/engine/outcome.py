@@ -47,18 +47,18 @@ class Undetermined:
         return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
-NO_MEMORY_TOLD = "the machine information does not tell how much memory there is: say it with --memory"
+MEMORY_UNKNOWN = "the machine information does not tell how much memory there is: say it with --memory"
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
-NO_HUGE_PAGES_TOLD = (
+HUGE_PAGES_UNKNOWN = (
     "memory_manager_state names huge pages, and nothing is recorded of those that the node has: a kubelet "
     "compares them"
 )
 """Why it is not determined whether a kubelet would take over a state file of the Memory Manager."""
 
 
-def no_memory_told_of(nodes: Sequence[int]) -> str:
+def memory_unknown_of(nodes: Sequence[int]) -> str:
     """Why it is not determined what hangs on the memory of NUMA nodes of which it was not recorded."""
     named = (
         f"NUMA node {nodes[0]} has" if len(nodes) == 1 else f"NUMA nodes {', '.join(map(str, nodes))} have"

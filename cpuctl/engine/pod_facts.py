@@ -85,7 +85,7 @@ class EphemeralFacts(NamedTuple):
 
 
 class PodFacts(NamedTuple):
-    """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
+    """What follows from one pod. ``view`` is the pod as its kubelet looks at it.
 
     ``told`` is what its containers read of resources, ``creation`` what the API server makes of it;
     ``rejected`` is the kubelet's answer.
@@ -93,7 +93,7 @@ class PodFacts(NamedTuple):
 
     written: Pod
     stored: Provenance
-    seen: StoredPod
+    view: StoredPod
     qos: Qos
     requests: Mapping[str, Effective]
     limits: Mapping[str, Effective]
@@ -112,33 +112,33 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
     """Work out what follows from *pod*, as a manifest gives it; *server* has taken the pods before it."""
     server = server or PodServer(node.rules.server, node.limit_ranges)
     stored = provenance(pod, node.rules, node.limit_ranges)
-    seen = node.rules.node.view(stored.pod)
-    qos = pod_qos(seen)
-    containers = tuple(_container(seen, each, qos, stored, node) for each in seen.all_containers)
+    view = node.rules.node.view(stored.pod)
+    qos = pod_qos(view)
+    containers = tuple(_container(view, each, qos, stored, node) for each in view.all_containers)
     inside = Inside(
         minor=node.rules.node.minor,
         allocatable=node.allocatable,
         assigned={each.container.name: "" for each in containers if not each.exclusive},
     )
-    exclusive = _is_exclusive(seen, [each.exclusive for each in containers], node.rules)
+    exclusive = _is_exclusive(view, [each.exclusive for each in containers], node.rules)
     return PodFacts(
         written=pod,
         stored=stored,
-        seen=seen,
+        view=view,
         qos=qos,
-        requests=effective_requests(seen),
-        limits=effective_limits(seen),
-        cgroup=pod_cgroup(seen, qos.qos_class, node.settings, exclusive=exclusive),
-        cgroup_rules=pod_cgroup_rules(seen, qos.qos_class, node.settings, exclusive=exclusive),
+        requests=effective_requests(view),
+        limits=effective_limits(view),
+        cgroup=pod_cgroup(view, qos.qos_class, node.settings, exclusive=exclusive),
+        cgroup_rules=pod_cgroup_rules(view, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
-        ephemeral=tuple(_ephemeral(name, seen, qos, node) for name in ephemeral_names(pod)),
-        readings=tuple(readings(stored.pod, node.rules.server, seen, inside)),
-        told=tuple((ref, tell(seen, ref, inside)) for ref in seen.field_refs),
+        ephemeral=tuple(_ephemeral(name, view, qos, node) for name in ephemeral_names(pod)),
+        readings=tuple(readings(stored.pod, node.rules.server, view, inside)),
+        told=tuple((ref, tell(view, ref, inside)) for ref in view.field_refs),
         creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
         or pod_level_rejection(stored.pod, node.rules.node)
-        or _empty_pool(seen, qos, node),
-        notices=tuple(_notices(pod, stored, seen, qos, node)),
+        or _empty_pool(view, qos, node),
+        notices=tuple(_notices(pod, stored, view, qos, node)),
     )
 
 
@@ -216,17 +216,17 @@ def _empty_pool(pod: StoredPod, qos: Qos, node: NodeOfPods) -> Rejected | None:
     return Rejected(RejectionReason.TOPOLOGY_AFFINITY, FAILED_IN_POD_SCOPE)
 
 
-def _notices(written: Pod, stored: Provenance, seen: StoredPod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
+def _notices(written: Pod, stored: Provenance, view: StoredPod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
     if stored.dropped:
         server = node.rules.server
         why = "has PodLevelResources switched off" if server.knows_pod_level else "knows no such field"
         yield f"the API server drops spec.resources: it {why}"
     if len(stored.pod.field_refs) < len(written.field_refs):
         yield f"the API server drops {ASSIGNED_CPUSET}: it has DownwardAPIAssignedResources switched off"
-    if not seen.has_pod_level_resources:
+    if not view.has_pod_level_resources:
         return
     if node.cgroup_version == 1:
         yield _NO_V1
     if not node.rules.node.managers and node.rules.node.passes_over:
-        named = dict(unaligned_managers(seen, qos))
+        named = dict(unaligned_managers(view, qos))
         yield from (text for manager, text in named.items() if manager in node.static)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes#140906"
 
 
-class Holding(NamedTuple):
+class PodAllocation(NamedTuple):
     """What a pod holds as a whole, and how many of memory's assignments are nobody's before it comes back.
 
     ``cpus`` is a mask.
@@ -34,7 +34,7 @@ class Holding(NamedTuple):
 class Readmission(NamedTuple):
     """What a pod held that was served anew, or refused: of this, ``lost_*`` is nobody's from then on."""
 
-    held: Holding
+    held: PodAllocation
     lost_cpus: int
     lost_memory: Blocks
 
@@ -44,15 +44,15 @@ class Readmission(NamedTuple):
         return bool(self.lost_cpus or self.lost_memory)
 
 
-def holding_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str) -> Holding | None:
+def pod_allocation_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str) -> PodAllocation | None:
     """Tell what a pod holds as a whole; None where it holds nothing so."""
     cpus, blocks = cpu.pod_entries.get(uid, 0), memory.pod_blocks.get(uid, ())
     if not cpus and not blocks:
         return None
-    return Holding(cpus=cpus, memory=blocks, ownerless=_ownerless(memory))
+    return PodAllocation(cpus=cpus, memory=blocks, ownerless=_ownerless(memory))
 
 
-def readmission_of(held: Holding, cpu: CPUManagerState, memory: MemoryManagerState) -> Readmission:
+def readmission_of(held: PodAllocation, cpu: CPUManagerState, memory: MemoryManagerState) -> Readmission:
     """Compare what a pod held with what is recorded after it was admitted once more."""
     served_anew = _ownerless(memory) > held.ownerless
     return Readmission(

@@ -94,10 +94,10 @@ def _fate(admission: Admission) -> str:
 
 
 def _placement(placement: Placement) -> str:
-    words = [f"CPUs {CPUSet(placement.cpus)}"] if placement.exclusive else []
-    words += [
+    parts = [f"CPUs {CPUSet(placement.cpus)}"] if placement.exclusive else []
+    parts += [
         f"{Quantity.from_value(block.size, Format.BINARY_SI)} of {block.type} on NUMA nodes "
         f"{CPUSet.of(block.numa_affinity)}"
         for block in placement.memory
     ]
-    return f"{placement.container.name} {', '.join(words)}" if words else ""
+    return f"{placement.container.name} {', '.join(parts)}" if parts else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
-from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
 from cpuctl.engine.outcome import (
     FAILED_IN_POD_SCOPE,
     Admitted,
@@ -35,7 +35,7 @@ class ScopedAdmission:
         self.candidate = candidate
         self.manager = manager
         self.providers = providers
-        self.asked: list[Asked] = []
+        self.asked: list[HintRound] = []
         self.placements: list[Placement] = []
 
     def run(self) -> Verdict:
@@ -55,17 +55,19 @@ class ScopedAdmission:
             self.placements.append(placed)
         return Admitted()
 
-    def ask(self, container: Container | None) -> Asked:
+    def ask(self, container: Container | None) -> HintRound:
         """Collect hints for a container, or for the pod where that is None, and merge them."""
         answers: dict[str, Answer] = {}
         if self.manager.fault is not None:
-            return Asked(container=container, answers=answers, merged=self.manager.fault)
+            return HintRound(container=container, answers=answers, merged=self.manager.fault)
         for provider in self.providers():
             answer = provider.hints(self.candidate, container)
             if isinstance(answer, KubeletFault):
-                return Asked(container=container, answers=answers, merged=answer)
+                return HintRound(container=container, answers=answers, merged=answer)
             answers[provider.name] = answer
-        return Asked(container=container, answers=answers, merged=self.manager.merge(list(answers.values())))
+        return HintRound(
+            container=container, answers=answers, merged=self.manager.merge(list(answers.values()))
+        )
 
     def _align(self, container: Container | None) -> Hint | Refusal:
         """Ask where to allocate for a container, or for the pod where that is None."""

@@ -20,7 +20,7 @@ from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable, allocatable_of
 from cpuctl.engine.node_resources import node_capacity, node_reservations
-from cpuctl.engine.outcome import NO_MEMORY_TOLD, FaultKind, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.pod_level import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.rules import keeps_baselines
@@ -58,7 +58,7 @@ class Started(NamedTuple):
     """A kubelet that has come up, as far as its resource managers go.
 
     ``policy`` is the CPU Manager's, ``memory_policy`` the Memory Manager's; one that does nothing is None.
-    ``hugepages_told``: whether it is known what huge pages the machine has.
+    ``hugepages_known``: whether it is known what huge pages the machine has.
     """
 
     gates: FeatureGates
@@ -68,7 +68,7 @@ class Started(NamedTuple):
     policy: StaticPolicy | None
     memory_policy: StaticMemoryPolicy | None
     topology_manager: TopologyManager
-    hugepages_told: bool = True
+    hugepages_known: bool = True
 
     @property
     def reserved(self) -> dict[str, Quantity]:
@@ -128,7 +128,7 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     node.drops_what_inits_lack = gates.release.drops_what_inits_lack
     node.forgets_pods = gates.release.forgets_removed_pods
     node.allocatable = allocatable
-    node.hugepages_told = started.hugepages_told
+    node.hugepages_known = started.hugepages_known
     node.delays = DelayRules(started.policy.options.scale_delay_time if started.policy else 0)
     return node
 
@@ -147,7 +147,7 @@ def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
     from cpuctl.kubelet.flags.table import FIELDS_OF_FLAGS
 
     named = any(path[0] in FIELDS_OF_FLAGS for path in outcome.settings if path)
-    if not named and not any(words in outcome.error for words in _FLAGS_IN_STATES):
+    if not named and not any(text in outcome.error for text in _FLAGS_IN_STATES):
         return outcome
     return Undetermined(
         f"its flags are not known ({kubelet.flags_gap}), and one may set what it lacks; without flags it"
@@ -158,13 +158,13 @@ def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
 def last_checks(started: Started) -> Started | NotStarted:
     """Do what a kubelet checks once its managers have their state."""
     try:
-        told = started.gates.release.tells_what_capacity_is_expected
+        tells_expected = started.gates.release.tells_what_capacity_is_expected
         kept = started.reserved.get("memory")
         unknown = not started.capacity["memory"].nano and kept is not None and kept.nano > 0
         capacity = {name: size for name, size in started.capacity.items() if name != "memory" or not unknown}
-        check_capacity(started.reservations, capacity, tells_what_is_expected=told)
+        check_capacity(started.reservations, capacity, tells_what_is_expected=tells_expected)
         if unknown:
-            return Undetermined(NO_MEMORY_TOLD)
+            return Undetermined(MEMORY_UNKNOWN)
     except SettingError as error:
         return StartRefused(stage="nodeAllocatable", error=str(error), settings=(error.path,))
     return overdrawn(started.memory_policy) or started
@@ -218,7 +218,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started 
         policy=policy,
         memory_policy=memory,
         topology_manager=manager,
-        hugepages_told=info.hugepages_told,
+        hugepages_known=info.hugepages_known,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a kubelet's picture of a machine departs from its kernel's.
+"""Where a kubelet's view of a machine departs from its kernel's.
 
 The kubelet knows only the CPUs that cAdvisor lists: a core by its (core id, package id) inside a NUMA node,
 an uncore cache by the first one listed for a core, or else by the socket.
@@ -26,13 +26,13 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
 
 
 def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
-    if machine.numa_told:
+    if machine.numa_known:
         nodes = _masks(node.cpus for node in machine.numa_nodes)
         yield "NUMA node", nodes, set(topology.numa_nodes.values())
     if machine.sockets:
         yield "socket", _masks(machine.sockets.values()), set(topology.sockets.values())
     yield "core", _masks(machine.cores), set(topology.cores.values())
-    if machine.caches_told:
+    if machine.caches_known:
         yield "L3 cache", _masks(machine.l3_groups), set(topology.uncore_caches.values())
 
 

@@ -28,7 +28,7 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
 
     sources.add("machine", spec, "live" if spec == LIVE_MACHINE else "given")
     source = read_machine(spec)
-    if not (source.machine.numa_told or shows_findings):
+    if not (source.machine.numa_known or shows_findings):
         sources.warnings.append(
             "nothing is recorded of NUMA nodes: packages are taken for them, as where a kernel has none"
         )
@@ -87,10 +87,10 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
     if not text:
         return source
     info, size = source.info, _amount(text, MEMORY_OPTION, "64Gi")
-    untold = [node for node in info.nodes if not node.memory_told] or (
+    untold = [node for node in info.nodes if not node.memory_known] or (
         [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
     )
-    if info.memory_bytes and all(node.memory_told for node in info.nodes):
+    if info.memory_bytes and all(node.memory_known for node in info.nodes):
         raise UsageError("the machine tells how much memory it has", where=MEMORY_OPTION)
     left = size - sum(node.memory_bytes for node in info.nodes)
     if untold and left < 0:
@@ -103,7 +103,7 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
     share = left // max(len(untold), 1) // _PAGE * _PAGE
     filled = {node.id for node in untold}
     nodes = tuple(
-        node._replace(memory_bytes=share, memory_told=True) if node.id in filled else node
+        node._replace(memory_bytes=share, memory_known=True) if node.id in filled else node
         for node in info.nodes
     )
     return source._replace(info=info._replace(memory_bytes=info.memory_bytes or size, nodes=nodes))

@@ -155,14 +155,14 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[str]:
     by_packages = (
         f"a kubelet takes packages for nodes, and counts {count(len(packages), 'NUMA node')} ({ids})"
     )
-    if packages and not machine.numa_told:
+    if packages and not machine.numa_known:
         yield (
             "Nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
             f"{by_packages}; what they have is not known."
         )
     elif packages:
         yield f"The kernel shows no NUMA nodes: {by_packages}, to its Memory Manager without memory."
-    elif not machine.numa_told:
+    elif not machine.numa_known:
         yield "Nothing is recorded of NUMA nodes and packages: a kubelet without both counts no NUMA node."
     else:
         yield "The kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node."
@@ -192,7 +192,7 @@ def _numa_nodes(machine: Machine) -> Iterator[str]:
 def _memory(machine: Machine) -> Iterator[str]:
     if untold := _nodes_where(machine, lambda node: node.memory_bytes is None):
         yield f"Nothing is recorded of the memory of {named(untold, 'NUMA node')}."
-    if not machine.hugepages_told:
+    if not machine.hugepages_known:
         yield "Nothing is recorded of huge pages."
     total = machine.memory_bytes or 0
     if untold:
@@ -226,7 +226,7 @@ def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[str]:
             f"Files of caches of {named(partial)} are missing: a kubelet passes over all caches of such a "
             "NUMA node."
         )
-    if not machine.caches_told and not unshared:
+    if not machine.caches_known and not unshared:
         yield "Nothing is recorded of caches: without them a kubelet uses sockets in place of uncore caches."
         return
     if not machine.l3_groups:

@@ -120,9 +120,9 @@ class _Recorded(NamedTuple):
     """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
 
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
-    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``caches_told`` and ``hugepages_told`` are
+    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``caches_known`` and ``hugepages_known`` are
     False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
-    NUMA node: none known is not none there. ``numa_told`` is False where no NUMA node is recorded and
+    NUMA node: none known is not none there. ``numa_known`` is False where no NUMA node is recorded and
     nothing says that there is none. ``findings`` say in plain sentences what is unusual.
     """
 
@@ -141,9 +141,9 @@ class _Recorded(NamedTuple):
     cpuinfo_sockets: int = 0
     model_name: str | None = None
     architecture: str | None = None
-    caches_told: bool = True
-    hugepages_told: bool = True
-    numa_told: bool = True
+    caches_known: bool = True
+    hugepages_known: bool = True
+    numa_known: bool = True
     findings: tuple[str, ...] = ()
 
 

@@ -95,7 +95,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool) -> Planning:
         given = given._replace(pods=_not_ended(given.pods, ended, sources, needed=pods_needed))
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
-    if not source.info.hugepages_told:
+    if not source.info.hugepages_known:
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
     past = load_past(inputs.state, inputs.pods, source, loaded.kubelet, sources)

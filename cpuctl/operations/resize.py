@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.pending import Attempted
     from cpuctl.engine.resize.rules import ResizeRules
-    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
     from cpuctl.operations.planning import Planning
@@ -72,7 +72,7 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
 def pending_resize(planning: Planning, uid: str) -> Pending | None:
     """Decide about the resize that is pending of a pod that runs; None where there is none."""
     from cpuctl.engine.resize.pending import resize_all
-    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.inputs.sources import Sources
 
@@ -80,7 +80,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
     running = start_running(planning)
     if not isinstance(running, RunningNode):
         return None
-    requests = [ResizeWish(each, each.spec) for each in running.pods if each.spec.uid == uid]
+    requests = [PodResize(each, each.spec) for each in running.pods if each.spec.uid == uid]
     requests = [each for each in requests if each.is_new and uid in running.node.active]
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
     found = [Pending(each, path.kubelet) for each in resize_all(running.node, requests, path)]
@@ -114,7 +114,7 @@ def resize_path(
     )
 
 
-def _never_stored(requests: Iterable[ResizeWish], running: RunningNode) -> Iterator[Attempted]:
+def _never_stored(requests: Iterable[PodResize], running: RunningNode) -> Iterator[Attempted]:
     """Tell of pods that there are none to resize of, as no API server stores them."""
     from cpuctl.engine.outcome import Forbidden
     from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
@@ -124,7 +124,7 @@ def _never_stored(requests: Iterable[ResizeWish], running: RunningNode) -> Itera
         if refusals := running.never_stored.get(request.desired.uid):
             message = f"the pod itself is never stored: {'; '.join(refusals)}"
             outcome = ResizeOutcome(
-                wish=request,
+                request=request,
                 ruling=Ruling.FORBIDDEN,
                 judge=Judge.API_SERVER,
                 verdict=Forbidden(refusals),
@@ -146,19 +146,19 @@ def _warnings(node: Node, done: Sequence[Attempted], path: ResizePath) -> Iterat
     granted = [each.outcome for each in done if each.outcome.ruling.accepted]
     idle = [each for each in granted if each.ruling is Ruling.NO_EFFECT]
     for outcome in idle:
-        names, pod = ", ".join(outcome.unfollowed), outcome.wish.desired.full_name
+        names, pod = ", ".join(outcome.unfollowed), outcome.request.desired.full_name
         yield (
             f"{pod}: weight, quota and memory limit follow, the exclusive CPUs of {names} do not "
             "(kubernetes issue 140031)"
         )
-    yield from _after_restart(node, [each.wish.desired.uid for each in idle])
+    yield from _after_restart(node, [each.request.desired.uid for each in idle])
     if any(each.preview for each in granted) and not node.cpu.keeps_baselines:
         yield (
             f"kubelet 1.{path.kubelet.minor} does not write down what was promised at admission: after a "
             "restart what a container has then counts as promised"
         )
     for outcome in granted:
-        yield from _less_memory(outcome.wish.running.allocated, outcome.wish.desired, path)
+        yield from _less_memory(outcome.request.running.allocated, outcome.request.desired, path)
 
 
 def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:

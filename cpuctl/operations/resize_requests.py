@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.operations.planning import Planning
     from cpuctl.operations.resize_node import ResizeInputs, RunningNode
@@ -25,13 +25,13 @@ _WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yam
 
 def read_requests(
     planning: Planning, running: RunningNode, inputs: ResizeInputs, server: ResizeServer
-) -> list[ResizeWish]:
+) -> list[PodResize]:
     """Collect what is to change, one request a pod, as *server* would store it.
 
     Without either, these are the resizes that are pending already. Raise UsageError for nothing to change or
     two ways of saying it, InputError for a pod that is not admitted.
     """
-    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.running import PodResize
 
     if inputs.amounts and inputs.edited:
         raise UsageError("--set and --to cannot be used together", hint="write everything into --to's file")
@@ -40,7 +40,7 @@ def read_requests(
     elif inputs.edited:
         requests = _by_manifests(planning, running, inputs.edited, server)
     else:
-        requests = [ResizeWish(each, each.spec) for each in running.pods]
+        requests = [PodResize(each, each.spec) for each in running.pods]
         requests = [request for request in requests if request.is_new]
     if not requests:
         raise UsageError("nothing to resize: no pod is to have other resources", hint=_WHAT)
@@ -51,8 +51,8 @@ def read_requests(
     return requests
 
 
-def _by_amounts(running: RunningNode, texts: Sequence[str], server: ResizeServer) -> list[ResizeWish]:
-    from cpuctl.engine.resize.running import POD, ResizeWish, with_requirements
+def _by_amounts(running: RunningNode, texts: Sequence[str], server: ResizeServer) -> list[PodResize]:
+    from cpuctl.engine.resize.running import POD, PodResize, with_requirements
     from cpuctl.pods.model import ResourceRequirements
 
     pods = [each.spec for each in running.pods]
@@ -64,16 +64,14 @@ def _by_amounts(running: RunningNode, texts: Sequence[str], server: ResizeServer
         resources = {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
         changed = amounts.change(resources[container] or ResourceRequirements())
         desired[place] = with_requirements(pod, {container: changed})
-    return [
-        ResizeWish(running.pods[place], server.stored(pods[place], pod)) for place, pod in desired.items()
-    ]
+    return [PodResize(running.pods[place], server.stored(pods[place], pod)) for place, pod in desired.items()]
 
 
 def _by_manifests(
     planning: Planning, running: RunningNode, names: Sequence[str], server: ResizeServer
-) -> list[ResizeWish]:
+) -> list[PodResize]:
     """Match manifests with the pods that run, by UID or by name; those that ask for the same are left out."""
-    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.running import PodResize
     from cpuctl.inputs.pods import load_pods
 
     by_uid = {each.spec.uid: each for each in running.pods}
@@ -84,7 +82,7 @@ def _by_manifests(
         if found is None:
             message = f"pod {pod.full_name} does not run here"
             raise InputError(message, where=str(pod.origin), hint="name it with --pods or -f, too")
-        request = ResizeWish(found, server.stored(found.spec, _edited(found.spec, pod)))
+        request = PodResize(found, server.stored(found.spec, _edited(found.spec, pod)))
         if request.is_new:
             requests.append(request)
     return requests

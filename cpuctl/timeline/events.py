@@ -10,14 +10,14 @@ from cpuctl.state_names import CPU_FILE
 from cpuctl.timeline.model import (
     Admit,
     ApiServer,
-    ContainerChange,
-    CPUsChange,
+    ContainerEvent,
     Event,
+    HotplugEvent,
     KubeletAction,
-    KubeletChange,
+    KubeletEvent,
     Remove,
     Resize,
-    ServerChange,
+    ServerEvent,
     StateFileEdit,
     StateFilePatch,
     Update,
@@ -37,24 +37,24 @@ def happen(world: World, event: Event) -> None:
     match event:
         case Admit():
             create(world, event)
-        case Resize() | Update() | Remove() | ContainerChange():
+        case Resize() | Update() | Remove() | ContainerEvent():
             _to_pod(world, event)
-        case KubeletChange():
-            change_kubelet(world, event)
-        case ServerChange(server=server):
-            change_server(world, server)
-        case CPUsChange():
-            change_cpus(world, event)
+        case KubeletEvent():
+            act_on_kubelet(world, event)
+        case ServerEvent(server=server):
+            replace_server(world, server)
+        case HotplugEvent():
+            hotplug_cpus(world, event)
         case StateFileEdit():
             edit_state_file(world, event)
         case StateFilePatch():
             patch_state_file(world, event)
 
 
-def _to_pod(world: World, event: Resize | Update | Remove | ContainerChange) -> None:
+def _to_pod(world: World, event: Resize | Update | Remove | ContainerEvent) -> None:
     life = world.find(event.pod)
     if life is None or life.deleted:
-        world.tell(What.IGNORED, f"there is no pod {event.pod}")
+        world.record(What.IGNORED, f"there is no pod {event.pod}")
         return
     match event:
         case Resize():
@@ -63,15 +63,15 @@ def _to_pod(world: World, event: Resize | Update | Remove | ContainerChange) -> 
             update(world, life, event)
         case Remove():
             remove(world, life)
-        case ContainerChange():
-            _change_container(world, life, event)
+        case ContainerEvent():
+            _act_on_container(world, life, event)
 
 
-def _change_container(world: World, life: PodLife, event: ContainerChange) -> None:
+def _act_on_container(world: World, life: PodLife, event: ContainerEvent) -> None:
     """Start or end a container; either is a reason to sync its pod (PLEG)."""
     kubelet = world.kubelet
     if why := _why_not(world, life, event):
-        world.tell(What.IGNORED, why, life, event.container)
+        world.record(What.IGNORED, why, life, event.container)
         return
     if not event.starts:
         end(world, life, event.container, event.code)
@@ -82,7 +82,7 @@ def _change_container(world: World, life: PodLife, event: ContainerChange) -> No
         kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
-def _why_not(world: World, life: PodLife, event: ContainerChange) -> str:
+def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
     """Say what keeps a container from starting or ending, nothing where it does."""
     one = life.containers[event.container]
     if not event.starts:
@@ -94,13 +94,13 @@ def _why_not(world: World, life: PodLife, event: ContainerChange) -> str:
     return "runs already" if one.runs else ""
 
 
-def change_kubelet(world: World, event: KubeletChange) -> None:
+def act_on_kubelet(world: World, event: KubeletEvent) -> None:
     """Stop the kubelet, start it, or both; a new one is another process with another setup."""
     if event.action is KubeletAction.START and world.kubelet is not None:
-        world.tell(What.IGNORED, "the kubelet runs already")
+        world.record(What.IGNORED, "the kubelet runs already")
         return
     if world.kubelet is not None:
-        world.tell(
+        world.record(
             What.KUBELET_STOPPED, f"kubelet {world.kubelet.setup.version} stops", action=str(event.action)
         )
         kubelet_stops(world)
@@ -124,7 +124,7 @@ def _reboot(world: World) -> None:
                 container.state, container.cgroup, container.milli = ContainerState.WAITING, 0, 0
 
 
-def change_cpus(world: World, event: CPUsChange) -> None:
+def hotplug_cpus(world: World, event: HotplugEvent) -> None:
     """Let CPUs go offline or come back.
 
     Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: with v1 a group loses what goes offline for good,
@@ -134,7 +134,7 @@ def change_cpus(world: World, event: CPUsChange) -> None:
     for what, cpus in (("offline from now on", event.offline), ("online from now on", event.online)):
         if cpus:
             online = cpus_text(world.online)
-            world.tell(What.CPUS_CHANGED, f"{what}: {some_cpus(cpus)}", online=online)
+            world.record(What.CPUS_CHANGED, f"{what}: {some_cpus(cpus)}", online=online)
     if world.timeline.cgroup_version == 1:
         for life in world.pods.values():
             for container in life.containers.values():
@@ -148,7 +148,7 @@ def edit_state_file(world: World, event: StateFileEdit) -> None:
     else:
         world.disk.memory = event.text
     how = "is deleted" if event.text is None else "is replaced"
-    world.tell(What.STATE_FILE_EDITED, f"{event.file} {how}", file=event.file)
+    world.record(What.STATE_FILE_EDITED, f"{event.file} {how}", file=event.file)
 
 
 def patch_state_file(world: World, event: StateFilePatch) -> None:
@@ -156,7 +156,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
     writer = world.disk.cpu.writer if isinstance(world.disk.cpu, WrittenCPUs) else DEFAULT_READER
     state = world.disk.read_cpu(writer)
     if not isinstance(state, CPUStateFile):
-        world.tell(What.IGNORED, "there is no cpu_manager_state that could be changed")
+        world.record(What.IGNORED, "there is no cpu_manager_state that could be changed")
         return
     entries = {uid: dict(containers) for uid, containers in state.entries.items()}
     for (pod, container), cpus in event.entries.items():
@@ -170,26 +170,26 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
     pool = state.default_cpu_set if event.default is None else CPUSet(event.default)
     changed = {uid: containers for uid, containers in entries.items() if containers}
     world.disk.cpu = WrittenCPUs(state._replace(default_cpu_set=pool, entries=changed), writer)
-    world.tell(What.STATE_FILE_EDITED, f"{CPU_FILE} is changed", file=CPU_FILE)
+    world.record(What.STATE_FILE_EDITED, f"{CPU_FILE} is changed", file=CPU_FILE)
 
 
-def change_server(world: World, server: ApiServer) -> None:
+def replace_server(world: World, server: ApiServer) -> None:
     """Let another API server take over."""
     world.server = server._replace(validates=world.server.validates)
     world.api_server.rules = server_rules(server.gates)
-    words = "takes" if server.takes_assigned_cpuset else "drops"
-    what = words if server.knows_assigned_cpuset else "does not know"
-    world.tell(What.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset")
+    verb = "takes" if server.takes_assigned_cpuset else "drops"
+    what = verb if server.knows_assigned_cpuset else "does not know"
+    world.record(What.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset")
 
 
 def update(world: World, life: PodLife, event: Update) -> None:
     """Write a pod object anew, as somebody who applies its manifest does."""
     if refused := downward.refusal(world.server, event.exposed):
         text = f"update is rejected by the API server: {refused}"
-        world.tell(What.FORBIDDEN, text, life, message=refused)
+        world.record(What.FORBIDDEN, text, life, message=refused)
         return
     life.exposed = downward.stored(world.server, event.exposed)
-    told = ", ".join(sorted(life.exposed)) or "nothing"
-    world.tell(What.UPDATED, f"is written anew, and exposes the CPUs of {told}", life, exposes=told)
+    names = ", ".join(sorted(life.exposed)) or "nothing"
+    world.record(What.UPDATED, f"is written anew, and exposes the CPUs of {names}", life, exposes=names)
     if world.kubelet is not None and life.runs:
         world.kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)

@@ -16,7 +16,7 @@ from cpuctl.timeline.pods.containers import (
     weight_of,
     write_cpuset,
 )
-from cpuctl.timeline.pods.downward import tell_inside
+from cpuctl.timeline.pods.downward import write_volumes
 from cpuctl.timeline.pods.resize import IN_PROGRESS, retry_deferred
 from cpuctl.timeline.world.entries import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
@@ -31,7 +31,7 @@ def reconcile(world: World, kubelet: KubeletProcess) -> None:
     kubelet.node.clean_up()
     if released := kubelet.node.state.default & ~before:
         text = f"shared again, as whoever had that is gone: {some_cpus(released)}"
-        world.tell(What.RELEASED, text, cpus=cpus_text(released))
+        world.record(What.RELEASED, text, cpus=cpus_text(released))
     kubelet.unsettled = False
     for life in world.on_node():
         if life.uid in kubelet.node.active:
@@ -51,7 +51,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
             if written or not life.containers[key[1]].runs:
                 # Nobody is told to write anything, so nobody else asks for this.
                 kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
-            world.tell(
+            world.record(
                 What.DELAY_PASSED,
                 f"gives up {some_cpus(released)}: its delay has passed",
                 life,
@@ -75,7 +75,7 @@ def _settle(
             return
         kubelet.refused.add(key)
         why = f"{some_cpus(wanted)} cannot be written while offline" if wanted else "there is none to share"
-        world.tell(What.CPUSET_REFUSED, f"keeps {some_cpus(before)}: {why}", life, name)
+        world.record(What.CPUSET_REFUSED, f"keeps {some_cpus(before)}: {why}", life, name)
         return
     kubelet.refused.discard(key)
     kubelet.last_update[key] = wanted
@@ -84,7 +84,7 @@ def _settle(
     else:
         text = f"moves from {some_cpus(before)} to {some_cpus(wanted)}"
     cpus = {"before": cpus_text(before), "cpus": cpus_text(wanted)}
-    world.tell(What.CPUSET_WRITTEN, text, life, name, **cpus)
+    world.record(What.CPUSET_WRITTEN, text, life, name, **cpus)
     if kubelet.node.state.assigned(*key) is not None:
         kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
@@ -102,7 +102,7 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
         life.running = life.running._replace(actual=life.running.allocated)
     if IN_PROGRESS in life.conditions and not waits:
         del life.conditions[IN_PROGRESS]
-        world.tell(What.RESIZE_COMPLETED, "resize is complete", life)
+        world.record(What.RESIZE_COMPLETED, "resize is complete", life)
         retry_deferred(world, kubelet)
 
 
@@ -113,7 +113,7 @@ def _write_weights(world: World, life: PodLife) -> None:
         if one.runs and one.milli != milli:
             before, one.milli = weight_of(one.milli), milli
             text = f"cpu.weight {before} becomes {weight_of(milli)}"
-            world.tell(
+            world.record(
                 What.WEIGHT_WRITTEN, text, life, container.name, before=before, weight=weight_of(milli)
             )
 
@@ -132,4 +132,4 @@ def sync_volumes(world: World, kubelet: KubeletProcess, uid: str) -> None:
     """Write a pod's volumes, unless it has gone meanwhile."""
     life = world.pods.get(uid)
     if life is not None and life.runs:
-        tell_inside(world, kubelet, life)
+        write_volumes(world, kubelet, life)

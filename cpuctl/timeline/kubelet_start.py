@@ -60,7 +60,7 @@ def start_kubelet(world: World) -> None:
     world.allocatable = process.node.allocatable
     delay = ", scale-down delay" if process.node.delays != DelayRules() else ""
     policy = "static" if process.node.policy is not None else "none"
-    world.tell(
+    world.record(
         What.KUBELET_STARTED,
         f"kubelet {setup.version} starts, CPU Manager policy {policy}{delay}",
         version=setup.version,
@@ -72,8 +72,8 @@ def start_kubelet(world: World) -> None:
 def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProcess | NotRunning:
     """Start the managers on the files; or return what keeps them from starting."""
     info = machine_info(world)
-    told = kubelet._replace(cgroup_version=world.timeline.cgroup_version)
-    node = start_node(info, told, fit=True)
+    started = kubelet._replace(cgroup_version=world.timeline.cgroup_version)
+    node = start_node(info, started, fit=True)
     if not isinstance(node, Node):
         return node
     gates = gates_at_start(
@@ -93,7 +93,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
         setup=setup,
         node=node,
         rules=ResizeRules.of(
-            gates, kubelet.config, cgroup_version=told.cgroup_version, preview=setup.preview
+            gates, kubelet.config, cgroup_version=started.cgroup_version, preview=setup.preview
         ),
         reader=reader,
         started=world.now,
@@ -124,7 +124,7 @@ def state_reader(gates: FeatureGates) -> StateReader:
 def _readmit(world: World, kubelet: KubeletProcess) -> None:
     """Take all pods of the node, the oldest first; those that waited for a kubelet come in their turn."""
     for life in [life for life in world.pods.values() if life.deleted]:
-        world.tell(What.REMOVED, "is gone: the kubelet ends its containers", life)
+        world.record(What.REMOVED, "is gone: the kubelet ends its containers", life)
         forget(world, life)
     kubelet.node.resume(())
     kubelet.node.sources_ready = False

@@ -98,7 +98,7 @@ class Remove(NamedTuple):
     pod: str
 
 
-class ContainerChange(NamedTuple):
+class ContainerEvent(NamedTuple):
     """A container of a pod starts, or ends with an exit code."""
 
     pod: str
@@ -119,7 +119,7 @@ class KubeletAction(StrEnum):
     REBOOT = "reboot"
 
 
-class KubeletChange(NamedTuple):
+class KubeletEvent(NamedTuple):
     """The kubelet stops, or starts with a setup; *takes* is how long it is away in between."""
 
     action: KubeletAction
@@ -127,13 +127,13 @@ class KubeletChange(NamedTuple):
     takes: int = 0
 
 
-class ServerChange(NamedTuple):
+class ServerEvent(NamedTuple):
     """The API server is another one from now on."""
 
     server: ApiServer
 
 
-class CPUsChange(NamedTuple):
+class HotplugEvent(NamedTuple):
     """CPUs (masks) go offline or come back: the kernel and the next start of a kubelet see it."""
 
     offline: int = 0
@@ -162,10 +162,10 @@ Event: TypeAlias = (
     | Resize
     | Update
     | Remove
-    | ContainerChange
-    | KubeletChange
-    | ServerChange
-    | CPUsChange
+    | ContainerEvent
+    | KubeletEvent
+    | ServerEvent
+    | HotplugEvent
     | StateFileEdit
     | StateFilePatch
 )

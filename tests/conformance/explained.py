@@ -14,8 +14,8 @@ from typing import Any
 
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, Earlier, Removal, RequestChange, SettingChange
-from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, StartRefused
 from cpuctl.engine.start import StartResult
@@ -82,10 +82,10 @@ def refusals(recorded: Recorded) -> Iterator[Refusal]:
 
 def explained(refusal: Refusal) -> Explanation:
     """Explain a refusal; the engine must come to it, too."""
-    telling = tell(_story(refusal), Runs())
-    assert isinstance(telling, Telling), telling
-    assert not isinstance(telling.admission.verdict, Admitted)
-    return explain(telling)
+    replay = replay_scenario(_scenario(refusal), Runs())
+    assert isinstance(replay, Replay), replay
+    assert not isinstance(replay.admission.verdict, Admitted)
+    return explain(replay)
 
 
 def problems(refusal: Refusal) -> Iterator[str]:
@@ -108,7 +108,7 @@ def admits(refusal: Refusal, change: Change) -> bool:
     return last.get("admitted") is True
 
 
-def _story(refusal: Refusal) -> Story:
+def _scenario(refusal: Refusal) -> Scenario:
     case, first = refusal.case, refusal.first
     pods: list[StoredPod] = [
         read_pod(step) for step in case["steps"][first : refusal.step + 1] if step["op"] == "admit"
@@ -121,7 +121,7 @@ def _story(refusal: Refusal) -> Story:
     if refusal.uid:
         pods = list(found.active.values())
         asked = next(place for place, pod in enumerate(pods) if pod.uid == refusal.uid)
-    return Story(
+    return Scenario(
         # Only another configuration makes another past.
         start=lambda other: found.copy() if other is kubelet else _started(refusal, other),
         kubelet=kubelet,
@@ -188,7 +188,7 @@ def _changed(refusal: Refusal, change: Change) -> tuple[Json, int]:
             gone = [{"op": "removePod", "podUID": pod.uid, "gc": bool(refusal.uid)} for pod in pods]
             steps[at:at] = gone
             at += len(gone)
-        case Earlier(place=place):
+        case Earlier(position=place):
             at = refusal.first + place
             steps.insert(at, steps.pop(refusal.step))
     return case | {"steps": steps}, at

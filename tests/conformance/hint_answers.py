@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint, HintList
-from cpuctl.engine.hints.topology_manager import Answer, Asked
+from cpuctl.engine.hints.topology_manager import Answer, HintRound
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from tests.conformance.corpus import Json
 
 
-def provider_calls(asked: Iterable[Asked]) -> list[Json]:
+def provider_calls(asked: Iterable[HintRound]) -> list[Json]:
     """List the calls in the kubelet's order: the CPU Manager, then the Memory Manager, round by round."""
     return [
         {"provider": provider, "container": _name(each), "hints": _written(answer)}
@@ -20,7 +20,7 @@ def provider_calls(asked: Iterable[Asked]) -> list[Json]:
     ]
 
 
-def merged(asked: Asked) -> Json:
+def merged(asked: HintRound) -> Json:
     """Write the result of one round."""
     if isinstance(asked.merged, KubeletFault):
         return {"container": _name(asked), "panic": asked.merged.why}
@@ -39,7 +39,7 @@ def hint_list(hints: HintList) -> list[Json]:
     return [written(hint) for hint in hints]
 
 
-def _name(asked: Asked) -> str | None:
+def _name(asked: HintRound) -> str | None:
     return asked.container.name if asked.container else None
 
 

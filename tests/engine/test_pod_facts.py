@@ -75,10 +75,10 @@ def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
     )
     assert facts.written is given
     assert facts.stored.pod.containers == (app(*FULL),)
-    assert facts.containers[0].container is facts.seen.containers[0]
+    assert facts.containers[0].container is facts.view.containers[0]
     assert facts.containers[0].exclusive
     assert {name: str(each.amount) for name, each in facts.requests.items()} == {"cpu": "2", "memory": "1Gi"}
-    assert facts.limits == effective_limits(facts.seen)
+    assert facts.limits == effective_limits(facts.view)
 
 
 def test_rules_of_cgroups_say_what_the_values_rest_on() -> None:

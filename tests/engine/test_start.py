@@ -11,7 +11,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.topology_manager import start_topology_manager
-from cpuctl.engine.outcome import NO_MEMORY_TOLD, FaultKind, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start, doubted
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -309,7 +309,7 @@ def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
 
 def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> None:
     outcome = Told(config=reserved_memory("1Gi"), machine=EIGHT._replace(memory_bytes=0)).start()
-    assert outcome == Undetermined(NO_MEMORY_TOLD)
+    assert outcome == Undetermined(MEMORY_UNKNOWN)
 
 
 def test_a_reservation_beyond_its_node_is_computed_with_wrapped_numbers() -> None:
@@ -406,9 +406,9 @@ def test_nothing_is_handed_out_without_a_policy() -> None:
         "cpuctl.engine.start.CPUTopology.discover",
         "cpuctl.engine.start.start_cpu_manager",
         "cpuctl.engine.start.start_memory_manager",
-        "cpuctl.engine.cpu.manager_start.StaticPolicy.construct",
-        "cpuctl.engine.cpu.manager_start.parse_cpu_policy_options",
-        "cpuctl.engine.hints.topology_manager_start.parse_topology_options",
+        "cpuctl.engine.cpu.manager.StaticPolicy.construct",
+        "cpuctl.engine.cpu.manager.parse_cpu_policy_options",
+        "cpuctl.engine.hints.topology_manager.parse_topology_options",
         "cpuctl.kubelet.reserving.eviction.parse_float32",
         "cpuctl.kubelet.reserving.reservations.CPUSet.parse",
     ],

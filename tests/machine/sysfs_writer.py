@@ -30,7 +30,7 @@ def sysfs_files(machine: Machine) -> Files:
             files |= _cache_files(cpu.number, index, cache)
     for node in machine.numa_nodes:
         files |= _node_files(node)
-    if not machine.numa_nodes and machine.numa_told:
+    if not machine.numa_nodes and machine.numa_known:
         files["sys/bus/cpu"] = None
     if machine.memory_bytes is not None:
         files["proc/meminfo"] = f"MemTotal:       {machine.memory_bytes // 1024} kB\nMemFree:  0 kB\n"

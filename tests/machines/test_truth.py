@@ -132,7 +132,7 @@ def test_every_machine_has_a_synthetic_form_or_a_reason(name: str) -> None:
         again = parse_synthetic(describe_synthetic(machine))
     except ValueError as reason:
         known = (
-            "share more than one level-3 cache" if machine.numa_told else "nothing is recorded of NUMA nodes"
+            "share more than one level-3 cache" if machine.numa_known else "nothing is recorded of NUMA nodes"
         )
         assert known in str(reason)  # noqa: PT017 - the other outcome is tested too
         return

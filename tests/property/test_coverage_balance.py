@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.hints import joint_choice
+from cpuctl.engine.hints import common_sets
+from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage, balances
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.node_search import best_sets
 from tests.property.test_device_hints import any_coverage
 
@@ -31,14 +31,14 @@ def test_what_serves_all_serves_their_balances(asked: list[Coverage], size: int)
 @given(st.lists(any_coverage, min_size=2, max_size=3), st.integers(0, 6))
 def test_the_search_finds_with_balances_what_there_is(asked: list[Coverage], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint_choice, "_FEW_NODES", 0)
-        assert best_sets(JointChoice.common(asked, size), Fit()) == serving(asked, size)[:1]
+        patch.setattr(common_sets, "_FEW_NODES", 0)
+        assert best_sets(CommonSets.common(asked, size), Fit()) == serving(asked, size)[:1]
 
 
 def test_a_balance_shows_what_neither_request_shows() -> None:
     """Four of eight nodes have enough of either kind, but those with much of one have little of the other."""
     low, high = ({1 << node: 3 + ((node < 4) == first) for node in range(8)} for first in (True, False))
     asked = [Coverage.of(255, amounts, (), 15) for amounts in (low, high)]
-    assert all(JointChoice.common([each], 4).possible for each in asked)
+    assert all(CommonSets.common([each], 4).possible for each in asked)
     (balance,) = balances(asked, 4)
-    assert not JointChoice.common([balance], 4).possible
+    assert not CommonSets.common([balance], 4).possible

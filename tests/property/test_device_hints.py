@@ -14,11 +14,11 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.devices.allocation import choose
 from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.devices.state import DevicePool
+from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.cut_choice import CutChoice
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList, HintRule
-from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.intersections import Intersections
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
@@ -170,7 +170,7 @@ def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) 
         for nodes in range(64)
         if nodes.bit_count() == size and all(not nodes & ~each.nodes and nodes in each for each in asked)
     ]
-    assert best_sets(JointChoice.common(asked, size), Fit()) == serving[:1]
+    assert best_sets(CommonSets.common(asked, size), Fit()) == serving[:1]
 
 
 @given(
@@ -180,4 +180,4 @@ def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) 
 )
 def test_cuts_are_what_sets_have_in_common(asked: list[list[Coverage]], inside: int, size: int) -> None:
     cuts = sorted(nodes for nodes in naive_cuts(asked, inside) if nodes.bit_count() == size)
-    assert best_sets(CutChoice.of(asked, inside, size), Fit()) == cuts[:1]
+    assert best_sets(Intersections.of(asked, inside, size), Fit()) == cuts[:1]

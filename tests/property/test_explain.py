@@ -1,4 +1,4 @@
-"""Explanations of drawn stories: a rule for every refusal, suggestions that no shorter way contradicts."""
+"""Explanations of drawn scenarios: a rule for every refusal, suggestions that no shorter way contradicts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import explain
+from cpuctl.engine.explain.scenario import Replay, Scenario
 from cpuctl.engine.explain.searches.changes import Earlier, RequestChange
-from cpuctl.engine.explain.story import Story, Telling
 from cpuctl.engine.outcome import Admitted
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     EIGHT,
     TWO_NODES,
     found,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -30,7 +30,7 @@ OPTIONS = st.sampled_from([{}, {"full-pcpus-only": "true"}, {"distribute-cpus-ac
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> Story:
+def scenarios(draw: st.DrawFn) -> Scenario:
     """Draw a kubelet and one-container pods of some CPUs and Gi of memory."""
     config: dict[str, Any] = {
         "topology_manager_policy": draw(POLICIES),
@@ -44,22 +44,22 @@ def stories(draw: st.DrawFn) -> Story:
         named(f"p{number}", whole(cpus, memory=f"{gib}Gi")) for number, (cpus, gib) in enumerate(draw(SIZES))
     ]
     machine = with_memory({1: EIGHT, 2: TWO_NODES}[nodes], 12)
-    return story(machine, *pods, fit=draw(st.booleans()), **config)
+    return scenario(machine, *pods, fit=draw(st.booleans()), **config)
 
 
-def with_cpus(telling: Telling, count: int) -> bool:
+def with_cpus(replay: Replay, count: int) -> bool:
     """Tell whether the pod would be admitted in its place with that many CPUs."""
-    (container,) = telling.story.pod.containers
+    (container,) = replay.scenario.pod.containers
     memory = str(container.resources.requests["memory"])
-    pod = named(telling.story.pod.name, whole(count, memory=memory))
-    return isinstance(telling.before.copy().admit(pod).verdict, Admitted)
+    pod = named(replay.scenario.pod.name, whole(count, memory=memory))
+    return isinstance(replay.before.copy().admit(pod).verdict, Admitted)
 
 
-@given(stories())
-def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Story) -> None:
-    telling = told(one)
-    explanation = explain(telling)
-    admitted = isinstance(telling.admission.verdict, Admitted)
+@given(scenarios())
+def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> None:
+    replay = told(one)
+    explanation = explain(replay)
+    admitted = isinstance(replay.admission.verdict, Admitted)
     assert (explanation.decision.rule is Rule.ADMITTED) == admitted
     assert explanation.decision.rule is not Rule.UNKNOWN
     assert bool(explanation.searches) == (not admitted)
@@ -68,16 +68,16 @@ def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Story) -> None:
         for suggestion in search.found:
             again = told(suggestion.change.applied(one))
             assert isinstance(again.admission.verdict, Admitted)
-            others = {pod.uid for pod in one.pods} - again.story.removed - {one.pod.uid}
-            assert {pod.uid for pod in suggestion.lost} == (telling.admitted & others) - again.admitted
+            others = {pod.uid for pod in one.pods} - again.scenario.removed - {one.pod.uid}
+            assert {pod.uid for pod in suggestion.lost} == (replay.admitted & others) - again.admitted
 
 
-@given(stories())
-def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Story) -> None:
-    telling = told(one)
-    if isinstance(telling.admission.verdict, Admitted):
+@given(scenarios())
+def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Scenario) -> None:
+    replay = told(one)
+    if isinstance(replay.admission.verdict, Admitted):
         return
-    explanation = explain(telling)
+    explanation = explain(replay)
     if explanation.decision.provider != "cpu":
         return
     before = one.pod.containers[0].resources.requests["cpu"].value
@@ -93,20 +93,20 @@ def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Story
         [count for count in counts if count < before],
         [count for count in counts if count > before],
     )
-    assert not any(with_cpus(telling, count) for count in range(max(below, default=0) + 1, before))
-    assert not any(with_cpus(telling, count) for count in range(before + 1, min(above, default=16)))
+    assert not any(with_cpus(replay, count) for count in range(max(below, default=0) + 1, before))
+    assert not any(with_cpus(replay, count) for count in range(before + 1, min(above, default=16)))
 
 
-@given(stories())
-def test_coming_earlier_moves_one_pod_and_nothing_else(one: Story) -> None:
+@given(scenarios())
+def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
     for place in range(one.asked):
         moved = Earlier(place, one.pods[place : one.asked]).applied(one)
         assert moved.pod == one.pod
         assert [pod for pod in moved.pods if pod != one.pod] == [pod for pod in one.pods if pod != one.pod]
 
 
-@given(stories())
-def test_a_story_told_twice_is_the_same(one: Story) -> None:
+@given(scenarios())
+def test_a_story_told_twice_is_the_same(one: Scenario) -> None:
     first, second = told(one), told(one._replace())
     assert [each.verdict for each in first.admissions] == [each.verdict for each in second.admissions]
     assert first.after.cpu.state == second.after.cpu.state

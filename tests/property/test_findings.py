@@ -95,13 +95,13 @@ def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
     nodes = sorted(node.id for node in info.nodes if node.cores)
     if "takes packages for nodes" in said:
         assert not machine.numa_nodes
-        assert machine.numa_told == ("The kernel shows no NUMA nodes" in said)
+        assert machine.numa_known == ("The kernel shows no NUMA nodes" in said)
         assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", said) == nodes
     if "a kubelet counts no NUMA node" in said:
         assert nodes == []
     lacking = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
     assert bool(lacking) == ("Nothing is recorded of the memory of" in said)
-    open_ = lacking if machine.numa_nodes or machine.numa_told else sorted(node.id for node in info.nodes)
+    open_ = lacking if machine.numa_nodes or machine.numa_known else sorted(node.id for node in info.nodes)
     assert list(info.nodes_without_memory) == open_
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.node_search import Choice, best_sets
+from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from tests.support.naive_node_search import all_sets
 
 NODES = 7
@@ -31,21 +31,23 @@ RULES = st.none() | st.builds(
 
 
 @st.composite
-def choices(draw: st.DrawFn) -> Choice:
+def choices(draw: st.DrawFn) -> SetsWithCPUs:
     free = dict(sorted(draw(FREE).items()))
     taken = draw(st.integers(0, (1 << NODES) - 1)) & ~CPUSet.of(free).mask
-    return Choice(taken, free, draw(st.integers(-1, len(free) + 1)), draw(st.integers(-3, 20)), draw(RULES))
+    return SetsWithCPUs(
+        taken, free, draw(st.integers(-1, len(free) + 1)), draw(st.integers(-3, 20)), draw(RULES)
+    )
 
 
 @given(choices(), FITS)
-def test_the_best_set_is_the_first_of_all(choice: Choice, fit: Fit) -> None:
+def test_the_best_set_is_the_first_of_all(choice: SetsWithCPUs, fit: Fit) -> None:
     found, tried = best_sets(choice, fit), all_sets(choice)
     assert choice.possible is bool(tried)
     assert found[:1] == sorted(tried, key=fit.key)[:1]
 
 
 @given(choices(), FITS)
-def test_a_second_set_is_found_where_distances_are_unknown(choice: Choice, fit: Fit) -> None:
+def test_a_second_set_is_found_where_distances_are_unknown(choice: SetsWithCPUs, fit: Fit) -> None:
     found, tried = best_sets(choice, fit), all_sets(choice)
     assert set(found) <= set(tried)
     if found and fit.unknown(found[0]):

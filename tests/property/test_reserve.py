@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from cpuctl.cli.answers.config.reserve_answer import proposal_document
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.reserve.cpu_choice import CPUWish
+from cpuctl.engine.reserve.cpu_choice import CPUReserve
 from cpuctl.engine.reserve.memory_split import Spread
 from cpuctl.engine.reserve.proposal import (
-    MemoryWish,
+    MemoryReserve,
     NoProposal,
     Proposal,
-    ReserveWish,
+    ReserveRequest,
     memory_room,
     propose,
 )
@@ -60,13 +60,13 @@ def configurations(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def wishes(draw: st.DrawFn, info: MachineInfo) -> ReserveWish:
-    cpus = CPUWish(
+def reserve_requests(draw: st.DrawFn, info: MachineInfo) -> ReserveRequest:
+    cpus = CPUReserve(
         count=draw(st.integers(1, 4)), per_numa=draw(st.booleans()), whole_cores=draw(st.booleans())
     )
     spread = draw(st.sampled_from(Spread))
     named = draw(st.sampled_from([None, *(node.id for node in info.nodes)])) if spread == "one-node" else None
-    return ReserveWish(cpus=draw(st.none() | st.just(cpus)), memory=MemoryWish(spread, named))
+    return ReserveRequest(cpus=draw(st.none() | st.just(cpus)), memory=MemoryReserve(spread, named))
 
 
 def loaded_kubelet(text: str, *flags: str) -> Kubelet:
@@ -77,9 +77,9 @@ def loaded_kubelet(text: str, *flags: str) -> Kubelet:
 @given(st.data(), machines(), configurations())
 def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: MachineInfo, text: str) -> None:
     """As values, as lines pasted into the file, and as flags."""
-    wish = data.draw(wishes(info))
+    request = data.draw(reserve_requests(info))
     try:
-        found = propose(info, loaded_kubelet(text), wish)
+        found = propose(info, loaded_kubelet(text), request)
     except ValueError:
         reject()  # not as many CPUs
     if isinstance(found, NoProposal):
@@ -106,8 +106,8 @@ def reserved(started: Started) -> int:
 def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo, text: str) -> None:
     """Where there is no proposal, no reserved memory could have made that kubelet start."""
     kubelet = loaded_kubelet(text)
-    wish = ReserveWish(memory=data.draw(wishes(info)).memory)
-    found = propose(info, kubelet, wish)
+    request = ReserveRequest(memory=data.draw(reserve_requests(info)).memory)
+    found = propose(info, kubelet, request)
     if isinstance(found, Proposal):
         return
     started = check_start(info, kubelet)
@@ -115,10 +115,10 @@ def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo
         return
     nano = started.reserved["memory"].nano if "memory" in started.reserved else 0
     room = memory_room(info)
-    assert wish.memory is not None
-    node = wish.memory.node
+    assert request.memory is not None
+    node = request.memory.node
     places = [room[node]] if node is not None else list(room.values())
-    enough = max(places) if wish.memory.spread == "one-node" else sum(places)
+    enough = max(places) if request.memory.spread == "one-node" else sum(places)
     overdrawn = any(
         sum(kib * 1024 * count for kib, count in each.hugepages.items()) > each.memory_bytes
         for each in info.nodes
@@ -130,10 +130,10 @@ def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo
 def test_chosen_cpus_are_on_the_machine_and_leave_some(
     data: st.DataObject, info: MachineInfo, count: int, per_numa: bool, whole: bool
 ) -> None:
-    wish = ReserveWish(cpus=CPUWish(count=count, per_numa=per_numa, whole_cores=whole))
+    request = ReserveRequest(cpus=CPUReserve(count=count, per_numa=per_numa, whole_cores=whole))
     kubelet = loaded_kubelet(HEAD + "cpuManagerPolicy: static\nevictionHard: {memory.available: 0%}\n")
     try:
-        found = propose(info, kubelet, wish)
+        found = propose(info, kubelet, request)
     except ValueError:
         return
     if isinstance(found, NoProposal):

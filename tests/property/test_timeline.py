@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.golang.durations import MILLISECOND
 from cpuctl.timeline.model import Timeline
-from cpuctl.timeline.pods.downward import told
+from cpuctl.timeline.pods.downward import assigned_cpuset
 from cpuctl.timeline.reading.document import read_timeline
 from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
@@ -243,7 +243,7 @@ def test_what_waits_is_always_settled_in_the_end(drawn: tuple[Timeline, int]) ->
                 )
                 assert container.file in (
                     None,
-                    cpus_text(told(world.kubelet.node.state, life.uid, models[name])),
+                    cpus_text(assigned_cpuset(world.kubelet.node.state, life.uid, models[name])),
                 )
         if life.admitted:
             assert "PodResizeInProgress" not in life.conditions

@@ -106,7 +106,7 @@ _NEVER = {
     "cpuctl.engine.hints.merge",
     "cpuctl.engine.memory.manager",
     "cpuctl.engine.cpu.pod_level",
-    "cpuctl.engine.resize.allocator",
+    "cpuctl.engine.cpu.resizing.request",
     "cpuctl.kubelet.configuration.drop_ins",
     "cpuctl.kubelet.flags.command_line",
     "cpuctl.kubelet.foreign.tools",

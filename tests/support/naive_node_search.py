@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.node_search import Choice
+from cpuctl.engine.hints.node_search import SetsWithCPUs
 
 
-def all_sets(choice: Choice) -> list[int]:
+def all_sets(choice: SetsWithCPUs) -> list[int]:
     return [
         nodes
         for others in (combinations(choice.free, choice.more) if choice.more >= 0 else ())

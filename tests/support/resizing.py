@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.resizing.kep import Careful
+from cpuctl.engine.cpu.resizing.kep import KEPResize
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
-from cpuctl.engine.resize.running import ResizeWish, RunningPod, with_requirements
+from cpuctl.engine.resize.running import PodResize, RunningPod, with_requirements
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -114,8 +114,8 @@ def with_policies(pod: StoredPod, policies: Mapping[str, frozenset[str]]) -> Sto
     return pod._replace(containers=told(pod.containers), init_containers=told(pod.init_containers))
 
 
-def wish(given: StoredPod, **containers: str) -> ResizeWish:
-    return ResizeWish(RunningPod.settled(given), changed(given, **containers))
+def request(given: StoredPod, **containers: str) -> PodResize:
+    return PodResize(RunningPod.settled(given), changed(given, **containers))
 
 
 def held(node: Node, container: str = "c", uid: str = "p") -> str:
@@ -123,6 +123,6 @@ def held(node: Node, container: str = "c", uid: str = "p") -> str:
     return "shared" if cpus is None else str(CPUSet(cpus))
 
 
-def carefully(asked: Resizing) -> Resized:
+def by_kep_text(asked: Resizing) -> Resized:
     """Resize as the KEP wants it without asking its reference implementation first."""
-    return asked.answer(Careful(asked).run())
+    return asked.answer(KEPResize(asked).run())

@@ -14,11 +14,11 @@ from cpuctl.golang.durations import MILLISECOND, SECOND
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.timeline.model import (
     Admit,
-    ContainerChange,
-    CPUsChange,
+    ContainerEvent,
+    HotplugEvent,
     KubeletAction,
-    KubeletChange,
-    ServerChange,
+    KubeletEvent,
+    ServerEvent,
     StateFileEdit,
     StateFilePatch,
     Timing,
@@ -79,12 +79,12 @@ def test_every_kind_of_event_is_read() -> None:
     assert [moment.event for moment in timeline.moments] == [
         Admit(pods["default/dpdk"], start=False),
         Admit(pods["default/other"], scheduled=True),
-        ContainerChange("default/dpdk", "app", starts=True),
-        ContainerChange("default/dpdk", "app", starts=False),
+        ContainerEvent("default/dpdk", "app", starts=True),
+        ContainerEvent("default/dpdk", "app", starts=False),
         Update("default/dpdk", frozenset()),
-        KubeletChange(KubeletAction.REBOOT, setup),
-        KubeletChange(KubeletAction.RESTART, setup, 2 * SECOND),
-        CPUsChange(1 << 3, 1 << 1 | 1 << 11),
+        KubeletEvent(KubeletAction.REBOOT, setup),
+        KubeletEvent(KubeletAction.RESTART, setup, 2 * SECOND),
+        HotplugEvent(1 << 3, 1 << 1 | 1 << 11),
         StateFileEdit("cpu_manager_state"),
         StateFileEdit("memory_manager_state", "x"),
         StateFilePatch(0b111, {("default/dpdk", "app"): 1 << 3, ("default/other", "other"): None}),
@@ -97,7 +97,7 @@ def test_masks_are_read_where_lists_are_and_need_no_quotes() -> None:
         events = [{"at": "1s", "cpus": {"offline": "MASK"}}]
         written = yaml.safe_dump(document(*events)).replace("MASK", text)
         timeline = read_timeline(written, "timeline.yaml", OUTSIDE)
-        assert timeline.moments[0].event == CPUsChange(0b110, 0), text
+        assert timeline.moments[0].event == HotplugEvent(0b110, 0), text
 
 
 def kubelets(*changes: dict[str, Any], **members: Any) -> list[Kubelet]:
@@ -105,7 +105,7 @@ def kubelets(*changes: dict[str, Any], **members: Any) -> list[Kubelet]:
     events = [{"at": f"{at}s", "kubelet": change} for at, change in enumerate(changes)]
     setups = []
     for moment in read(document(*events, **members)).moments:
-        assert isinstance(moment.event, KubeletChange)
+        assert isinstance(moment.event, KubeletEvent)
         assert isinstance(moment.event.setup.kubelet, Kubelet)
         setups.append(moment.event.setup.kubelet)
     return setups
@@ -141,7 +141,7 @@ def test_a_configuration_may_be_a_file_and_be_changed_later() -> None:
     assert files == ["beside/kubelet.yaml"]
     assert isinstance(timeline.setup.kubelet, Kubelet)
     assert timeline.setup.kubelet.config.max_pods == 7
-    assert isinstance(moment.event, KubeletChange)
+    assert isinstance(moment.event, KubeletEvent)
     assert isinstance(moment.event.setup.kubelet, Kubelet)
     assert moment.event.setup.kubelet.config.max_pods == 8
 
@@ -377,6 +377,6 @@ def test_the_api_server_keeps_gates_that_its_release_has() -> None:
         {"at": "2s", "apiServer": {"version": "1.37"}},
     ]
     timeline = read(document(*events, kubelet={"version": "1.37", "config": config()}))
-    servers = [each.event.server for each in timeline.moments if isinstance(each.event, ServerChange)]
+    servers = [each.event.server for each in timeline.moments if isinstance(each.event, ServerEvent)]
     assert [server.knows_assigned_cpuset for server in servers] == [False, True]
     assert [server.takes_assigned_cpuset for server in servers] == [False, False]

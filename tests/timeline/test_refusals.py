@@ -81,8 +81,8 @@ def test_an_older_api_server_takes_no_update_with_the_field() -> None:
 
 
 def test_an_api_server_refuses_what_would_change_the_class_of_service() -> None:
-    wish = {"requests": {"cpu": 2}, "limits": {"cpu": 3}}
-    simulation = play(ADMIT, {"at": "1s", "resize": {"pod": "dpdk", **wish}})
+    request = {"requests": {"cpu": 2}, "limits": {"cpu": 3}}
+    simulation = play(ADMIT, {"at": "1s", "resize": {"pod": "dpdk", **request}})
     (refused,) = told(simulation, What.FORBIDDEN)
     assert "QOS" in refused.text.upper()
     assert container(simulation)["desired"] == "2"
@@ -141,8 +141,8 @@ def test_a_kubelet_that_may_not_wait_refuses_to_start() -> None:
 
 
 def test_a_resize_waits_for_a_kubelet() -> None:
-    wish = {"at": "2s", "resize": {"pod": "dpdk", "cpu": 4}}
-    simulation = play(ADMIT, STOP, wish, {"at": "3s", "kubelet": "start"}, until="5s")
+    request = {"at": "2s", "resize": {"pod": "dpdk", "cpu": 4}}
+    simulation = play(ADMIT, STOP, request, {"at": "3s", "kubelet": "start"}, until="5s")
     (noted,) = told(simulation, What.UPDATED)
     assert noted.text == "is to be resized, once a kubelet runs"
     assert container(simulation)["cgroup"] == "1-2,11-12"

@@ -37,6 +37,6 @@ def topology_counts(topology: CPUTopology) -> TopologyCounts:
         "cores": topology.num_cores,
         "sockets": topology.num_sockets,
         "numaNodes": topology.num_numa_nodes,
-        "uncoreCaches": topology.num_uncore_caches if topology.caches_told else None,
+        "uncoreCaches": topology.num_uncore_caches if topology.caches_known else None,
         "cpusPerCore": topology.cpus_per_core,
     }

@@ -78,7 +78,7 @@ def failure_answer(failure: Failure) -> dict[str, Any]:
 
 
 def _scale_down(each: ScaleDown) -> dict[str, Any]:
-    moments = {"decided": each.decided, "due": each.due, "told": each.told, "applied": each.applied}
+    moments = {"decided": each.decided, "due": each.due, "told": each.notified, "applied": each.applied}
     return {
         "pod": each.pod,
         "container": each.container,

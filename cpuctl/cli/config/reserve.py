@@ -30,8 +30,8 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.engine.reserve.cpu_choice import CPUWish
-    from cpuctl.engine.reserve.proposal import MemoryWish, ReserveWish
+    from cpuctl.engine.reserve.cpu_choice import CPUReserve
+    from cpuctl.engine.reserve.proposal import MemoryReserve, ReserveRequest
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
 
@@ -117,13 +117,13 @@ def reserve(
     sources = Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
-    wished = _memory_wish(source, spread, node)
+    kept = _memory_reserve(source, spread, node)
     loaded = load_kubelet(kubelet, sources, machine=source)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
-    cpus = _cpu_wish(source.machine, reserved_cpus, flags, sources)
-    document = _answer(source, loaded, _wish(loaded, cpus, wished), sources)
+    cpus = _cpu_reserve(source.machine, reserved_cpus, flags, sources)
+    document = _answer(source, loaded, _request(loaded, cpus, kept), sources)
     tell_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.
@@ -140,23 +140,25 @@ def _reason(refusal: "Mapping[str, Any]") -> str:
     return f"{refusal['why']}: {kubelets}" if kubelets else str(refusal["why"])
 
 
-def _memory_wish(source: "MachineSource", spread: Spread | None, node: int | None) -> "MemoryWish | None":
-    from cpuctl.engine.reserve.proposal import MemoryWish
+def _memory_reserve(
+    source: "MachineSource", spread: Spread | None, node: int | None
+) -> "MemoryReserve | None":
+    from cpuctl.engine.reserve.proposal import MemoryReserve
 
     if node is None:
-        return None if spread is None else MemoryWish(spread)
+        return None if spread is None else MemoryReserve(spread)
     if spread not in (None, Spread.ONE_NODE):
         raise UsageError(f"goes with --spread {Spread.ONE_NODE}, not with {spread}", where="--node")
     known = CPUSet.of(each.id for each in source.info.nodes if each.id >= 0)
     if node not in known:
         raise UsageError(f"this machine has no NUMA node {node}: expected one of {known}", where="--node")
-    return MemoryWish(Spread.ONE_NODE, node)
+    return MemoryReserve(Spread.ONE_NODE, node)
 
 
-def _cpu_wish(
+def _cpu_reserve(
     machine: "Machine", count: int | None, flags: dict[str, bool], sources: Sources
-) -> "CPUWish | None":
-    from cpuctl.engine.reserve.cpu_choice import CPUWish
+) -> "CPUReserve | None":
+    from cpuctl.engine.reserve.cpu_choice import CPUReserve
 
     if count is None:
         for name in (name for name, given in flags.items() if given):
@@ -172,7 +174,7 @@ def _cpu_wish(
         sources.warnings.append(
             f"--keep-p-cores: that CPUs {performance} are performance cores is a guess by maximum frequency"
         )
-    return CPUWish(
+    return CPUReserve(
         count=count,
         per_numa=flags["--per-numa"],
         whole_cores=flags["--whole-cores"],
@@ -181,24 +183,26 @@ def _cpu_wish(
     )
 
 
-def _wish(loaded: LoadedKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None") -> "ReserveWish":
+def _request(
+    loaded: LoadedKubelet, cpus: "CPUReserve | None", memory: "MemoryReserve | None"
+) -> "ReserveRequest":
     """Ask for memory, too, where the kubelet looks at it or nothing else is asked for."""
-    from cpuctl.engine.reserve.proposal import MemoryWish, ReserveWish
+    from cpuctl.engine.reserve.proposal import MemoryReserve, ReserveRequest
 
     if memory is None and (cpus is None or loaded.kubelet.config.memory_manager_policy == "Static"):
-        memory = MemoryWish()
-    return ReserveWish(cpus=cpus, memory=memory)
+        memory = MemoryReserve()
+    return ReserveRequest(cpus=cpus, memory=memory)
 
 
 def _answer(
-    source: "MachineSource", loaded: LoadedKubelet, wish: "ReserveWish", sources: Sources
+    source: "MachineSource", loaded: LoadedKubelet, request: "ReserveRequest", sources: Sources
 ) -> Document:
     from cpuctl.cli.answers.config.reserve_answer import proposal_document, refusal_document
     from cpuctl.engine.reserve.proposal import NoProposal, propose
     from cpuctl.operations.configuration import check_kubelet
 
     try:
-        proposal = propose(source.info, loaded.kubelet, wish)
+        proposal = propose(source.info, loaded.kubelet, request)
     except ValueError as error:
         raise UsageError(str(error), where="--reserved-cpus") from None
     head = answer_head(loaded, sources)

@@ -105,7 +105,7 @@ def _shown(found: "GivenPods", view: NodeView, usage: dict[str, int] | None, sou
         pods=facts,
         limit_ranges=found.limit_ranges,
         quotas=list(zip(found.quotas, server.used, strict=True)),
-        eviction=None if usage is None else _eviction([each.seen for each in facts], usage, sources),
+        eviction=None if usage is None else _eviction([each.view for each in facts], usage, sources),
     )
     return show_document(shown, cgroup_view(view), view_head(view, sources))
 

@@ -55,13 +55,13 @@ def capacity_of(
     """Look at a node, which *kubelet* runs on the machine, once *admissions* have been decided on it."""
     node = settled(node)
     kinds = alike(admission.pod for admission in admissions)
-    exclusive, caches_told = node.policy is not None, node.topology.caches_told
+    exclusive, caches_known = node.policy is not None, node.topology.caches_known
     return Capacity(
         copies=tuple(more_copies(node, pods, progress) for pods in kinds[:MAX_SHAPES]),
         left_out=len(kinds[MAX_SHAPES:]),
         largest=dict(_largest(node, info, kubelet)) if exclusive else {},
         numa_nodes=tuple(rooms(node, node.topology.numa_nodes)) if exclusive else (),
-        uncore_caches=tuple(rooms(node, node.topology.uncore_caches)) if exclusive and caches_told else (),
+        uncore_caches=tuple(rooms(node, node.topology.uncore_caches)) if exclusive and caches_known else (),
         fragmentation=fragmentation_of(node),
         remedies=tuple(_remedies(node, admissions, progress)),
     )

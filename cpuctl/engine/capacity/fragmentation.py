@@ -43,11 +43,11 @@ def fragmentation_of(node: Node) -> Fragmentation | None:
     if node.policy is None:
         return None
     free, allocatable = free_cpus(node), node.policy.allocatable
-    caches, caches_told = node.topology.uncore_caches, node.topology.caches_told
+    caches, caches_known = node.topology.uncore_caches, node.topology.caches_known
     broken = node.topology.siblings(allocatable & ~free)
     return Fragmentation(
         core=Scatter((free & ~broken).bit_count(), free.bit_count()),
-        uncore_cache=_in_one(caches, free, allocatable) if caches_told else None,
+        uncore_cache=_in_one(caches, free, allocatable) if caches_known else None,
         numa_node=_in_one(node.topology.numa_nodes, free, allocatable),
     )
 

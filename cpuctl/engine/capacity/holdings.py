@@ -40,16 +40,16 @@ def holdings(node: Node, pod: StoredPod) -> Holdings:
     return counts
 
 
-def by_place(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPod]]:
+def by_location(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPod]]:
     """Yield the pods of every NUMA node, socket and all by what they hold there: most first, then least."""
-    for place in _places(node):
-        amounts = {pod.uid: _held_in(node, pod, place) for pod in pods}
+    for nodes in _node_sets(node):
+        amounts = {pod.uid: _held_in(node, pod, nodes) for pod in pods}
         inside = sorted((pod for pod in pods if any(amounts[pod.uid])), key=lambda pod: amounts[pod.uid])
         yield inside[::-1]
         yield inside
 
 
-def _places(node: Node) -> list[int]:
+def _node_sets(node: Node) -> list[int]:
     """List sets of NUMA nodes: each alone, those that a socket has CPUs of, all."""
     # A package of unknown number that is taken for a node (-1) is in no set.
     nodes = {number: cpus for number, cpus in node.topology.numa_nodes.items() if number >= 0}
@@ -60,8 +60,8 @@ def _places(node: Node) -> list[int]:
     return list(dict.fromkeys((*(1 << number for number in nodes), *sockets, CPUSet.of(nodes).mask)))
 
 
-def _held_in(node: Node, pod: StoredPod, place: int) -> tuple[int, int]:
-    cpus = held_cpus(node, pod) & node.topology.in_numa_nodes(place)
+def _held_in(node: Node, pod: StoredPod, nodes: int) -> tuple[int, int]:
+    cpus = held_cpus(node, pod) & node.topology.in_numa_nodes(nodes)
     blocks = node.memory.state.blocks.get(pod.uid, {}).values()
-    memory = sum(block.size for held in blocks for block in held if nodes_of(block) & place)
+    memory = sum(block.size for held in blocks for block in held if nodes_of(block) & nodes)
     return cpus.bit_count(), memory

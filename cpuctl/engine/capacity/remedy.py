@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.holdings import by_place, held_cpus, holdings
+from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings
 from cpuctl.engine.capacity.move_search import Attempt, MoveSearch
 from cpuctl.engine.capacity.probe import Progress, settled
 from cpuctl.engine.node import Node
@@ -102,10 +102,10 @@ class _Case(NamedTuple):
             # What the node as a whole lacks does not come from moving pods about on it.
             return self._relieved(short, running)._replace(immovable=None)
         holders = [pod for pod in running if holdings(self.node, pod)]
-        moves = self._search(holders, by_place(self.node, holders), comes_back=True)
+        moves = self._search(holders, by_location(self.node, holders), comes_back=True)
         if moves.kind is RemedyKind.MOVES:
             return moves
-        goes = self._search(holders, by_place(self.node, holders), comes_back=False)
+        goes = self._search(holders, by_location(self.node, holders), comes_back=False)
         immovable = None if moves.excluded == len(holders) else moves.excluded
         return goes._replace(immovable=immovable, runs=moves.runs + goes.runs)
 

@@ -110,7 +110,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
                 severity=Severity.ERROR,
                 code="numa-sets",
                 place=("memoryManagerPolicy",) if memory else ("topologyManagerPolicy",),
-                message=f"the kubelet's {walk.who} {walk.words}",
+                message=f"the kubelet's {walk.who} {walk.text}",
                 detected=f"{walk.nodes} NUMA nodes",
                 fix="memoryManagerPolicy: None" if memory else "topologyManagerPolicy: none",
             )

@@ -22,7 +22,7 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
     setting = _setting(subject)
     yield from _split_cores(subject, started.topology, reserved, setting)
     uncore = started.policy.options.prefer_align_cpus_by_uncorecache
-    if subject.machine.caches_told:
+    if subject.machine.caches_known:
         yield from _split_caches(started.topology, reserved, setting, wanted=uncore)
     if isolated := subject.machine.isolated & CPUSet(reserved):
         yield Lint(

@@ -15,7 +15,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.coverage import Coverage, SocketRule
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DirectRule, Hint
-from cpuctl.engine.hints.node_search import Choice, best_sets
+from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from cpuctl.engine.hints.node_sets import CPU, endless_walk
 from cpuctl.engine.outcome import KubeletFault
 
@@ -121,13 +121,13 @@ class CPUHints(ByContent, DirectRule):
                 return found
         return []
 
-    def _cuts(self, inside: int, size: int, rule: SocketRule | None = None) -> Choice:
+    def _cuts(self, inside: int, size: int, rule: SocketRule | None = None) -> SetsWithCPUs:
         """Choose from all sets of *size* nodes that hints cut out of *inside*.
 
         Nodes outside belong to the hint at will, so their CPUs count in any case.
         """
         taken = self.required & inside
-        return Choice(
+        return SetsWithCPUs(
             taken=taken,
             free={node: free for node, free in self.free.items() if (inside & ~taken) >> node & 1},
             more=size - taken.bit_count(),

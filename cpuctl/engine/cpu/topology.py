@@ -1,4 +1,4 @@
-"""The kubelet's picture of the CPUs: four labels per CPU, five totals, three integer averages.
+"""The kubelet's view of the CPUs: four labels per CPU, five totals, three integer averages.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is known by its smallest CPU number,
 an uncore cache by the first id listed for the core, or by the socket where none is listed. The
@@ -32,7 +32,7 @@ class _Labels(NamedTuple):
     num_cpus: int
     num_sockets: int
     num_cores: int
-    caches_told: bool = True
+    caches_known: bool = True
 
 
 _FEW = 4
@@ -42,7 +42,7 @@ _FEW = 4
 class CPUTopology(_Labels):
     """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
 
-    Where ``caches_told`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
+    Where ``caches_known`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
     """
 
     @classmethod
@@ -63,7 +63,7 @@ class CPUTopology(_Labels):
             num_cpus=info.num_cpus,
             num_sockets=info.num_sockets,
             num_cores=len(labels),
-            caches_told=info.caches_told,
+            caches_known=info.caches_known,
         )
 
     @property
@@ -121,8 +121,8 @@ class CPUTopology(_Labels):
     def _core_of(self) -> dict[int, tuple[int, int]]:
         """By CPU, as a mask, its core: where that stands in ``cores``, and which it is."""
         return {
-            cpu: (place, core)
-            for place, (core, mask) in enumerate(self.cores.items())
+            cpu: (index, core)
+            for index, (core, mask) in enumerate(self.cores.items())
             for cpu in _single(mask)
         }
 

@@ -12,9 +12,9 @@ from itertools import combinations
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
+from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.joint_choice import JointChoice
 
 
 class DeviceHints(ByContent):
@@ -89,4 +89,4 @@ class DeviceHints(ByContent):
 
 def _narrowest(coverage: Coverage) -> int:
     sizes = range(1, coverage.nodes.bit_count() + 1)
-    return next((size for size in sizes if JointChoice.common([coverage], size).possible), 0)
+    return next((size for size in sizes if CommonSets.common([coverage], size).possible), 0)

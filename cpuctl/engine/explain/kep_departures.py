@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from cpuctl.departures import CGROUP_V1, CLASSES, CONTAINER_SCOPE, GATE_OFF, INIT_LIMITS, SUMS
 from cpuctl.engine.explain.known_defects import KnownDefect
-from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
@@ -14,10 +14,10 @@ from cpuctl.pods.requests import container_requests
 from cpuctl.quantity import Quantity
 
 
-def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
+def kep_departures(replay: Replay) -> Iterator[KnownDefect]:
     """Yield what a KEP has otherwise about a pod with resources of its own that is admitted all the same."""
-    pod, node = telling.story.pod, telling.before
-    admitted = isinstance(telling.admission.verdict, Admitted)
+    pod, node = replay.scenario.pod, replay.before
+    admitted = isinstance(replay.admission.verdict, Admitted)
     if pod.resources is None or not admitted or not node.pod_level_resources:
         return
     if _is_beyond(container_requests(pod), pod.resources.requests):
@@ -32,7 +32,7 @@ def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
             "app containers only",
             f"KEP-2837, Proposed Validation & Defaulting Rules; {INIT_LIMITS}",
         )
-    if telling.story.kubelet.cgroup_version == 1:
+    if replay.scenario.kubelet.cgroup_version == 1:
         yield KnownDefect(
             "KEP-2837 has kubelets reject pods with spec.resources on cgroup v1; no release looks at that",
             f"KEP-2837, Notes/Constraints/Caveats; {CGROUP_V1}",
@@ -43,14 +43,14 @@ def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
             " so the pod would be Guaranteed; all releases judge by spec.resources alone",
             f"KEP-2837, QoS Changes; {CLASSES}",
         )
-    yield from _managers(telling)
+    yield from _managers(replay)
 
 
-def _managers(telling: Telling) -> Iterator[KnownDefect]:
-    pod, node, kubelet = telling.story.pod, telling.before, telling.story.kubelet
+def _managers(replay: Replay) -> Iterator[KnownDefect]:
+    pod, node, kubelet = replay.scenario.pod, replay.before, replay.scenario.kubelet
     if pod_qos(pod).qos_class is not QosClass.GUARANTEED:
         return
-    served = any(placed.exclusive for placed in telling.admission.placements)
+    served = any(placed.exclusive for placed in replay.admission.placements)
     if served and not kubelet.gates.release.passes_over_pod_level_pods:
         yield KnownDefect(
             "KEP-5526 has containers of such a pod get nothing exclusive without its gate: so since 1.34; "

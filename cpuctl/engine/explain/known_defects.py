@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuctl.departures import RESTARTS, STATIC_MEMORY
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
-from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
@@ -112,9 +112,9 @@ _OVERLAPS = KnownDefect(
 _OF_FAULT = {FaultKind.ENDLESS_LOOP: _WHOLE_GROUPS, FaultKind.NO_ANSWER: _WALKS_ALL_SETS}
 
 
-def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round]) -> Iterator[KnownDefect]:
+def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -> Iterator[KnownDefect]:
     """Yield what is known to be odd about a decision."""
-    verdict, pod = telling.admission.verdict, telling.story.pod
+    verdict, pod = replay.admission.verdict, replay.scenario.pod
     if known := _OF_RULE.get(decision.rule):
         yield known
     last = rounds[-1].offers if rounds else ()
@@ -122,9 +122,9 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
     if refused_late and any(offer.standing is Standing.NO_HINTS for offer in last):
         yield _NO_HINT_IS_ANY
     if decision.rule in (Rule.WHOLE_CORES, Rule.FREE_CORES):
-        if telling.before.cpu.state.assigned(pod.uid, decision.container) is not None:
+        if replay.before.cpu.state.assigned(pod.uid, decision.container) is not None:
             yield _CORES_BEFORE_ASSIGNMENT
-        if _uneven(telling.before):
+        if _uneven(replay.before):
             yield _CORES_ON_AVERAGE
     if (
         isinstance(verdict, KubeletFault)
@@ -132,42 +132,42 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
         and verdict.kind in _OF_FAULT
     ):
         yield _OF_FAULT[verdict.kind]
-    if again := telling.admission.readmission:
+    if again := replay.admission.readmission:
         yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, RESTARTS)))
-    yield from _wrapped_sums(telling)
-    yield from _of_release(telling, pod)
+    yield from _wrapped_sums(replay)
+    yield from _of_release(replay, pod)
 
 
-def _of_release(telling: Telling, pod: StoredPod) -> Iterator[KnownDefect]:
+def _of_release(replay: Replay, pod: StoredPod) -> Iterator[KnownDefect]:
     """Yield what another release would have made of the pod, or of what it leaves behind."""
-    verdict, uid = telling.admission.verdict, pod.uid
-    divided = telling.before.cpu.rules.divides(pod)
-    held = telling.after.cpu.state.assignments.keys() | telling.after.memory.state.blocks.keys()
+    verdict, uid = replay.admission.verdict, pod.uid
+    divided = replay.before.cpu.rules.divides(pod)
+    held = replay.after.cpu.state.assignments.keys() | replay.after.memory.state.blocks.keys()
     if isinstance(verdict, Rejected) and uid in held:
-        yield _STAYS_TAKEN if telling.before.forgets_pods else _STAYS_UNTIL_ANOTHER
+        yield _STAYS_TAKEN if replay.before.forgets_pods else _STAYS_UNTIL_ANOTHER
     if isinstance(verdict, Rejected) and verdict.message.startswith(_VIOLATES) and not divided:
         yield _REFUSED_SINCE
-    if isinstance(verdict, Admitted) and _overlaps(telling, uid):
+    if isinstance(verdict, Admitted) and _overlaps(replay, uid):
         yield _OVERLAPS
 
 
-def _overlaps(telling: Telling, uid: str) -> bool:
+def _overlaps(replay: Replay, uid: str) -> bool:
     """Tell whether a pod was given memory that later kubelets reject."""
-    policy = telling.before.memory.policy
+    policy = replay.before.memory.policy
     if policy is None or policy.refuses_overlaps:
         return False
     from cpuctl.engine.memory.tables import violates_groups
 
-    blocks = telling.after.memory.state.blocks.get(uid, {}).values()
-    tables = telling.before.memory.state.tables
+    blocks = replay.after.memory.state.blocks.get(uid, {}).values()
+    tables = replay.before.memory.state.tables
     groups = (list(block.numa_affinity) for held in blocks for block in held)
     return any(len(group) > 1 and violates_groups(tables, group) for group in groups)
 
 
-def _wrapped_sums(telling: Telling) -> Iterator[KnownDefect]:
-    if telling.admission.wrapped_memory:
+def _wrapped_sums(replay: Replay) -> Iterator[KnownDefect]:
+    if replay.admission.wrapped_memory:
         yield _WRAPPED
-    if beyond := tuple(wrapped_amounts(telling.before.memory.state.tables)):
+    if beyond := tuple(wrapped_amounts(replay.before.memory.state.tables)):
         text = f"more is kept from pods than there is ({', '.join(beyond)}): {_BOOKS}"
         yield KnownDefect(text, _WRAPPED.reference)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList, HintRule
-from cpuctl.engine.hints.topology_manager import Answer, Asked, MergeResult, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, MergeResult, TopologyManager
 from cpuctl.engine.memory.pod_level import pod_level_request
 from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
 from cpuctl.engine.node import Node
@@ -66,7 +66,7 @@ class Round(NamedTuple):
         return self.container.name if self.container else ""
 
 
-def round_of(asked: Asked, pod: StoredPod, node: Node) -> Round:
+def round_of(asked: HintRound, pod: StoredPod, node: Node) -> Round:
     """Read one round of a trace as the Topology Manager of the node does."""
     offers = (
         offer._replace(request=_request(offer, pod, asked.container, node))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.explain.known_defects import KnownDefect
-from cpuctl.engine.explain.story import Runs, Telling, tell
+from cpuctl.engine.explain.scenario import Replay, Runs, replay_scenario
 from cpuctl.engine.outcome import Rejected
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.behaviours import Behaviours
@@ -16,17 +16,17 @@ from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 
 MOST_PODS = 64
-"""With more pods before the one in question a story takes too long to be told for every difference."""
+"""With more pods before the one in question a scenario takes too long to be replayed for every difference."""
 
 
-def release_notes(telling: Telling) -> Iterator[KnownDefect]:
+def release_notes(replay: Replay) -> Iterator[KnownDefect]:
     """Yield the differences between releases that decide: with each taken the other way, another answer."""
-    story = telling.story
-    kubelet, fate = story.kubelet, _fate(telling.admission)
-    for name in noticed(kubelet) if len(story.pods) <= MOST_PODS else ():
-        turned = story._replace(kubelet=kubelet._replace(turned=frozenset({name})))
-        other = tell(turned, Runs(), 1)
-        if isinstance(other, Telling) and _fate(other.admission) != fate:
+    scenario = replay.scenario
+    kubelet, fate = scenario.kubelet, _fate(replay.admission)
+    for name in noticed(kubelet) if len(scenario.pods) <= MOST_PODS else ():
+        turned = scenario._replace(kubelet=kubelet._replace(turned=frozenset({name})))
+        other = replay_scenario(turned, Runs(), 1)
+        if isinstance(other, Replay) and _fate(other.admission) != fate:
             yield _note(DIFFERENCES[name], kubelet.version)
 
 

@@ -13,11 +13,11 @@ from functools import partial
 from itertools import product
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import SocketRule
-from cpuctl.engine.hints.cut_choice import CutChoice
 from cpuctl.engine.hints.fit import Fit, no_distance
 from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Hint, HintList, HintRule
-from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.intersections import Intersections
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.outcome import KubeletFault
 
@@ -169,7 +169,7 @@ def _best_covering(rules: Sequence[HintRule], fit: Fit) -> list[int]:
     most = min(coverage.nodes.bit_count() for coverage in coverages)
     for size in range(1, most + 1):
         sockets = _socket_rules(rules, size)
-        if sockets is not None and (found := best_sets(JointChoice.common(coverages, size, sockets), fit)):
+        if sockets is not None and (found := best_sets(CommonSets.common(coverages, size, sockets), fit)):
             return found
     return []
 
@@ -178,7 +178,7 @@ def _best_cut(rules: Sequence[HintRule], nodes: int, sizes: Iterable[int], fit: 
     if len(rules) == 1 and isinstance(rules[0], DirectRule):
         return rules[0].best_cut(nodes, sizes, fit)
     for size in sizes:
-        if found := best_sets(CutChoice.of((rule.coverages for rule in rules), nodes, size), fit):
+        if found := best_sets(Intersections.of((rule.coverages for rule in rules), nodes, size), fit):
             return found
     return []
 

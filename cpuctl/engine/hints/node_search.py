@@ -14,7 +14,7 @@ from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
 
 
-class Sets(Protocol):
+class NodeSets(Protocol):
     """Sets of the nodes ``taken`` and ``more`` others of those ``free``, whatever is asked of them."""
 
     @property
@@ -43,7 +43,7 @@ class Sets(Protocol):
         """Find the lowest of the sets."""
 
 
-class Choice(NamedTuple):
+class SetsWithCPUs(NamedTuple):
     """Sets of the nodes ``taken`` and ``more`` others that bring the ``missing`` CPUs between them.
 
     ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.
@@ -65,22 +65,22 @@ class Choice(NamedTuple):
         most = self.rule.most_free(self.taken, self.free, self.more)
         return most is not None and most >= self.missing
 
-    def without(self, node: int) -> Choice:
+    def without(self, node: int) -> SetsWithCPUs:
         """Leave a node out."""
         free = {other: cpus for other, cpus in self.free.items() if other != node}
-        return Choice(self.taken, free, self.more, self.missing, self.rule)
+        return SetsWithCPUs(self.taken, free, self.more, self.missing, self.rule)
 
-    def taking(self, node: int) -> Choice:
+    def taking(self, node: int) -> SetsWithCPUs:
         """Take a node in."""
         rest, missing = self.without(node).free, self.missing - self.free[node]
-        return Choice(self.taken | 1 << node, rest, self.more - 1, missing, self.rule)
+        return SetsWithCPUs(self.taken | 1 << node, rest, self.more - 1, missing, self.rule)
 
     def lowest(self) -> int | None:
         """Find the lowest of the sets."""
         return without_high_nodes(self)
 
 
-def best_sets(choice: Sets, fit: Fit) -> list[int]:
+def best_sets(choice: NodeSets, fit: Fit) -> list[int]:
     """Find the set that fits best; nothing where there is none.
 
     If distances within it are not known, another set of its size follows where there is one: comparing the
@@ -95,7 +95,7 @@ def best_sets(choice: Sets, fit: Fit) -> list[int]:
     return [best, *[nodes for nodes in others if nodes is not None][:1]]
 
 
-def without_high_nodes(choice: Sets) -> int | None:
+def without_high_nodes(choice: NodeSets) -> int | None:
     """Find the lowest of some sets: nodes are left out from the highest down, if that is possible."""
     if not choice.possible:
         return None
@@ -105,7 +105,7 @@ def without_high_nodes(choice: Sets) -> int | None:
     return choice.taken
 
 
-def _closest(choice: Sets, fit: Fit) -> int | None:
+def _closest(choice: NodeSets, fit: Fit) -> int | None:
     search = _Search(choice, fit)
     search.visit(choice, 0, search.distances)
     return search.best
@@ -118,7 +118,7 @@ class _Search:
     find the closest set is hard in general; with distances that go by sockets the bound leaves little to try.
     """
 
-    def __init__(self, choice: Sets, fit: Fit) -> None:
+    def __init__(self, choice: NodeSets, fit: Fit) -> None:
         self.best: int | None = None
         self.apart = 0
         nodes, taken = choice.free, CPUSet(choice.taken)
@@ -131,7 +131,7 @@ class _Search:
             for node in nodes
         }
 
-    def visit(self, choice: Sets, apart: int, added: Mapping[int, int]) -> None:
+    def visit(self, choice: NodeSets, apart: int, added: Mapping[int, int]) -> None:
         """Go through the sets of a choice: *apart* so far, *added* by each node that may be taken in."""
         if not choice.possible or not self._may_be_closer(choice, apart, added):
             return
@@ -147,7 +147,7 @@ class _Search:
             {other: added[other] + between[other] for other in rest.free},
         )
 
-    def _may_be_closer(self, choice: Sets, apart: int, added: Mapping[int, int]) -> bool:
+    def _may_be_closer(self, choice: NodeSets, apart: int, added: Mapping[int, int]) -> bool:
         """Tell whether a set may come that is closer than the best, by a bound that is never too high.
 
         Each node adds at least its distances to the nearest of those that can still be taken. All is

@@ -64,7 +64,7 @@ class Walk(NamedTuple):
         return self.nodes > _MOST_NODES[self.who]
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Say what it walks and that it takes too long."""
         return (
             f"would not answer within {_duration(self.seconds)}: it walks 2^{self.nodes} sets of NUMA nodes "
@@ -76,8 +76,8 @@ def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
     """Tell how a request ends for which a manager walks all sets of so many nodes; None where it answers."""
     if nodes <= _MOST_NODES[who]:
         return None
-    words = Walk(who, nodes, request).words
-    return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=words)
+    text = Walk(who, nodes, request).text
+    return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=text)
 
 
 def endless_merge(lists: Sequence[HintList], nodes: int) -> KubeletFault | None:

@@ -52,7 +52,7 @@ class Merged(NamedTuple):
 MergeResult: TypeAlias = Merged | KubeletFault | Undetermined
 
 
-class Asked(NamedTuple):
+class HintRound(NamedTuple):
     """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to.
 
     ``answers`` has the hints of each provider by its name, in the order in which they were asked.
@@ -220,7 +220,9 @@ class TopologyMetrics(Changeable):
         self.aligned: Counter[str] = Counter()
         self.unaligned: Counter[str] = Counter()
 
-    def count(self, manager: TopologyManager, *, admitted: bool, placed: int, asked: Sequence[Asked]) -> None:
+    def count(
+        self, manager: TopologyManager, *, admitted: bool, placed: int, asked: Sequence[HintRound]
+    ) -> None:
         """Count one admission of a pod, of which so many containers were *placed* after what was *asked*."""
         self.requests += 1
         self.errors += not admitted and manager.policy != "none"

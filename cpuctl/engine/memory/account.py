@@ -45,18 +45,18 @@ def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Ite
         amounts = listed.setdefault(item.numa_node, {})
         for name, quantity in item.limits.items():
             amounts[name] = amounts.get(name, 0) + quantity.nano // _BYTE
-    memory_told = {node.id: bool(info.memory_bytes) and node.memory_told for node in info.nodes}
+    memory_known = {node.id: bool(info.memory_bytes) and node.memory_known for node in info.nodes}
     for number, node in sorted(fresh_tables(info, listed).items()):
         pages = {name: table.total for name, table in node.memory_map.items() if name != MEMORY}
         for name in (MEMORY, *sorted(pages, key=page_bytes)):
             table = node.memory_map[name]
-            told = name != MEMORY or memory_told[number]
-            pages_told = name != MEMORY or info.hugepages_told
+            known = name != MEMORY or memory_known[number]
+            pages_known = name != MEMORY or info.hugepages_known
             yield NodeAmounts(
                 numa_node=number,
                 resource=name,
-                total=table.total if told else None,
+                total=table.total if known else None,
                 reserved=table.system_reserved,
-                huge_pages=sum(pages.values()) * (name == MEMORY) if pages_told else None,
-                allocatable=table.allocatable if told and pages_told else None,
+                huge_pages=sum(pages.values()) * (name == MEMORY) if pages_known else None,
+                allocatable=table.allocatable if known and pages_known else None,
             )

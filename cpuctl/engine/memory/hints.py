@@ -14,10 +14,10 @@ from itertools import accumulate, chain, combinations
 from cpuctl.checkpoints.model import MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
+from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.tables import allocatable_in, free_in, may_wrap, violates_groups, wrapped
@@ -120,7 +120,7 @@ class MemoryHints(ByContent):
         for size in self._sizes:
             found = [each for each in self.others if each.bit_count() == size and not containing & ~each]
             if not containing & ~self._unused:
-                found += best_sets(JointChoice.common([*self.coverages, required], size), Fit())
+                found += best_sets(CommonSets.common([*self.coverages, required], size), Fit())
             if found:
                 return Hint(min(found), preferred=size == self.width)
         return None
@@ -153,7 +153,7 @@ def _fewest(coverages: Sequence[Coverage]) -> int:
     if len(coverages) == 1 or not all(least):
         return min(least)
     sizes = range(max(least), coverages[0].nodes.bit_count() + 1)
-    return next((size for size in sizes if JointChoice.common(coverages, size).possible), 0)
+    return next((size for size in sizes if CommonSets.common(coverages, size).possible), 0)
 
 
 def _fewest_for(coverage: Coverage) -> int:

@@ -41,14 +41,14 @@ class StaticMemoryPolicy(NamedTuple):
 
     ``refuses_overlaps``: several NUMA nodes are given only where none of them is in use by itself or in
     another group; without it groups overlap. ``compares_groups``: a state file is held against what groups
-    have, not each of their nodes. ``hugepages_told``: all huge pages of the tables are known. Through the
+    have, not each of their nodes. ``hugepages_known``: all huge pages of the tables are known. Through the
     policy a provider reaches what this module does, which a node without it never loads.
     """
 
     tables: Mapping[int, MemoryNode]
     refuses_overlaps: bool = True
     compares_groups: bool = True
-    hugepages_told: bool = True
+    hugepages_known: bool = True
 
     def fresh_state(self) -> MemoryManagerState:
         """Return the state a kubelet starts with when it finds no file."""

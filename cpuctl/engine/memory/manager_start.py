@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.outcome import NO_MEMORY_TOLD, Undetermined, no_memory_told_of
+from cpuctl.engine.outcome import MEMORY_UNKNOWN, Undetermined, memory_unknown_of
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours
@@ -54,16 +54,16 @@ def _static(
     from cpuctl.kubelet.reserving.reserved_memory import reserved_by_node
 
     if not info.memory_bytes:
-        return Undetermined(NO_MEMORY_TOLD)
+        return Undetermined(MEMORY_UNKNOWN)
     if untold := info.nodes_without_memory:
-        return Undetermined(no_memory_told_of(untold))
+        return Undetermined(memory_unknown_of(untold))
     nodes = {node.id for node in info.nodes}
     reserved = reserved_by_node(config.reserved_memory, nodes, kept)
     return StaticMemoryPolicy(
         tables=fresh_tables(info, reserved),
         refuses_overlaps=release.refuses_overlapping_memory_groups,
         compares_groups=release.compares_memory_of_groups,
-        hugepages_told=info.hugepages_told,
+        hugepages_known=info.hugepages_known,
     )
 
 

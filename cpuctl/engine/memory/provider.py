@@ -12,7 +12,7 @@ from cpuctl.engine.changeable import Copied
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
-from cpuctl.engine.outcome import NO_HUGE_PAGES_TOLD, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import HUGE_PAGES_UNKNOWN, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, guaranteed_equivalent
 from cpuctl.engine.provider import Candidate, Refusal
@@ -59,8 +59,8 @@ class MemoryProvider(Copied):
             return _unusable(f"[memorymanager] {other_policy(wanted, saved.policy_name)}")
         if self.policy is None:
             return None
-        if not self.policy.hugepages_told and _names_huge_pages(saved):
-            return Undetermined(NO_HUGE_PAGES_TOLD)
+        if not self.policy.hugepages_known and _names_huge_pages(saved):
+            return Undetermined(HUGE_PAGES_UNKNOWN)
         state = restored(saved, self.policy.tables, compares_groups=self.policy.compares_groups)
         if isinstance(state, str):
             return StartRefused(stage=_STAGE, error=state)
@@ -94,12 +94,12 @@ class MemoryProvider(Copied):
             if empty_memory_pool(pod, _claims(self.policy, candidate), request):
                 return dict.fromkeys(request, ())
             if self.rules.hints_at_held_memory and pod.uid in self.state.pod_blocks:
-                return _hints_again(self.state.pod_blocks[pod.uid], request)
+                return _regenerated_hints(self.state.pod_blocks[pod.uid], request)
         for each in pod.all_containers if container is None else (container,):
             held = self.state.assigned(pod.uid, each.name)
             if held is not None:
                 # For a pod the kubelet compares the first container's blocks with the whole request.
-                return _hints_again(held, request)
+                return _regenerated_hints(held, request)
         hints = self.policy.hints(self.state, pod.uid, request)
         return hints if isinstance(hints, KubeletFault) else dict.fromkeys(request, hints) if hints else {}
 
@@ -181,7 +181,7 @@ def _claims(policy: StaticMemoryPolicy, candidate: Candidate) -> Claims:
     return lambda container: _request(policy, candidate, container) or {}
 
 
-def _hints_again(held: Blocks, request: MemoryRequest) -> Answer:
+def _regenerated_hints(held: Blocks, request: MemoryRequest) -> Answer:
     """Make the hints that lead to the same memory; no preference where it is not what is requested now."""
     if len(held) != len(request) or any(request.get(block.type) != block.size for block in held):
         return None

@@ -38,9 +38,9 @@ _WORDS = "Allocate failed due to [memorymanager] failed to represent quantity as
 
 def lint_exclusive_cpus(subject: PodLintSubject) -> Iterator[Finding]:
     """Look at every container of a pod without pod-level resources."""
-    if not subject.kubelet.may_pin or subject.seen.resources is not None:
+    if not subject.kubelet.may_pin or subject.view.resources is not None:
         return
-    for container in subject.seen.all_containers:
+    for container in subject.view.all_containers:
         if subject.qos.qos_class is not QosClass.GUARANTEED:
             yield from _lint_whole(subject, container)
         else:
@@ -84,18 +84,18 @@ def _advice(subject: PodLintSubject, container: Container) -> str:
     """Word the smallest change after which the container would get its CPUs."""
     amounts = {
         (change.place.container, change.place.resource): change.after
-        for change in advise(subject.seen, container, qos=subject.qos).changes
+        for change in advise(subject.view, container, qos=subject.qos).changes
     }
-    words = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
-    if not words:
+    edits = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
+    if not edits:
         return ""
-    more = f" and {len(words) - _CHANGES_SHOWN} more" if len(words) > _CHANGES_SHOWN else ""
-    return f"set {', '.join(words[:_CHANGES_SHOWN])}{more}, in requests and limits"
+    more = f" and {len(edits) - _CHANGES_SHOWN} more" if len(edits) > _CHANGES_SHOWN else ""
+    return f"set {', '.join(edits[:_CHANGES_SHOWN])}{more}, in requests and limits"
 
 
 def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
     """Look at a pod whose pod-level resources make it Guaranteed."""
-    pod, kubelet = subject.seen, subject.kubelet
+    pod, kubelet = subject.view, subject.kubelet
     guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
     if not pod.has_pod_level_resources or not guaranteed:
         return
@@ -115,7 +115,7 @@ def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
         "memory": kubelet.memory_policy == "Static",
         "topology": kubelet.topology_policy not in ("", "none"),
     }
-    for manager, text in unaligned_managers(subject.seen, subject.qos):
+    for manager, text in unaligned_managers(subject.view, subject.qos):
         if static[manager]:
             yield spot.warning(_PASSED_OVER, text, fix=_ALIGN_HINT)
         elif manager == "cpu" and kubelet.may_pin:
@@ -124,7 +124,7 @@ def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
 
 def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
     """Refuse what gives all CPUs of the pod away while a container is to share some."""
-    pod = subject.seen
+    pod = subject.view
     lasting = [each for each in pod.all_containers if each.kind is not ContainerKind.INIT]
     exclusive = [each for each in lasting if _is_exclusive(each)]
     sharing = [each.name for each in lasting if not _is_exclusive(each)]
@@ -156,9 +156,9 @@ def lint_static_quantities(subject: PodLintSubject) -> Iterator[Finding]:
     if not subject.pod.static or not guaranteed or policy not in ("", "Static"):
         return
     rules = subject.kubelet.rules
-    if rules.passes_over and subject.seen.has_pod_level_resources and not rules.managers:
+    if rules.passes_over and subject.view.has_pod_level_resources and not rules.managers:
         return
-    for container in subject.seen.all_containers:
+    for container in subject.view.all_containers:
         yield from _lint_container(subject, container)
 
 

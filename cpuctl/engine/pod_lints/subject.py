@@ -48,12 +48,12 @@ class KubeletView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PodLintSubject:
-    """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``seen`` what the kubelet looks at."""
+    """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``view`` what the kubelet looks at."""
 
     pod: StoredPod
     spec: Spot
     kubelet: KubeletView
-    seen: StoredPod = field(init=False)
+    view: StoredPod = field(init=False)
     qos: Qos = field(init=False)
     _places: dict[str, tuple[str, int]] = field(init=False)
 
@@ -64,9 +64,9 @@ class PodLintSubject:
             for name, group in groups.items()
             for number, container in enumerate(group)
         }
-        seen = self.kubelet.rules.view(self.pod)
-        object.__setattr__(self, "seen", seen)
-        object.__setattr__(self, "qos", pod_qos(seen))
+        view = self.kubelet.rules.view(self.pod)
+        object.__setattr__(self, "view", view)
+        object.__setattr__(self, "qos", pod_qos(view))
         object.__setattr__(self, "_places", places)
 
     def spot(self, container: Container) -> Spot:

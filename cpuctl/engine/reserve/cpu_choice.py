@@ -13,7 +13,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CPUWish:
+class CPUReserve:
     """How many CPUs to reserve, and what to leave whole.
 
     ``per_numa`` takes an equal share of them, rounded up, from every NUMA node, ``whole_cores`` rounds up to
@@ -37,44 +37,44 @@ class CPUChoice(NamedTuple):
     performance: int
 
 
-def choose_reserved(topology: CPUTopology, wish: CPUWish) -> CPUChoice:
+def choose_reserved(topology: CPUTopology, request: CPUReserve) -> CPUChoice:
     """Choose CPUs, those near CPU 0 first: the kernel's own work tends to be there.
 
     Raise ValueError where there are not as many, or none would be left.
     """
     chosen = 0
-    for inside, count in _regions(topology, wish):
-        chosen |= _choose(topology, inside, count, wish)
+    for inside, count in _regions(topology, request):
+        chosen |= _choose(topology, inside, count, request)
     if not topology.cpus & ~chosen:
         raise ValueError(f"all {topology.cpus.bit_count()} CPUs would be reserved, and none left for pods")
     return CPUChoice(
         cpus=chosen,
         split_cores=_split(topology.cores.values(), chosen),
         split_caches=_split(topology.uncore_caches.values(), chosen),
-        performance=chosen & wish.performance,
+        performance=chosen & request.performance,
     )
 
 
-def _regions(topology: CPUTopology, wish: CPUWish) -> Iterator[tuple[int, int]]:
-    if wish.count < 1:
-        raise ValueError(f"expected at least one CPU to reserve, found {wish.count}")
-    nodes = topology.numa_nodes if wish.per_numa else {0: topology.cpus}
-    each = -(-wish.count // len(nodes))
+def _regions(topology: CPUTopology, request: CPUReserve) -> Iterator[tuple[int, int]]:
+    if request.count < 1:
+        raise ValueError(f"expected at least one CPU to reserve, found {request.count}")
+    nodes = topology.numa_nodes if request.per_numa else {0: topology.cpus}
+    each = -(-request.count // len(nodes))
     for node, inside in nodes.items():
         if each > inside.bit_count():
-            where = f"NUMA node {node} has" if wish.per_numa else "the machine has"
+            where = f"NUMA node {node} has" if request.per_numa else "the machine has"
             raise ValueError(f"{each} CPUs are to be reserved, but {where} {inside.bit_count()}")
         yield inside, each
 
 
-def _choose(topology: CPUTopology, inside: int, count: int, wish: CPUWish) -> int:
+def _choose(topology: CPUTopology, inside: int, count: int, request: CPUReserve) -> int:
     """Take core after core, cache after cache, the last core in part unless cores are to stay whole."""
     chosen = 0
-    for core in sorted(_cores(topology, inside), key=lambda mask: _distance(topology, mask, wish)):
+    for core in sorted(_cores(topology, inside), key=lambda mask: _distance(topology, mask, request)):
         missing = count - chosen.bit_count()
         if missing <= 0:
             break
-        chosen |= core if wish.whole_cores else _lowest(core, missing)
+        chosen |= core if request.whole_cores else _lowest(core, missing)
     return chosen
 
 
@@ -82,13 +82,13 @@ def _cores(topology: CPUTopology, inside: int) -> list[int]:
     return [mask & inside for mask in topology.cores.values() if mask & inside]
 
 
-def _distance(topology: CPUTopology, core: int, wish: CPUWish) -> tuple[bool, bool, int, int, int]:
+def _distance(topology: CPUTopology, core: int, request: CPUReserve) -> tuple[bool, bool, int, int, int]:
     """Sort cores: isolated and fast ones last, then by the lowest CPU of the node, the cache and the core."""
     node = _group(topology.numa_nodes.values(), core)
     cache = _group(topology.uncore_caches.values(), core)
     return (
-        bool(core & wish.isolated),
-        bool(core & wish.performance),
+        bool(core & request.isolated),
+        bool(core & request.performance),
         node & -node,
         cache & -cache,
         core & -core,

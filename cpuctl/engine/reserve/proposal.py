@@ -12,9 +12,9 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import hugepages_by_name
-from cpuctl.engine.outcome import no_memory_told_of
+from cpuctl.engine.outcome import memory_unknown_of
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
-from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
+from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUReserve, choose_reserved
 from cpuctl.engine.reserve.memory_split import Spread, split_memory
 from cpuctl.engine.start import NotStarted, Started, check_start
 from cpuctl.golang.text import GoError
@@ -28,18 +28,18 @@ _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 
 
-class MemoryWish(NamedTuple):
+class MemoryReserve(NamedTuple):
     """How to lay memory out; *node* names the node where one gives all."""
 
     spread: Spread = Spread.EVEN
     node: int | None = None
 
 
-class ReserveWish(NamedTuple):
+class ReserveRequest(NamedTuple):
     """What to choose; None leaves the configuration's own setting as it is."""
 
-    cpus: CPUWish | None = None
-    memory: MemoryWish | None = None
+    cpus: CPUReserve | None = None
+    memory: MemoryReserve | None = None
 
 
 class MemoryProposal(NamedTuple):
@@ -65,23 +65,23 @@ class NoProposal(NamedTuple):
     outcome: NotStarted | None = None
 
 
-def propose(info: MachineInfo, kubelet: Kubelet, wish: ReserveWish) -> Proposal | NoProposal:
-    """Choose what is wished for, and start a kubelet with it.
+def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Proposal | NoProposal:
+    """Choose what is asked for, and start a kubelet with it.
 
-    Raise ValueError where the machine does not have the CPUs that are wished for.
+    Raise ValueError where the machine does not have the CPUs that are asked for.
     """
     config, choice = kubelet.config, None
     memory: MemoryProposal | None = None
-    if wish.cpus is not None:
+    if request.cpus is not None:
         try:
             topology = CPUTopology.discover(info, knows_books=kubelet.gates.release.knows_books)
         except GoError as error:
             return NoProposal(f"the kubelet would not take this machine: {error}")
-        choice = choose_reserved(topology, wish.cpus)
+        choice = choose_reserved(topology, request.cpus)
         # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.
         config = config._replace(reserved_system_cpus=str(CPUSet(choice.cpus)))
-    if wish.memory is not None:
-        split = _memory(info, kubelet._replace(config=config), wish.memory)
+    if request.memory is not None:
+        split = _memory(info, kubelet._replace(config=config), request.memory)
         if isinstance(split, NoProposal):
             return split
         memory = split
@@ -105,12 +105,12 @@ def reserved_memory(parts: Mapping[int, int]) -> tuple[ReservedMemory, ...]:
     )
 
 
-def _memory(info: MachineInfo, kubelet: Kubelet, wish: MemoryWish) -> MemoryProposal | NoProposal:
+def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> MemoryProposal | NoProposal:
     """Split what is kept from pods over the NUMA nodes."""
     if not info.memory_bytes:
         return NoProposal("the machine information does not tell how much memory there is")
     if untold := info.nodes_without_memory:
-        return NoProposal(no_memory_told_of(untold))
+        return NoProposal(memory_unknown_of(untold))
     without = kubelet.config._replace(memory_manager_policy="None", reserved_memory=())
     started = check_start(info, kubelet._replace(config=without))
     if not isinstance(started, Started):
@@ -122,7 +122,7 @@ def _memory(info: MachineInfo, kubelet: Kubelet, wish: MemoryWish) -> MemoryProp
         return NoProposal(why)
     total = kept.nano // _BYTE
     try:
-        parts = split_memory(memory_room(info), total, wish.spread, wish.node)
+        parts = split_memory(memory_room(info), total, request.spread, request.node)
     except ValueError as error:
         return NoProposal(f"what is not set aside as huge pages does not suffice: {error}")
     return MemoryProposal(total=total, parts=parts)

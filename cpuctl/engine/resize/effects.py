@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
+from cpuctl.engine.resize.running import RESIZABLE, PodResize, requirements, with_requirements
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
@@ -24,10 +24,11 @@ _SIDES = ("requests", "limits")
 _NO_REQUIREMENTS = ResourceRequirements()
 
 
-def changed_amounts(wish: ResizeWish, container: str) -> tuple[tuple[str, str], ...]:
+def changed_amounts(request: PodResize, container: str) -> tuple[tuple[str, str], ...]:
     """Name what changes of a container, or with ``POD`` of the pod: (side, resource)."""
     old, new = (
-        requirements(pod).get(container) or _NO_REQUIREMENTS for pod in (wish.running.allocated, wish.desired)
+        requirements(pod).get(container) or _NO_REQUIREMENTS
+        for pod in (request.running.allocated, request.desired)
     )
     return tuple(
         (side, resource)
@@ -37,12 +38,12 @@ def changed_amounts(wish: ResizeWish, container: str) -> tuple[tuple[str, str], 
     )
 
 
-def restarting(wish: ResizeWish, container: str, rules: ResizeRules) -> tuple[str, ...]:
+def restarting(request: PodResize, container: str, rules: ResizeRules) -> tuple[str, ...]:
     """Name the resources whose change restarts a container; up to 1.32 memory requests do not count."""
-    policy = wish.running.restarts(container)
+    policy = request.running.restarts(container)
     changed = {
         resource
-        for side, resource in changed_amounts(wish, container)
+        for side, resource in changed_amounts(request, container)
         if rules.release.restarts_for_memory_requests or (side, resource) != ("requests", "memory")
     }
     return tuple(sorted(changed & policy))
@@ -58,7 +59,7 @@ class Counted(NamedTuple):
 
 def counted(outcome: ResizeOutcome, rules: ResizeRules) -> Counted:
     """Tell what the pod takes of the node in the scheduler's eyes."""
-    running, desired = outcome.wish.running, outcome.wish.desired
+    running, desired = outcome.request.running, outcome.request.desired
     before = most_requested(running.spec, running.allocated, running.actual)
     meanwhile = settled = before
     if outcome.ruling is Ruling.INFEASIBLE:
@@ -98,11 +99,11 @@ class CgroupChange(NamedTuple):
 
 def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRules) -> CgroupChange:
     """Tell what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
-    old = _Cgroups(outcome.wish.running.allocated, view, settings)
+    old = _Cgroups(outcome.request.running.allocated, view, settings)
     before = old.values({name for name, share in outcome.shares.items() if share.before is not None})
     if not outcome.ruling.accepted:
         return CgroupChange(before=before, after=before)
-    new = _Cgroups(outcome.wish.desired, view, settings)
+    new = _Cgroups(outcome.request.desired, view, settings)
     held = {name for name, share in outcome.shares.items() if share.after is not None}
     return CgroupChange(before=before, after=new.values(held))
 

@@ -15,7 +15,7 @@ from cpuctl.engine.cpu.resizing.delay import delay_of
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Departure, Resized
-from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict
 from cpuctl.engine.outcome import (
@@ -32,7 +32,7 @@ from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import Objecting
 from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
-from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.pods.model import StoredPod
@@ -61,39 +61,39 @@ class _Found(NamedTuple):
 
     judge: Judge
     verdict: Verdict
-    asked: tuple[Asked, ...]
+    asked: tuple[HintRound, ...]
     placements: tuple[Placement, ...]
     preview: bool
     departures: tuple[Departure, ...] = ()
 
 
-def decide(node: Node, wish: ResizeWish, path: ResizePath) -> ResizeOutcome:
+def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
     """Decide on the resize of a pod that runs on *node*, which changes as the kubelet's managers do.
 
     Raise KeyError for a pod that does not run there.
     """
-    if wish.desired.uid not in node.active:
-        raise KeyError(wish.desired.uid)
-    before = _cpus(node, wish.desired)
-    early = _early(wish, path)
+    if request.desired.uid not in node.active:
+        raise KeyError(request.desired.uid)
+    before = _cpus(node, request.desired)
+    early = _early(request, path)
     if early is not None:
-        return early._replace(shares=_shares(node, wish.desired, before))
+        return early._replace(shares=_shares(node, request.desired, before))
     by_allocator = path.kubelet.allocates and node.policy is not None
-    found = _by_allocator(node, wish, path) if by_allocator else _by_admission(node, wish.desired)
-    unfollowed = _unfollowed(node, wish.desired) if isinstance(found.verdict, Admitted) else ()
+    found = _by_allocator(node, request, path) if by_allocator else _by_admission(node, request.desired)
+    unfollowed = _unfollowed(node, request.desired) if isinstance(found.verdict, Admitted) else ()
     return ResizeOutcome(
-        wish=wish,
+        request=request,
         ruling=_ruling(found, path, unfollowed),
         judge=found.judge,
         verdict=found.verdict,
         message=_message(found.verdict),
-        shares=_shares(node, wish.desired, before),
+        shares=_shares(node, request.desired, before),
         unfollowed=unfollowed,
         asked=found.asked,
         placements=found.placements,
         preview=found.preview,
         departures=found.departures,
-        delay=_delay(node, wish.desired),
+        delay=_delay(node, request.desired),
     )
 
 
@@ -102,18 +102,24 @@ def _delay(node: Node, pod: StoredPod) -> int:
     return delay_of(node.pod_rules.known(pod), node.delays) if node.state.pending.get(pod.uid) else 0
 
 
-def _early(wish: ResizeWish, path: ResizePath) -> ResizeOutcome | None:
+def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
     """Decide what needs no look at the managers."""
-    if not wish.is_new:
-        return ResizeOutcome(wish=wish, ruling=Ruling.UNCHANGED, judge=Judge.NOBODY)
-    if path.server is not None and (refusals := path.server.refusals(wish)):
+    if not request.is_new:
+        return ResizeOutcome(request=request, ruling=Ruling.UNCHANGED, judge=Judge.NOBODY)
+    if path.server is not None and (refusals := path.server.refusals(request)):
         message = refusals[0] if len(refusals) == 1 else f"[{', '.join(refusals)}]"
-        return ResizeOutcome(wish=wish, ruling=Ruling.FORBIDDEN, judge=Judge.API_SERVER, message=message)
+        return ResizeOutcome(
+            request=request, ruling=Ruling.FORBIDDEN, judge=Judge.API_SERVER, message=message
+        )
     if not path.kubelet.in_place and not path.kubelet.conditions:
         message = "the kubelet does not look at resizes: InPlacePodVerticalScaling is off"
-        return ResizeOutcome(wish=wish, ruling=Ruling.IGNORED, judge=Judge.RESIZE_HANDLER, message=message)
-    if why := Objecting(wish, path.kubelet, path.capacity).objection():
-        return ResizeOutcome(wish=wish, ruling=Ruling.INFEASIBLE, judge=Judge.RESIZE_HANDLER, message=why)
+        return ResizeOutcome(
+            request=request, ruling=Ruling.IGNORED, judge=Judge.RESIZE_HANDLER, message=message
+        )
+    if why := Objecting(request, path.kubelet, path.capacity).objection():
+        return ResizeOutcome(
+            request=request, ruling=Ruling.INFEASIBLE, judge=Judge.RESIZE_HANDLER, message=why
+        )
     return None
 
 
@@ -137,9 +143,9 @@ def _is_short(admission: Admission) -> bool:
     return isinstance(verdict, Rejected) and verdict.reason.startswith("OutOf")
 
 
-def _by_allocator(node: Node, wish: ResizeWish, path: ResizePath) -> _Found:
+def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
     """Ask the allocator, then whether the pod fits: where it does not, the KEP keeps what was."""
-    pod, running = wish.desired, node.active[wish.desired.uid]
+    pod, running = request.desired, node.active[request.desired.uid]
     short = _shortage(node, pod)
     on_trial = short is not None and path.semantics is Semantics.KEP
     used = node.copy() if on_trial else node

@@ -17,7 +17,7 @@ from cpuctl.engine.resize.rules import (
     POD_LEVEL,
     ResizeRules,
 )
-from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.running import PodResize
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -45,7 +45,7 @@ class Objecting(NamedTuple):
     *capacity* is what the whole node has for pods (CPU in milli), None where that is not known.
     """
 
-    wish: ResizeWish
+    request: PodResize
     rules: ResizeRules
     capacity: Mapping[str, int] | None
 
@@ -62,7 +62,7 @@ class Objecting(NamedTuple):
         if not self.rules.swap or not self.rules.release.refuses_resizes_with_swap:
             return ""
         for before, after in self._containers("memory"):
-            stays = "memory" not in self.wish.running.restarts(after.name)
+            stays = "memory" not in self.request.running.restarts(after.name)
             if stays and (_swaps(self._desired, after) or _swaps(self._allocated, before)):
                 return "In-place resize of containers with swap is not supported."
         return ""
@@ -92,8 +92,8 @@ class Objecting(NamedTuple):
 
     def _alongside(self, manager: str, policy: str) -> str:
         by_resource = self.rules.release.managers_refuse_by_resource
-        words = f'{manager} policy "{policy}"' if by_resource else f"{manager} static policy"
-        return f"Resize is infeasible for Guaranteed Pods alongside {words}"
+        policies = f'{manager} policy "{policy}"' if by_resource else f"{manager} static policy"
+        return f"Resize is infeasible for Guaranteed Pods alongside {policies}"
 
     def _capacity(self) -> str:
         if self.capacity is None or not self.rules.checks_capacity:
@@ -109,11 +109,11 @@ class Objecting(NamedTuple):
 
     @property
     def _desired(self) -> StoredPod:
-        return self.wish.desired
+        return self.request.desired
 
     @property
     def _allocated(self) -> StoredPod:
-        return self.wish.running.allocated
+        return self.request.running.allocated
 
     def _containers(self, resource: str) -> list[tuple[Container, Container]]:
         """Pair the containers, as they are and as they are to be, whose request of a resource changes."""
@@ -144,7 +144,7 @@ def gate_needed(message: str, release: Behaviours) -> str:
     """Name the gate for want of which a resize was refused with a message; nothing for other reasons."""
     if "alongside Memory Manager" in message:
         return EXCLUSIVE_MEMORY if release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS
-    return next((gate for words, gate in _NEEDED.items() if words in message), "")
+    return next((gate for text, gate in _NEEDED.items() if text in message), "")
 
 
 def whole_node(

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.resizing.request import Departure
-from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.running import PodResize
 
 
 class Ruling(StrEnum):
@@ -64,14 +64,14 @@ class ResizeOutcome(NamedTuple):
     ``delay`` is how many nanoseconds containers keep the CPUs that they lose, at least (KEP-6122).
     """
 
-    wish: ResizeWish
+    request: PodResize
     ruling: Ruling
     judge: Judge
     verdict: Verdict = Admitted()
     message: str = ""
     shares: Mapping[str, CPUShare] = {}
     unfollowed: tuple[str, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[HintRound, ...] = ()
     placements: tuple[Placement, ...] = ()
     preview: bool = False
     departures: tuple[Departure, ...] = ()
@@ -94,7 +94,7 @@ class Condition(NamedTuple):
 
 def conditions_of(outcome: ResizeOutcome, rules: ResizeRules) -> tuple[Condition, ...]:
     """Return what the pod's status says right after the decision; it is no news that nothing is pending."""
-    generation = outcome.wish.generation if rules.observes_generation else None
+    generation = outcome.request.generation if rules.observes_generation else None
     if not rules.conditions:
         return ()
     if outcome.ruling in (Ruling.DEFERRED, Ruling.INFEASIBLE):

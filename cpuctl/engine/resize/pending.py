@@ -13,7 +13,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Verdict
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
-from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.qos import pod_qos
@@ -34,12 +34,12 @@ class Attempted(NamedTuple):
     attempts: int = 1
 
 
-def resize_all(node: Node, wishes: Iterable[ResizeWish], path: ResizePath) -> list[Attempted]:
+def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> list[Attempted]:
     """Resize pods that run on *node*, in the order given; after each one, those that wait are tried again."""
     done: list[Attempted] = []
-    for wish in wishes:
+    for request in requests:
         before = node.copy()
-        outcome = decide(node, wish, path)
+        outcome = decide(node, request, path)
         done.append(Attempted(outcome, _reference(before, outcome, path)))
         while outcome.ruling.accepted and _retry(node, done, path):
             pass
@@ -50,17 +50,17 @@ def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> Resize
     """Ask the reference implementation, where the KEP's text wants something else."""
     if not outcome.departures:
         return None
-    return decide(before, outcome.wish, path._replace(semantics=Semantics.REFERENCE))
+    return decide(before, outcome.request, path._replace(semantics=Semantics.REFERENCE))
 
 
 def _retry(node: Node, done: list[Attempted], path: ResizePath) -> bool:
     """Try all that wait once more; tell whether one of them was granted."""
     granted = False
-    waiting = {each.outcome.wish.desired.uid: place for place, each in enumerate(done) if _waits(each)}
-    for wish in retry_order([done[place].outcome.wish for place in waiting.values()], path):
-        place = waiting[wish.desired.uid]
-        outcome = decide(node, wish, path)
-        done[place] = done[place]._replace(outcome=outcome, attempts=done[place].attempts + 1)
+    waiting = {each.outcome.request.desired.uid: index for index, each in enumerate(done) if _waits(each)}
+    for request in retry_order([done[index].outcome.request for index in waiting.values()], path):
+        index = waiting[request.desired.uid]
+        outcome = decide(node, request, path)
+        done[index] = done[index]._replace(outcome=outcome, attempts=done[index].attempts + 1)
         granted |= outcome.ruling.accepted
     return granted
 
@@ -69,7 +69,7 @@ def _waits(attempted: Attempted) -> bool:
     return attempted.outcome.ruling is Ruling.DEFERRED
 
 
-def retry_order(waiting: Sequence[ResizeWish], path: ResizePath) -> list[ResizeWish]:
+def retry_order(waiting: Sequence[PodResize], path: ResizePath) -> list[PodResize]:
     """Put resizes that wait into the order in which they are tried again.
 
     First those that ask for no more than the pod has, then by priority, then Guaranteed pods, then those
@@ -79,12 +79,12 @@ def retry_order(waiting: Sequence[ResizeWish], path: ResizePath) -> list[ResizeW
         return list(waiting)
     level = path.kubelet.pod_level_resources
 
-    def rank(wish: ResizeWish) -> tuple[bool, int, bool, bool, str]:
-        since = wish.running.waiting_since
+    def rank(request: PodResize) -> tuple[bool, int, bool, bool, str]:
+        since = request.running.waiting_since
         return (
-            _asks_for_more(wish, pod_level=level),
-            -(wish.desired.priority or 0),
-            pod_qos(wish.desired, pod_level=level).qos_class is not QosClass.GUARANTEED,
+            _asks_for_more(request, pod_level=level),
+            -(request.desired.priority or 0),
+            pod_qos(request.desired, pod_level=level).qos_class is not QosClass.GUARANTEED,
             not since,
             since,
         )
@@ -92,8 +92,10 @@ def retry_order(waiting: Sequence[ResizeWish], path: ResizePath) -> list[ResizeW
     return sorted(waiting, key=rank)
 
 
-def _asks_for_more(wish: ResizeWish, *, pod_level: bool) -> bool:
-    old, new = (pod_requests(pod, pod_level=pod_level) for pod in (wish.running.allocated, wish.desired))
+def _asks_for_more(request: PodResize, *, pod_level: bool) -> bool:
+    old, new = (
+        pod_requests(pod, pod_level=pod_level) for pod in (request.running.allocated, request.desired)
+    )
     return any(old.get(name, _NOTHING) < new.get(name, _NOTHING) for name in ("cpu", "memory"))
 
 

@@ -36,10 +36,10 @@ def running_pod(pod: StoredPod) -> RunningPod:
 def with_checkpoints(
     running: RunningPod, allocated: RecordedPod | None, actuated: RecordedPod | None
 ) -> RunningPod:
-    """Put in what the kubelet's own files say it has granted, and has told the runtime."""
+    """Put in what the kubelet's own files say it has granted, and has reported the runtime."""
     granted = running.allocated if allocated is None else _recorded(running.spec, allocated)
-    told = running.actuated if actuated is None else _recorded(running.spec, actuated)
-    return running._replace(allocated=granted, actuated=told)
+    current = running.actuated if actuated is None else _recorded(running.spec, actuated)
+    return running._replace(allocated=granted, actuated=current)
 
 
 def _recorded(spec: StoredPod, recorded: RecordedPod) -> StoredPod:
@@ -58,9 +58,9 @@ def _recorded(spec: StoredPod, recorded: RecordedPod) -> StoredPod:
 def _reported(pod: StoredPod, read: _Read) -> _Found:
     """Return resources by container, those of the pod itself under ``POD``, where the status has them."""
     asked, found = requirements(pod), {}
-    for name, told in _places(pod):
+    for name, reported in _places(pod):
         wanted = asked.get(name)
-        amounts = None if wanted is None else read(told, wanted)
+        amounts = None if wanted is None else read(reported, wanted)
         if amounts is not None:
             found[name] = amounts
     return found
@@ -72,24 +72,26 @@ def _places(pod: StoredPod) -> Iterator[tuple[str, ReportedResources]]:
     yield from ((each.name, each.resources) for each in pod.statuses if not each.ephemeral)
 
 
-def _granted(told: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
-    """Take the requests that are granted; of limits only those in force are told.
+def _granted(reported: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
+    """Take the requests that are granted; of limits only those in force are reported.
 
     One that is to be the request is so already: no resize changes the QoS class.
     """
-    if told.granted is None:
+    if reported.granted is None:
         return None
-    requests, limits = {**asked.requests, **told.granted}, _of(told.limits, asked.limits)
+    requests, limits = {**asked.requests, **reported.granted}, _of(reported.limits, asked.limits)
     same = {name for name, limit in asked.limits.items() if asked.requests.get(name) == limit}
     return asked._replace(requests=requests, limits={**limits, **{name: requests[name] for name in same}})
 
 
-def _in_force(told: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
-    if told.requests is None and told.limits is None:
+def _in_force(reported: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
+    if reported.requests is None and reported.limits is None:
         return None
-    return asked._replace(requests=_of(told.requests, asked.requests), limits=_of(told.limits, asked.limits))
+    return asked._replace(
+        requests=_of(reported.requests, asked.requests), limits=_of(reported.limits, asked.limits)
+    )
 
 
-def _of(told: Amounts, asked: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+def _of(reported: Amounts, asked: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     """Take what is told of amounts that are asked for; the runtime does not report all of them."""
-    return {**asked, **{name: amount for name, amount in (told or {}).items() if name in asked}}
+    return {**asked, **{name: amount for name, amount in (reported or {}).items() if name in asked}}

@@ -43,7 +43,7 @@ class RunningPod(NamedTuple):
         return next((each.restarts for each in self.spec.all_containers if each.name == container), _NONE)
 
 
-class ResizeWish(NamedTuple):
+class PodResize(NamedTuple):
     """A running pod, and the same pod with the resources it is to have."""
 
     running: RunningPod

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
-from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
+from cpuctl.engine.resize.running import RESIZABLE, PodResize
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
@@ -94,19 +94,19 @@ class ResizeServer(NamedTuple):
         """Return *wanted* as it is stored in the place of *running*."""
         return stored_pod(wanted, PodRules(server=self.rules), self.limit_ranges, before=running)
 
-    def refusals(self, wish: ResizeWish) -> tuple[str, ...]:
-        """Return all that is wrong with a resize, nothing where the pod is changed as it is wished."""
+    def refusals(self, request: PodResize) -> tuple[str, ...]:
+        """Return all that is wrong with a resize, nothing where the pod is changed as it is asked for."""
         if not self.in_place:
             does = "serve pods/resize" if self.release.has_resize_subresource else _WITHOUT_SUBRESOURCE
             return (f"the API server does not {does}: InPlacePodVerticalScaling is off",)
-        return tuple(_Review(self, wish.running.spec, wish.desired, wish).found())
+        return tuple(_Review(self, request.running.spec, request.desired, request).found())
 
 
 class _Review(NamedTuple):
     server: ResizeServer
     old: StoredPod
     new: StoredPod
-    wish: ResizeWish
+    request: PodResize
 
     def found(self) -> Iterator[str]:
         """Yield the findings in the API server's order; the first ones leave nothing to look at."""
@@ -207,7 +207,7 @@ class _Review(NamedTuple):
             return ""
         if not self.server.init_containers:
             return "resources for non-sidecar init containers are immutable"
-        if self.wish.running.restarts(container.name):
+        if self.request.running.restarts(container.name):
             return "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
         return ""
 
@@ -219,7 +219,7 @@ class _Review(NamedTuple):
             return
         if old is None or new is None or not new < old:
             return
-        if "memory" not in self.wish.running.restarts(after.name):
+        if "memory" not in self.request.running.restarts(after.name):
             why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
             yield _forbidden(spot.child("limits").key("memory"), why)
 

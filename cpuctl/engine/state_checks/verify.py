@@ -108,7 +108,7 @@ class _Look(NamedTuple):
         Where nothing is recorded of huge pages there is nothing to compare with, either.
         """
         policy = self.node.memory.policy if self.node else None
-        return policy.tables if policy and policy.hugepages_told else None
+        return policy.tables if policy and policy.hugepages_known else None
 
     @property
     def drift(self) -> MemoryDrift | None:

@@ -27,7 +27,7 @@ class InfoCore(NamedTuple):
 class InfoNode(NamedTuple):
     """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
 
-    ``memory_told`` is False where nothing is recorded of the node's memory; what it has is not known then.
+    ``memory_known`` is False where nothing is recorded of the node's memory; what it has is not known then.
     ``distances`` are the kernel's relative figures, 10 to the node itself, in the order of its own nodes.
     """
 
@@ -36,15 +36,15 @@ class InfoNode(NamedTuple):
     memory_bytes: int = 0
     hugepages: Mapping[int, int] = {}
     distances: tuple[int, ...] = ()
-    memory_told: bool = True
+    memory_known: bool = True
 
 
 class MachineInfo(NamedTuple):
     """The node entries and the three totals that cAdvisor counts separately.
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
-    ``memory_bytes`` is 0 where it is not, and ``hugepages_told`` False where those of some node are not.
-    ``caches_told`` is False where it is not known which CPUs share caches: none told is not none there.
+    ``memory_bytes`` is 0 where it is not, and ``hugepages_known`` False where those of some node are not.
+    ``caches_known`` is False where it is not known which CPUs share caches: none told is not none there.
     """
 
     nodes: tuple[InfoNode, ...]
@@ -52,13 +52,13 @@ class MachineInfo(NamedTuple):
     num_sockets: int
     memory_bytes: int = 0
     ephemeral_storage: int | None = None
-    hugepages_told: bool = True
-    caches_told: bool = True
+    hugepages_known: bool = True
+    caches_known: bool = True
 
     @property
     def nodes_without_memory(self) -> tuple[int, ...]:
         """The NUMA nodes of whose memory nothing is recorded."""
-        return tuple(sorted(node.id for node in self.nodes if not node.memory_told))
+        return tuple(sorted(node.id for node in self.nodes if not node.memory_known))
 
     @property
     def without_books(self) -> MachineInfo:

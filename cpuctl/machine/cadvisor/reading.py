@@ -25,7 +25,7 @@ def read_cadvisor_json(text: bytes, source: str) -> tuple[Machine, MachineInfo]:
     cursor = Cursor.at_root(load_documents(text, source)[0])
     info = decode_machine_info(cursor)
     machine = decode_machine(cursor, info, source)
-    return machine, info._replace(caches_told=machine.caches_told)
+    return machine, info._replace(caches_known=machine.caches_known)
 
 
 def decode_machine_info(cursor: Cursor) -> MachineInfo:
@@ -41,7 +41,7 @@ def decode_machine_info(cursor: Cursor) -> MachineInfo:
         num_cpus=_number(cursor, "num_cores"),
         num_sockets=_number(cursor, "num_sockets"),
         memory_bytes=_number(cursor, "memory_capacity"),
-        hugepages_told=all(_has(node, "hugepages") for node in cursor.required("topology").items()),
+        hugepages_known=all(_has(node, "hugepages") for node in cursor.required("topology").items()),
     )
 
 
@@ -67,7 +67,7 @@ def _decode_node(node: Cursor) -> InfoNode:
             _number(pages, "page_size"): _number(pages, "num_pages") for pages in _items(node, "hugepages")
         },
         distances=tuple(item.integer(minimum=0, maximum=_LARGEST) for item in _items(node, "distances")),
-        memory_told=_has(node, "memory"),
+        memory_known=_has(node, "memory"),
     )
 
 
@@ -91,8 +91,8 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
             caches=caches,
             memory_bytes=info.memory_bytes or None,
             cpuinfo_sockets=info.num_sockets,
-            caches_told=bool(caches),
-            hugepages_told=info.hugepages_told,
+            caches_known=bool(caches),
+            hugepages_known=info.hugepages_known,
         ).checked()
     except ValueError as error:
         raise InputError(str(error), where=source) from None
@@ -131,7 +131,7 @@ def _nodes(info: MachineInfo) -> Iterator[NumaNode]:
             yield NumaNode(
                 id=node.id,
                 cpus=_node_cpus(node),
-                memory_bytes=node.memory_bytes if node.memory_told and counted else None,
+                memory_bytes=node.memory_bytes if node.memory_known and counted else None,
                 hugepages=node.hugepages,
                 distances=node.distances,
             )

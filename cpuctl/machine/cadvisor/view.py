@@ -28,8 +28,8 @@ def kubelet_view(machine: Machine) -> MachineInfo:
         num_cpus=num_cpus,
         num_sockets=machine.cpuinfo_sockets or _count_package_ids(machine),
         memory_bytes=machine.memory_bytes or 0,
-        hugepages_told=machine.hugepages_told,
-        caches_told=machine.caches_told,
+        hugepages_known=machine.hugepages_known,
+        caches_known=machine.caches_known,
     )
 
 
@@ -45,7 +45,7 @@ def _node(machine: Machine, node: NumaNode) -> InfoNode:
         memory_bytes=node.memory_bytes or 0,
         hugepages=node.hugepages,
         distances=node.distances,
-        memory_told=node.memory_bytes is not None,
+        memory_known=node.memory_bytes is not None,
     )
 
 
@@ -55,7 +55,7 @@ def _nodes_by_package(machine: Machine) -> list[InfoNode]:
         InfoNode(
             id=package,
             cores=_cores(machine, CPUSet.of(cpu.number for cpu in machine.cpus if cpu.package_id == package)),
-            memory_told=machine.numa_told,
+            memory_known=machine.numa_known,
         )
         for package in packages
     ]

@@ -61,7 +61,7 @@ def describe_synthetic(machine: Machine) -> str:
     What is not topology is left out: firmware ids, caches other than L3, frequencies. Raise ValueError,
     saying why, for a machine that has no such description.
     """
-    if not machine.numa_told:
+    if not machine.numa_known:
         raise ValueError("nothing is recorded of NUMA nodes")
     _require_distinct_l3(machine)
     layout = _layout_of(machine)

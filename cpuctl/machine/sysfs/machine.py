@@ -33,7 +33,7 @@ def read_machine_files(tree: Tree) -> Machine:
     nodes = read_nodes(files, states.online)
     caches = read_caches(files, states.online)
     memory = files.value("proc/meminfo", parse_meminfo)
-    numa_told = bool(nodes) or _tells_of_nodes(files)
+    numa_known = bool(nodes) or _tells_of_nodes(files)
     processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
     machine = Machine(
         cpus=read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus}),
@@ -51,10 +51,10 @@ def read_machine_files(tree: Tree) -> Machine:
         cpuinfo_sockets=processor.sockets,
         model_name=processor.model_name,
         architecture=files.value("proc/sys/kernel/arch", parse_word),
-        caches_told=any(cache.level is not None for cache in caches)
+        caches_known=any(cache.level is not None for cache in caches)
         and all(cache.told for cache in caches if cache.level == _L3),
-        hugepages_told=_tells_hugepages(tree, nodes, numa_told=numa_told),
-        numa_told=numa_told,
+        hugepages_known=_tells_hugepages(tree, nodes, numa_known=numa_known),
+        numa_known=numa_known,
     ).checked()
     return machine._replace(findings=(*files.notes, *machine_findings(machine)))
 
@@ -69,9 +69,9 @@ def _tells_of_nodes(files: KernelFiles) -> bool:
     return has_nodes is False
 
 
-def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_told: bool) -> bool:
+def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_known: bool) -> bool:
     """Tell whether the huge pages of all nodes are known; a kernel built without them shows other files."""
     others = tree.names(_MEMORY_MANAGEMENT)
     if others and "hugepages" not in others:
         return True
-    return numa_told and all(tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes)
+    return numa_known and all(tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes)

@@ -12,7 +12,7 @@ from cpuctl.pods.downward_api import unsupported_inside
 from cpuctl.pods.model import Container, ContainerKind
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 from cpuctl.quantity import Quantity
-from cpuctl.timeline.pods.downward import tell_inside
+from cpuctl.timeline.pods.downward import write_volumes
 from cpuctl.timeline.pods.resize import retry_deferred
 from cpuctl.timeline.world.entries import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
@@ -42,9 +42,9 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     one, key = life.containers[container.name], (life.uid, container.name)
     if life.exposed and not kubelet.tells_assigned_cpuset:
         why = f"its volume cannot be set up: {unsupported_inside(ASSIGNED_CPUSET)}"
-        world.tell(What.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
+        world.record(What.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
         return
-    tell_inside(world, kubelet, life)
+    write_volumes(world, kubelet, life)
     state = kubelet.node.state
     assigned = state.assigned(*key)
     one.state, one.exit_code = ContainerState.RUNNING, None
@@ -55,7 +55,9 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     one.milli = requested_milli(container)
     kubelet.node.start_container(life.running.allocated, container.name)
     where = some_cpus(one.cgroup)
-    world.tell(What.CONTAINER_STARTED, f"starts on {where}", life, container.name, cpus=cpus_text(one.cgroup))
+    world.record(
+        What.CONTAINER_STARTED, f"starts on {where}", life, container.name, cpus=cpus_text(one.cgroup)
+    )
 
 
 def own_or_shared(kubelet: KubeletProcess, key: tuple[str, str]) -> int:
@@ -81,7 +83,7 @@ def end(world: World, life: PodLife, name: str, code: int = 0) -> None:
     one = life.containers[name]
     one.state, one.cgroup, one.milli = ContainerState.TERMINATED, 0, 0
     one.exit_code, one.ended = code, world.now
-    world.tell(What.CONTAINER_ENDED, f"ends with code {code}" if code else "ends", life, name, code=code)
+    world.record(What.CONTAINER_ENDED, f"ends with code {code}" if code else "ends", life, name, code=code)
 
 
 def requested_milli(container: Container) -> int:
@@ -108,7 +110,7 @@ def ends(world: World, kubelet: KubeletProcess, life: PodLife) -> bool:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
     forget_pod(kubelet, life.uid)
-    world.tell(What.POD_ENDED, f"has ended: {phase}", life, phase=phase)
+    world.record(What.POD_ENDED, f"has ended: {phase}", life, phase=phase)
     kubelet.node.remove(life.uid)
     kubelet.touch(world.now)
     retry_deferred(world, kubelet)
@@ -129,7 +131,7 @@ def restart_ended(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         elif one.state is ContainerState.TERMINATED:
             one.state = ContainerState.WAITING
             text = f"waits: back-off {duration_text(due - one.ended)} restarting failed container"
-            world.tell(What.CONTAINER_WAITS, text, life, container.name, reason="CrashLoopBackOff")
+            world.record(What.CONTAINER_WAITS, text, life, container.name, reason="CrashLoopBackOff")
             kubelet.plan(due, Work.SYNC, life)
 
 

@@ -40,7 +40,7 @@ def stored(server: ApiServer, exposed: frozenset[str]) -> frozenset[str]:
     return exposed if server.takes_assigned_cpuset else frozenset()
 
 
-def told(state: CPUManagerState, uid: str, container: Container) -> int:
+def assigned_cpuset(state: CPUManagerState, uid: str, container: Container) -> int:
     """Return what ``assigned.cpuset`` is now, as a mask: the CPUs a container will have left, or has.
 
     0 if it shares: the state names the pool of its pod for a container in it, but that is exclusive to the
@@ -54,24 +54,26 @@ def told(state: CPUManagerState, uid: str, container: Container) -> int:
     return (assigned or 0) if awaited is None else awaited
 
 
-def tell_inside(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
+def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     """Bring the files of a pod up to date."""
     if not kubelet.tells_assigned_cpuset:
         return
     state = kubelet.node.state
     models = {each.name: each for each in life.running.allocated.all_containers}
     for name, container in life.containers.items():
-        cpus = told(state, life.uid, models[name]) if name in life.exposed else None
+        cpus = assigned_cpuset(state, life.uid, models[name]) if name in life.exposed else None
         text = None if cpus is None else cpus_text(cpus)
         if text == container.file:
             continue
         container.file = text
         if cpus is None:
-            world.tell(What.VOLUME_WRITTEN, "assigned.cpuset is gone from its volume", life, name, value=None)
+            world.record(
+                What.VOLUME_WRITTEN, "assigned.cpuset is gone from its volume", life, name, value=None
+            )
             continue
-        world.scale_downs.told((life.uid, name), cpus, world.now)
+        world.scale_downs.notified((life.uid, name), cpus, world.now)
         pool = "" if cpus else _pool(state, life.uid, name)
-        world.tell(What.VOLUME_WRITTEN, f'reads assigned.cpuset "{text}"{pool}', life, name, value=text)
+        world.record(What.VOLUME_WRITTEN, f'reads assigned.cpuset "{text}"{pool}', life, name, value=text)
 
 
 def _pool(state: CPUManagerState, uid: str, container: str) -> str:

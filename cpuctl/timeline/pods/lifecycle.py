@@ -57,17 +57,17 @@ def create(world: World, event: Admit) -> None:
     life = _born(world, event, stored)
     world.pods[life.uid] = life
     if event.scheduled:
-        world.tell(What.CREATED, "waits for the scheduler", life)
+        world.record(What.CREATED, "waits for the scheduler", life)
         schedule(world)
     elif world.kubelet is None:
-        world.tell(What.CREATED, "waits for a kubelet", life)
+        world.record(What.CREATED, "waits for a kubelet", life)
     else:
         admit(world, world.kubelet, life)
 
 
 def _refuse(world: World, name: str, why: str) -> None:
     world.refused.append(name)
-    world.tell(What.FORBIDDEN, f"{name} is rejected by the API server: {why}", message=why)
+    world.record(What.FORBIDDEN, f"{name} is rejected by the API server: {why}", message=why)
 
 
 def _stored(world: World, pod: Pod) -> StoredPod:
@@ -103,7 +103,7 @@ def schedule(world: World) -> None:
         if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
             continue
         life.bound = True
-        world.tell(What.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
+        world.record(What.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
         admit(world, world.kubelet, life)
 
 
@@ -125,7 +125,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     match admission.verdict:
         case Admitted():
             life.admitted = True
-            world.tell(What.ADMITTED, f"is admitted{again}: {_placed(admission)}", life)
+            world.record(What.ADMITTED, f"is admitted{again}: {_placed(admission)}", life)
             return True
         case Rejected(reason=reason, message=message):
             fail(world, life, str(reason), message)
@@ -135,7 +135,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             kubelet_fails(world, fault)
         case Undetermined(text=why):
             life.reason, life.message = "Undetermined", why
-            world.tell(What.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
+            world.record(What.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
     return False
 
 
@@ -147,7 +147,7 @@ def fail(world: World, life: PodLife, reason: str, message: str) -> None:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
         container.state, container.cgroup, container.milli = ContainerState.TERMINATED, 0, 0
-    world.tell(What.REJECTED, f"is rejected: {reason}: {message}", life, reason=reason, message=message)
+    world.record(What.REJECTED, f"is rejected: {reason}: {message}", life, reason=reason, message=message)
 
 
 def _placed(admission: Admission) -> str:
@@ -175,11 +175,11 @@ def remove(world: World, life: PodLife) -> None:
     """Delete a pod; while no kubelet runs, its containers run on."""
     if world.kubelet is None and any(each.runs for each in life.containers.values()):
         life.deleted = True
-        world.tell(What.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
+        world.record(What.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
         return
     kept = world.kubelet.node.kept_for(life.uid) if world.kubelet is not None else 0
     keeps = f", and keeps {some_cpus(kept)} until another pod is admitted (up to 1.31)" if kept else ""
-    world.tell(What.REMOVED, f"is gone{keeps}", life)
+    world.record(What.REMOVED, f"is gone{keeps}", life)
     forget(world, life)
     if world.kubelet is not None:
         world.kubelet.node.remove(life.uid)

@@ -13,7 +13,7 @@ from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling, conditions_of
 from cpuctl.engine.resize.pending import retry_order
-from cpuctl.engine.resize.running import POD, ResizeWish, requirements, same_resources, with_requirements
+from cpuctl.engine.resize.running import POD, PodResize, requirements, same_resources, with_requirements
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Pod, ResourceRequirements
@@ -44,22 +44,24 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
         allocatable=None if world.allocatable is None else world.allocatable.amounts,
     )._replace(namespaces=world.api_server if world.server.validates else None)
     desired = server.stored(spec, with_requirements(spec, _wanted(spec, event.resources)))
-    wish = ResizeWish(life.running, desired)
-    if refusals := server.refusals(wish):
+    request = PodResize(life.running, desired)
+    if refusals := server.refusals(request):
         message = "; ".join(refusals)
-        world.tell(What.FORBIDDEN, f"resize is rejected by the API server: {message}", life, message=message)
+        world.record(
+            What.FORBIDDEN, f"resize is rejected by the API server: {message}", life, message=message
+        )
         return
     if same_resources(spec, desired):
         # No new generation of the pod: its kubelet does not even hear of it.
-        world.tell(What.RESIZE_UNCHANGED, "is to have these resources already", life)
+        world.record(What.RESIZE_UNCHANGED, "is to have these resources already", life)
         return
-    life.running = life.running._replace(spec=desired, generation=wish.generation)
+    life.running = life.running._replace(spec=desired, generation=request.generation)
     if world.kubelet is None:
-        world.tell(What.UPDATED, "is to be resized, once a kubelet runs", life)
+        world.record(What.UPDATED, "is to be resized, once a kubelet runs", life)
     elif life.uid in world.kubelet.node.active:
         handle_resize(world, world.kubelet, life)
     else:
-        world.tell(What.IGNORED, "is to be resized, and does not run", life)
+        world.record(What.IGNORED, "is to be resized, and does not run", life)
 
 
 def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str, ResourceRequirements]:
@@ -78,8 +80,8 @@ def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     """Let the kubelet decide on what a pod is to have."""
     held = dict(kubelet.node.state.assignments.get(life.uid, {}))
     waiting = dict(kubelet.node.state.pending.get(life.uid, {}))
-    wish = ResizeWish(life.running, life.running.spec)
-    outcome = decide(kubelet.node, wish, ResizePath(kubelet=kubelet.rules, capacity=kubelet.capacity))
+    request = PodResize(life.running, life.running.spec)
+    outcome = decide(kubelet.node, request, ResizePath(kubelet=kubelet.rules, capacity=kubelet.capacity))
     kubelet.touch(world.now)
     if isinstance(outcome.verdict, KubeletFault):
         kubelet_fails(world, outcome.verdict)
@@ -98,7 +100,7 @@ def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     changes = ", ".join(_changes(before, desired)) or "nothing that counts"
     unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
     text = f"resize is accepted: {changes}{unfollowed if outcome.unfollowed else ''}"
-    world.tell(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.ruling), preview=outcome.preview)
+    world.record(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.ruling), preview=outcome.preview)
     kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
@@ -129,7 +131,7 @@ def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: 
         if awaited is None and name in before.waiting:
             world.scale_downs.finish((life.uid, name), ScaleDownEnd.CANCELLED)
             kept = cpus_text(now)
-            world.tell(What.DELAY_CANCELLED, f"keeps {some_cpus(now)}", life, name, cpus=kept)
+            world.record(What.DELAY_CANCELLED, f"keeps {some_cpus(now)}", life, name, cpus=kept)
         after = now if awaited is None else awaited
         if held & ~after:
             _begin(world, life, name, (held, after), delay, again=name in before.waiting)
@@ -147,7 +149,7 @@ def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay:
     when = f"after {duration_text(delay)}" if delay else "at once"
     if again and delay:
         when += " from now on: any resize of its pod starts the delay over"
-    world.tell(
+    world.record(
         What.SCALE_DOWN,
         f"is to give up {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
         life,
@@ -169,7 +171,7 @@ def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], d
         decided=world.now,
         due=world.now + delay,
         exposed=name in life.exposed,
-        told=world.now if known else None,
+        notified=world.now if known else None,
     )
 
 
@@ -177,7 +179,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if outcome.ruling is Ruling.UNCHANGED:
         life.running = life.running._replace(waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
-            world.tell(What.RESIZE_UNCHANGED, "is to have what it has been granted", life)
+            world.record(What.RESIZE_UNCHANGED, "is to have what it has been granted", life)
         return
     told = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
     news = told.get(PENDING) != life.conditions.get(PENDING) or not told
@@ -190,7 +192,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if news:
         what, words = _TOLD[outcome.ruling]
         text = f"resize {words}: {outcome.message}{_held_back(world, kubelet, outcome)}"
-        world.tell(what, text, life, reason=outcome.reason, message=outcome.message)
+        world.record(what, text, life, reason=outcome.reason, message=outcome.message)
 
 
 def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) -> str:
@@ -217,10 +219,10 @@ def retry_deferred(world: World, kubelet: KubeletProcess) -> None:
     managed = [life for life in world.on_node() if life.uid in kubelet.node.active]
     waiting = {life.uid: life for life in managed if life.running.waiting_since}
     kubelet.retry_after = world.now if waiting else None
-    wishes = [ResizeWish(life.running, life.running.spec) for life in waiting.values()]
-    for wish in retry_order(wishes, ResizePath(kubelet=kubelet.rules)):
+    requests = [PodResize(life.running, life.running.spec) for life in waiting.values()]
+    for request in retry_order(requests, ResizePath(kubelet=kubelet.rules)):
         if world.kubelet is kubelet:
-            handle_resize(world, kubelet, waiting[wish.desired.uid])
+            handle_resize(world, kubelet, waiting[request.desired.uid])
 
 
 def save_waits(world: World, kubelet: KubeletProcess, uid: str) -> None:

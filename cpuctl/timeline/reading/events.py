@@ -14,12 +14,12 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 from cpuctl.timeline.model import (
     Admit,
     ApiServer,
-    ContainerChange,
-    CPUsChange,
+    ContainerEvent,
     Event,
+    HotplugEvent,
     Remove,
     Resize,
-    ServerChange,
+    ServerEvent,
     StateFileEdit,
     StateFilePatch,
     TimelinePod,
@@ -79,7 +79,7 @@ class EventReader:
             case "schedule":
                 return Admit(self.pods[pod_name(action, self.pods)], scheduled=True)
             case "start":
-                return ContainerChange(*container_of(action, action.text(), self.pods), starts=True)
+                return ContainerEvent(*container_of(action, action.text(), self.pods), starts=True)
             case "exit":
                 return self._exit(action)
             case "remove":
@@ -97,7 +97,7 @@ class EventReader:
                 return self.kubelet.change(action)
             case "apiServer":
                 self.server = read_server(action, self.server)
-                return ServerChange(self.server)
+                return ServerEvent(self.server)
             case "cpus":
                 return self._cpus(action)
             case _:
@@ -110,16 +110,16 @@ class EventReader:
         pod = self.pods[pod_name(action.required("pod"), self.pods)]
         return Admit(pod, start=action.optional("start", Cursor.boolean, True))
 
-    def _exit(self, action: Cursor) -> ContainerChange:
+    def _exit(self, action: Cursor) -> ContainerEvent:
         """Read ``pod/container``, or ``{container, code}``."""
         if isinstance(action.value, str):
-            return ContainerChange(*container_of(action, action.text(), self.pods), starts=False)
+            return ContainerEvent(*container_of(action, action.text(), self.pods), starts=False)
         refuse_others(action, ("container", "code"))
         named = action.required("container")
         code = action.optional("code", Cursor.integer, 0)
         if not 0 <= code <= LARGEST_CODE:
             raise action.required("code").expected(f"an exit code from 0 to {LARGEST_CODE}")
-        return ContainerChange(*container_of(named, named.text(), self.pods), starts=False, code=code)
+        return ContainerEvent(*container_of(named, named.text(), self.pods), starts=False, code=code)
 
     def _resize(self, action: Cursor) -> Resize:
         """Read ``{pod, cpu, memory}`` for a pod of one container, or ``{pod, containers}``."""
@@ -150,13 +150,13 @@ class EventReader:
             require_container(item, pod, item.text())
         return Update(name, frozenset(listed.texts()))
 
-    def _cpus(self, action: Cursor) -> CPUsChange:
+    def _cpus(self, action: Cursor) -> HotplugEvent:
         refuse_others(action, ("offline", "online"))
         offline = action.optional("offline", self._known_cpus, CPUSet())
         online = action.optional("online", self._known_cpus, CPUSet())
         if not offline and not online:
             raise action.error("expected offline or online, with a CPU list")
-        return CPUsChange(offline.mask, online.mask)
+        return HotplugEvent(offline.mask, online.mask)
 
     def _known_cpus(self, cursor: Cursor) -> CPUSet:
         cpus = cpu_list(cursor, self.machine)

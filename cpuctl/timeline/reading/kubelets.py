@@ -1,4 +1,4 @@
-"""The kubelets of a timeline: which release, told what, one after the other; and the API server."""
+"""The kubelets of a timeline: which release, with which settings, one after the other; and the API server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
-from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletChange, KubeletSetup
+from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletEvent, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
 
 ReadFile: TypeAlias = Callable[[str], bytes]
@@ -33,7 +33,7 @@ _NEEDS_VERSION = {KubeletAction.UPGRADE: "newer", KubeletAction.DOWNGRADE: "olde
 _BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, KubeletAction.REBOOT)
 
 
-class KubeletWords(NamedTuple):
+class KubeletSettings(NamedTuple):
     """What was said of the kubelet so far: every change adds to it."""
 
     version: KubeletVersion = DEFAULT_VERSION
@@ -47,33 +47,33 @@ class KubeletReader:
 
     def __init__(self, read_file: ReadFile) -> None:
         self.read_file = read_file
-        self.words = KubeletWords()
+        self.settings = KubeletSettings()
 
     def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:
         """Read settings on top of those before; *others* are members that are not among them."""
         refuse_others(cursor, (*others, *_SETUP))
-        before = self.words
-        self.words = KubeletWords(
+        before = self.settings
+        self.settings = KubeletSettings(
             version=cursor.optional("version", _version, before.version),
             config=cursor.optional("config", self._config, before.config),
             preview=cursor.optional("preview", Cursor.boolean, before.preview),
             grace_of_pods=cursor.optional("podScaleDownGrace", Cursor.boolean, before.grace_of_pods),
         )
-        return _loaded(self.words, cursor)
+        return _loaded(self.settings, cursor)
 
-    def change(self, cursor: Cursor) -> KubeletChange:
+    def change(self, cursor: Cursor) -> KubeletEvent:
         """Read what is done to the kubelet: one word, or an action with new settings."""
         if isinstance(cursor.value, str):
-            return KubeletChange(KubeletAction(cursor.one_of(_BARE)), _loaded(self.words, cursor))
+            return KubeletEvent(KubeletAction(cursor.one_of(_BARE)), _loaded(self.settings, cursor))
         action = KubeletAction(cursor.required("action").one_of(KubeletAction))
-        before = self.words.version
+        before = self.settings.version
         setup = self.setup(cursor, ("action", "takes"))
         self._check(cursor, action, before)
-        return KubeletChange(action, setup, cursor.optional("takes", duration, 0))
+        return KubeletEvent(action, setup, cursor.optional("takes", duration, 0))
 
     def _check(self, cursor: Cursor, action: KubeletAction, before: KubeletVersion) -> None:
         """Refuse an upgrade that is none."""
-        after, wanted = self.words.version, _NEEDS_VERSION.get(action)
+        after, wanted = self.settings.version, _NEEDS_VERSION.get(action)
         if wanted and (after.order == before.order or (after.order > before.order) != (wanted == "newer")):
             message = f"expected a version {wanted} than {before}"
             raise cursor.required("version").error(message)
@@ -81,13 +81,13 @@ class KubeletReader:
             raise cursor.error("config is missing: it tells what changes")
 
     def _config(self, cursor: Cursor) -> Mapping[str, Value]:
-        """Read a configuration: a file, or members that change what was told before."""
+        """Read a configuration: a file, or members that change what was set before."""
         value = cursor.value
         if isinstance(value, str):
             return self._config_of_file(cursor, value)
         cursor.members()
         assert isinstance(value, dict)
-        return _patched(self.words.config, value)
+        return _patched(self.settings.config, value)
 
     def _config_of_file(self, cursor: Cursor, name: str) -> Mapping[str, Value]:
         try:
@@ -106,28 +106,31 @@ def _version(cursor: Cursor) -> KubeletVersion:
         raise cursor.error(str(error)) from None
 
 
-def _loaded(words: KubeletWords, cursor: Cursor) -> KubeletSetup:
+def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
     """Load a configuration as that kubelet does; raise InputError for what is not the kubelet's to refuse."""
-    text = json.dumps({**_HEAD, **words.config})
-    told: Kubelet | StartRefused | KubeletFault
+    text = json.dumps({**_HEAD, **settings.config})
+    kubelet: Kubelet | StartRefused | KubeletFault
     try:
-        loaded = load_configuration(ConfigSources(main=(text, _SOURCE)), words.version)
+        loaded = load_configuration(ConfigSources(main=(text, _SOURCE)), settings.version)
     except ConfigRefusedError as error:
-        told = StartRefused(stage=error.refusal.stage, error=error.refusal.error)
+        kubelet = StartRefused(stage=error.refusal.stage, error=error.refusal.error)
         if error.refusal.crash:
-            told = KubeletFault(kind=FaultKind.CRASH, where=error.refusal.stage, why=error.refusal.error)
+            kubelet = KubeletFault(kind=FaultKind.CRASH, where=error.refusal.stage, why=error.refusal.error)
     except InputError as error:
         # The text is written here, on one line: the number of that line tells nobody anything.
         raise cursor.error(str(error).replace(f"{_SOURCE}:1: ", f"{_SOURCE}.", 1), hint=error.hint) from None
     else:
-        told = Kubelet(
-            version=words.version,
+        kubelet = Kubelet(
+            version=settings.version,
             config=loaded.config,
             gate_flags=loaded.gate_flags,
             gates_of_main_file=loaded.gates_of_main_file,
         )
     return KubeletSetup(
-        kubelet=told, release=words.version, preview=words.preview, grace_of_pods=words.grace_of_pods
+        kubelet=kubelet,
+        release=settings.version,
+        preview=settings.preview,
+        grace_of_pods=settings.grace_of_pods,
     )
 
 
@@ -167,8 +170,8 @@ def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
 def server_like(setup: KubeletSetup) -> ApiServer:
     """Take an API server of a kubelet's release, with the kubelet's gates."""
     release = FeatureGates.for_minor(setup.minor)
-    told = setup.kubelet
-    settings = {**told.config.feature_gates, **told.gate_flags} if isinstance(told, Kubelet) else {}
+    kubelet = setup.kubelet
+    settings = {**kubelet.config.feature_gates, **kubelet.gate_flags} if isinstance(kubelet, Kubelet) else {}
     return ApiServer(
         FeatureGates(setup.minor, {name: on for name, on in settings.items() if release.stage(name)})
     )

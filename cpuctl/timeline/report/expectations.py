@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuctl.documents.document import Origin
 from cpuctl.documents.paths import path_text
 from cpuctl.timeline.model import Moment, Wanted
-from cpuctl.timeline.report.views import VIEWS, Seen
+from cpuctl.timeline.report.views import VIEWS, ViewValue
 from cpuctl.timeline.world.world import World
 
 
@@ -22,7 +22,7 @@ class Failure(NamedTuple):
     where: Origin | None
     what: str
     expected: Wanted
-    found: Seen
+    found: ViewValue
 
     @property
     def place(self) -> str:
@@ -33,15 +33,15 @@ class Failure(NamedTuple):
 def check(world: World, moment: Moment) -> list[Failure]:
     """Compare what is expected now with what can be seen."""
     return [
-        Failure(moment.at, moment.where, path_text(path), wanted, seen)
+        Failure(moment.at, moment.where, path_text(path), expected, found)
         for section, expected in moment.expect.items()
-        for path, wanted, seen in _differences((section,), expected, VIEWS[section](world))
+        for path, expected, found in _differences((section,), expected, VIEWS[section](world))
     ]
 
 
 def _differences(
-    path: tuple[str, ...], wanted: Wanted, seen: Seen
-) -> Iterator[tuple[tuple[str, ...], Wanted, Seen]]:
+    path: tuple[str, ...], wanted: Wanted, seen: ViewValue
+) -> Iterator[tuple[tuple[str, ...], Wanted, ViewValue]]:
     """Yield every value that is expected and not there; what is not mentioned may be anything."""
     if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
         for key, member in wanted.items():

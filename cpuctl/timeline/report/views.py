@@ -23,7 +23,7 @@ from cpuctl.timeline.world.kubelet_process import KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDown
 from cpuctl.timeline.world.world import PodLife, World, cpus_text
 
-Seen: TypeAlias = "Mapping[str, Seen] | str | int | bool | None"
+ViewValue: TypeAlias = "Mapping[str, ViewValue] | str | int | bool | None"
 
 _NOTHING = Quantity()
 
@@ -59,27 +59,27 @@ def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
     found = list(scale_downs)
     return Slis(
         notification=Latency.of(
-            each.told - each.decided for each in found if each.exposed and each.told is not None
+            each.notified - each.decided for each in found if each.exposed and each.notified is not None
         ),
         application=Latency.of(each.applied - each.due for each in found if each.applied is not None),
         late=sum(each.late for each in found),
     )
 
 
-def kubelet_view(world: World) -> Seen:
+def kubelet_view(world: World) -> ViewValue:
     """Tell whether a kubelet runs, and which; or why none does."""
     running = world.kubelet is not None
     return {"running": running, "version": world.setup.version, "error": "" if running else world.why_down}
 
 
-def pool_view(world: World) -> Seen:
+def pool_view(world: World) -> ViewValue:
     """Tell the shared pool, nothing with policy ``none``; None while no kubelet runs."""
     if world.kubelet is None:
         return None
     return cpus_text(world.kubelet.node.state.default) if world.kubelet.node.policy else ""
 
 
-def containers_view(world: World) -> Seen:
+def containers_view(world: World) -> ViewValue:
     """Tell everything about every container."""
     return {
         f"{life.name}/{container.name}": _container(world, life, container)
@@ -88,11 +88,11 @@ def containers_view(world: World) -> Seen:
     }
 
 
-def _container(world: World, life: PodLife, container: Container) -> Seen:
+def _container(world: World, life: PodLife, container: Container) -> ViewValue:
     name = container.name
     one, key = life.containers[name], (life.uid, name)
     runs = one.runs
-    seen: dict[str, Seen] = {
+    seen: dict[str, ViewValue] = {
         "state": str(one.state),
         "cgroup": cpus_text(one.cgroup) if runs else None,
         "effective": cpus_text(world.effective(one)) if runs else None,
@@ -114,21 +114,21 @@ def _list_or_none(mask: int | None) -> str | None:
     return None if mask is None else cpus_text(mask)
 
 
-def _amounts(life: PodLife, name: str) -> dict[str, Seen]:
+def _amounts(life: PodLife, name: str) -> dict[str, ViewValue]:
     """Tell a container's CPUs in the four states of KEP-1287 but one: actuated is what its weight tells."""
     versions = {
         "desired": life.running.spec,
         "allocated": life.running.allocated,
         "actual": life.running.actual,
     }
-    found: dict[str, Seen] = {}
+    found: dict[str, ViewValue] = {}
     for what, pod in versions.items():
         (container,) = (each for each in pod.all_containers if each.name == name)
         found[what] = str(container.resources.requests.get("cpu", _NOTHING).canonical())
     return found
 
 
-def pods_view(world: World) -> Seen:
+def pods_view(world: World) -> ViewValue:
     """Tell the status of every pod."""
     return {
         life.name: {
@@ -145,7 +145,7 @@ def pods_view(world: World) -> Seen:
     }
 
 
-def state_file_view(world: World) -> Seen:
+def state_file_view(world: World) -> ViewValue:
     """Tell what ``cpu_manager_state`` says, None where there is no such file."""
     if world.disk.cpu is None:
         return None
@@ -165,7 +165,7 @@ def state_file_view(world: World) -> Seen:
     }
 
 
-def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, str]) -> Seen:
+def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, str]) -> ViewValue:
     return {
         f"{names.get(uid, uid)}/{name}": str(cpus)
         for uid, containers in entries.items()
@@ -173,12 +173,12 @@ def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, st
     }
 
 
-def scheduler_view(world: World) -> Seen:
+def scheduler_view(world: World) -> ViewValue:
     """Tell what the scheduler sees free."""
     return {name: str(amount.canonical()) for name, amount in free(world).items()}
 
 
-def metrics_view(world: World) -> Seen:
+def metrics_view(world: World) -> ViewValue:
     """Tell what a scrape of the kubelet would read; nothing while none runs."""
     return dict(_metrics(world, world.kubelet)) if world.kubelet is not None else {}
 
@@ -195,7 +195,7 @@ def _metrics(world: World, kubelet: KubeletProcess) -> Iterator[tuple[str, int]]
         yield f'kubelet_pod_pending_resizes{{reason="{reason.lower()}"}}', count
 
 
-def slis_view(world: World) -> Seen:
+def slis_view(world: World) -> ViewValue:
     """Tell the service level indicators of KEP-6122 until now."""
     slis = slis_of(world.scale_downs.all)
     return {
@@ -205,7 +205,7 @@ def slis_view(world: World) -> Seen:
     }
 
 
-def _latency(latency: Latency) -> Seen:
+def _latency(latency: Latency) -> ViewValue:
     return {
         "count": latency.measured,
         "shortest": None if latency.shortest is None else duration_text(latency.shortest),
@@ -213,7 +213,7 @@ def _latency(latency: Latency) -> Seen:
     }
 
 
-VIEWS: Mapping[str, Callable[[World], Seen]] = MappingProxyType(
+VIEWS: Mapping[str, Callable[[World], ViewValue]] = MappingProxyType(
     {
         "kubelet": kubelet_view,
         "sharedPool": pool_view,

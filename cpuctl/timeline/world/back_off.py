@@ -32,8 +32,8 @@ class BackOffs:
         reduced = gates.enabled("ReduceDefaultCrashLoopBackOffDecay")
         first, longest = (_REDUCED_FIRST, _REDUCED_LONGEST) if reduced else (_FIRST, _LONGEST)
         if gates.enabled("KubeletCrashLoopBackOffMax"):
-            told = config.others.get("crashLoopBackOff")
-            period = told.get("maxContainerRestartPeriod") if isinstance(told, dict) else None
+            settings = config.others.get("crashLoopBackOff")
+            period = settings.get("maxContainerRestartPeriod") if isinstance(settings, dict) else None
             longest = parse_duration(str(period)) if period else _LONGEST
         return cls(min(first, longest), longest)
 

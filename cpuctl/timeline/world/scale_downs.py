@@ -44,14 +44,18 @@ class ScaleDown:
     decided: int
     due: int
     exposed: bool
-    told: int | None = None
+    notified: int | None = None
     applied: int | None = None
     end: ScaleDownEnd = ScaleDownEnd.OPEN
 
     @property
     def late(self) -> bool:
         """Whether the application was told only after the CPUs were taken, or never."""
-        return self.exposed and self.applied is not None and (self.told is None or self.told > self.applied)
+        return (
+            self.exposed
+            and self.applied is not None
+            and (self.notified is None or self.notified > self.applied)
+        )
 
 
 class ScaleDowns:
@@ -73,11 +77,11 @@ class ScaleDowns:
         if found is not None and found.end is ScaleDownEnd.OPEN:
             found.end = end
 
-    def told(self, key: Key, cpus: int, now: int) -> None:
+    def notified(self, key: Key, cpus: int, now: int) -> None:
         """Note that the volume tells these CPUs: if they are applied already, that was too late."""
         found = self.last.get(key)
-        if found is not None and found.told is None and found.after == cpus:
-            found.told = now
+        if found is not None and found.notified is None and found.after == cpus:
+            found.notified = now
 
     def applied(self, key: Key, cpus: int, now: int) -> None:
         """Note that the container's cgroup has these CPUs."""

@@ -166,7 +166,7 @@ class World:
             key=lambda life: life.number,
         )
 
-    def tell(
+    def record(
         self,
         what: What,
         text: str,
@@ -175,10 +175,10 @@ class World:
         **details: str | int | None,
     ) -> None:
         """Add an entry."""
-        told: Detail = details
+        data: Detail = details
         pod = life.name if life is not None else ""
         self.entries.append(
-            Entry(at=self.now, what=what, text=text, pod=pod, container=container, details=told)
+            Entry(at=self.now, what=what, text=text, pod=pod, container=container, details=data)
         )
 
     def effective(self, life: ContainerLife) -> int:
@@ -213,7 +213,7 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
     match why:
         case StartRefused(stage=stage, error=error):
             world.why_down = error
-            world.tell(
+            world.record(
                 What.KUBELET_FAILED,
                 f"the kubelet does not start ({stage}): {error}",
                 error=error,
@@ -221,7 +221,7 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
             )
         case KubeletFault(kind=kind, where=where, why=error):
             world.why_down = error
-            world.tell(
+            world.record(
                 What.KUBELET_FAILED,
                 f"the kubelet fails ({kind} in {where}): {error}",
                 error=error,
@@ -229,4 +229,4 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
             )
         case Undetermined(text=error):
             world.why_down = error
-            world.tell(What.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage="")
+            world.record(What.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock
-from cpuctl.engine.capacity.holdings import by_place, held_cpus, holdings, known_uids
+from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings, known_uids
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node
 from cpuctl.machine.sources import read_machine
@@ -56,7 +56,7 @@ def test_holdings_are_counted_by_container_and_resource(node: Node) -> None:
 def test_pods_are_listed_by_what_they_hold_in_a_place(node: Node) -> None:
     """CPUs count before memory, and huge pages as memory; pods that hold nothing there are left out."""
     pods = [named(name) for name in "abcde"]
-    orders = ["".join(pod.name for pod in order) for order in by_place(node, pods)]
+    orders = ["".join(pod.name for pod in order) for order in by_location(node, pods)]
     assert list(zip(orders[::2], orders[1::2], strict=True)) == [
         ("abd", "dba"),  # NUMA node 0
         ("bd", "db"),
@@ -73,4 +73,4 @@ def test_a_place_is_looked_at_once() -> None:
     node = start_node(read_machine("synthetic:4c").info, kubelet())
     assert isinstance(node, Node)
     node.admit(exclusive("a", 1))
-    assert [[pod.name for pod in order] for order in by_place(node, [named("a")])] == [["a"], ["a"]]
+    assert [[pod.name for pod in order] for order in by_location(node, [named("a")])] == [["a"], ["a"]]

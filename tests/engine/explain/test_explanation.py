@@ -6,13 +6,13 @@ from typing import Any
 
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import explain
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     EIGHT,
     TWO_NODES,
     explained,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -22,18 +22,18 @@ BEST_EFFORT: dict[str, Any] = {"topology_manager_policy": "best-effort"}
 
 
 def test_a_refused_pod_is_explained_on_the_node_that_it_left() -> None:
-    telling = told(story(EIGHT, named("a", whole(2), whole(9, "no"))))
-    explanation = explain(telling)
-    assert explanation.telling is telling
-    assert explanation.seen is telling.after
+    replay = told(scenario(EIGHT, named("a", whole(2), whole(9, "no"))))
+    explanation = explain(replay)
+    assert explanation.replay is replay
+    assert explanation.node is replay.after
     assert explanation.unaligned == ()
 
 
 def test_an_admitted_pod_is_explained_on_the_node_that_it_found_cleaned_up() -> None:
-    telling = told(story(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2))))
-    explanation = explain(telling)
-    assert explanation.seen.cpu.state.assignments == {}
-    assert explanation.telling.before.cpu.state.assignments != {}, "the telling stays what it was"
+    replay = told(scenario(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2))))
+    explanation = explain(replay)
+    assert explanation.node.cpu.state.assignments == {}
+    assert explanation.replay.before.cpu.state.assignments != {}, "the replay stays what it was"
 
 
 def test_an_admitted_pod_is_told_of_memory_that_is_wider_than_it_could_be() -> None:

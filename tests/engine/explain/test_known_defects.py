@@ -10,10 +10,10 @@ import pytest
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.known_defects import known_defects
 from cpuctl.engine.explain.offers import round_of
-from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.explain.scenario import Replay
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
     FOUR_NODES,
@@ -24,7 +24,7 @@ from tests.engine.explain.stories import (
     divided,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -185,32 +185,32 @@ CASES = [
 ]
 
 
-def defects(telling: Telling, decision: Decision | None = None) -> Defects:
+def defects(replay: Replay, decision: Decision | None = None) -> Defects:
     """Tell how each remark begins, in six words, and its reference."""
-    node, pod = telling.before, telling.story.pod
-    rounds = [round_of(asked, pod, node) for asked in telling.admission.asked]
-    found = list(known_defects(telling, decision or decided(telling), rounds))
+    node, pod = replay.before, replay.scenario.pod
+    rounds = [round_of(asked, pod, node) for asked in replay.admission.asked]
+    found = list(known_defects(replay, decision or decided(replay), rounds))
     return [(" ".join(defect.text.split()[:6]), defect.reference) for defect in found]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_odd(case: Case) -> None:
-    assert defects(told(story(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
+    assert defects(told(scenario(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
 
 
-def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Telling:
+def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Replay:
     """Let a kubelet restart that has admitted pods, and look at the last one again."""
-    first = told(story(info, *pods, **config))
+    first = told(scenario(info, *pods, **config))
 
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return told(first.story._replace(start=start, restarted=True))
+    return told(first.scenario._replace(start=start, restarted=True))
 
 
 def test_cores_are_counted_before_what_a_container_has() -> None:
-    telling = restarted(EIGHT, named("a", whole(2)), named("b", whole(4)), **CORES)
-    assert defects(telling) == [HAS_THEM, STAYS]
+    replay = restarted(EIGHT, named("a", whole(2)), named("b", whole(4)), **CORES)
+    assert defects(replay) == [HAS_THEM, STAYS]
 
 
 def test_a_divided_pod_is_served_anew_after_a_restart() -> None:
@@ -221,6 +221,6 @@ def test_a_divided_pod_is_served_anew_after_a_restart() -> None:
 def test_a_crash_is_no_endless_loop() -> None:
     """Node ids above 63 do not fit into the kubelet's masks."""
     info = machine_info([CoreAt((0,)), CoreAt((1,), numa_node=64)])
-    telling = told(story(info, named("a", whole(1)), **RESTRICTED))
-    assert decided(telling).rule is Rule.KUBELET_FAULT
-    assert defects(telling) == []
+    replay = told(scenario(info, named("a", whole(1)), **RESTRICTED))
+    assert decided(replay).rule is Rule.KUBELET_FAULT
+    assert defects(replay) == []

@@ -8,10 +8,10 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing, round_of
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
-from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container
-from tests.engine.explain.stories import GIB, TWO_NODES, named, story, told, whole
+from tests.engine.explain.scenarios import GIB, TWO_NODES, named, scenario, told, whole
 from tests.support.changed import changed
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
@@ -27,12 +27,12 @@ def node(policy: str = "restricted", nodes: int = 2) -> Node:
     """Set up a node whose Topology Manager knows so many NUMA nodes."""
     info = machine_info(CoreAt(cpus=(number,), numa_node=number) for number in range(nodes))
     manager = TopologyManager.of(info, policy, "container", closest=False)
-    before = told(story(TWO_NODES, named("b", whole(1)))).before
+    before = told(scenario(TWO_NODES, named("b", whole(1)))).before
     return changed(before.copy(), topology_manager=manager)
 
 
 def offers(answer: Answer, seen: Node, container: Container | None = ONE) -> list[Offer]:
-    asked = Asked(container=container, answers={"it": answer}, merged=MERGED)
+    asked = HintRound(container=container, answers={"it": answer}, merged=MERGED)
     return list(round_of(asked, POD, seen).offers)
 
 
@@ -171,13 +171,15 @@ def test_how_much_was_asked_for(resource: str, container: Container | None, requ
 
 def test_how_much_memory_is_not_told_where_it_is_no_whole_number() -> None:
     pod = named("a", whole(1, memory="1.5Gi"), static=True)
-    asked = Asked(container=pod.containers[0], answers={"it": {"memory": []}}, merged=MERGED)
+    asked = HintRound(container=pod.containers[0], answers={"it": {"memory": []}}, merged=MERGED)
     (found,) = round_of(asked, pod, node()).offers
     assert found.request is None
 
 
 def test_a_round_is_called_by_its_container() -> None:
-    rounds = [round_of(Asked(container=each, answers={}, merged=MERGED), POD, node()) for each in (TWO, None)]
+    rounds = [
+        round_of(HintRound(container=each, answers={}, merged=MERGED), POD, node()) for each in (TWO, None)
+    ]
     assert [(told_.name, told_.container, told_.merged) for told_ in rounds] == [
         ("two", TWO, MERGED),
         ("", None, MERGED),

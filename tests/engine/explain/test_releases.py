@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.explain.releases import MOST_PODS, release_notes
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
-from tests.engine.explain.stories import story, told
+from tests.engine.explain.scenarios import scenario, told
 from tests.support.pods import app, pod
 
 MACHINE = read_machine("synthetic:1s1n16c2t,l3=4,near").info
@@ -23,7 +23,7 @@ UNCORE: dict[str, Any] = {
 def notes(version: str, cpus: int, before: int = 0) -> list[str]:
     amounts = f"cpu={cpus} memory=1Gi"
     pods = [pod(app("cpu=100m"))._replace(uid=f"b{number}") for number in range(before)]
-    one = story(MACHINE, *pods, pod(app(amounts, amounts))._replace(uid="a"), **UNCORE)
+    one = scenario(MACHINE, *pods, pod(app(amounts, amounts))._replace(uid="a"), **UNCORE)
     kubelet = one.kubelet._replace(version=KubeletVersion.parse(version))
     return [note.text for note in release_notes(told(one._replace(kubelet=kubelet)))]
 

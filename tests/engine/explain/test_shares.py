@@ -6,7 +6,16 @@ from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.node import Node
-from tests.engine.explain.stories import GIB, TWO_NODES, memory_config, named, story, told, whole, with_memory
+from tests.engine.explain.scenarios import (
+    GIB,
+    TWO_NODES,
+    memory_config,
+    named,
+    scenario,
+    told,
+    whole,
+    with_memory,
+)
 from tests.support.topologies import mask
 
 ASKED = named("asked", whole(2))
@@ -25,8 +34,8 @@ def written(share: NodeShare) -> dict[str, str]:
 
 def test_every_node_is_split_up() -> None:
     """Two CPUs are a whole core: CPUs n and n+8, of which there are four a node."""
-    telling = told(story(TWO_NODES, named("a", whole(2)), ASKED, reserved_system_cpus="0-1"))
-    first, second = node_shares(telling.after, ASKED)
+    replay = told(scenario(TWO_NODES, named("a", whole(2)), ASKED, reserved_system_cpus="0-1"))
+    first, second = node_shares(replay.after, ASKED)
     assert (first.node, second.node) == (0, 1)
     assert written(first) == {
         "cpus": "0-3,8-11",
@@ -45,8 +54,8 @@ def test_every_node_is_split_up() -> None:
 
 
 def test_reserved_cpus_of_the_shared_pool_are_not_free() -> None:
-    telling = told(story(TWO_NODES, ASKED, reserved_system_cpus="2-3"))
-    assert written(node_shares(telling.before, ASKED)[0])["free"] == "0-1,8-11"
+    replay = told(scenario(TWO_NODES, ASKED, reserved_system_cpus="2-3"))
+    assert written(node_shares(replay.before, ASKED)[0])["free"] == "0-1,8-11"
 
 
 def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
@@ -55,7 +64,7 @@ def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
 
 def held_node() -> Node:
     """Let containers and pods hold this and that; only two of them run."""
-    node = told(story(with_memory(TWO_NODES, 10), ASKED, **memory_config())).before
+    node = told(scenario(with_memory(TWO_NODES, 10), ASKED, **memory_config())).before
     node.resume([named("high", whole(1)), named("asked", whole(1))])
     node.cpu.state.assignments = {
         "high": {"one": mask("4"), "two": mask("12-13")},

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import Explanation
 from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     EIGHT,
     GIB,
     RESTRICTED,

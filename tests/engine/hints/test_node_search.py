@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.node_search import Choice, best_sets
+from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from tests.support.naive_node_search import all_sets
 
 BY_TWO = {node: frozenset({node // 2}) for node in range(6)}
@@ -36,26 +36,26 @@ def test_the_best_set_is_the_first_of_all(fit: Fit, rule: SocketRule | None) -> 
     for taken in (0, 0b10):
         for count in range(-1, 7):
             for missing in (-1, 0, 4, 6, 8, 9, 11, 12):
-                choice = Choice(taken, FREE, count, missing, rule)
+                choice = SetsWithCPUs(taken, FREE, count, missing, rule)
                 tried = all_sets(choice)
                 assert choice.possible is bool(tried)
                 assert best_sets(choice, fit) == sorted(tried, key=fit.key)[:1]
 
 
 SECOND_CASES = {
-    "all known": (Choice(0, {0: 1, 1: 1, 2: 1}, 2, 2), 1),
-    "two rivals": (Choice(0, {2: 1, 3: 1, 5: 1}, 2, 2), 2),
-    "one rival": (Choice(0, {2: 2, 3: 1, 5: 1}, 2, 3), 2),
-    "no rival": (Choice(0, {2: 2, 3: 1}, 2, 2), 1),
-    "none at all": (Choice(0, {2: 2, 3: 1, 5: 1}, 2, 4), 0),
-    "a node taken before": (Choice(1 << 4, {3: 1, 5: 1}, 1, 1), 2),
-    "another socket": (Choice(0, {2: 1, 3: 1, 4: 1, 5: 1}, 2, 2, RULES[1]), 2),
-    "only without one of its nodes": (Choice(0, {0: 3, 3: 1, 4: 1}, 2, 3), 2),
+    "all known": (SetsWithCPUs(0, {0: 1, 1: 1, 2: 1}, 2, 2), 1),
+    "two rivals": (SetsWithCPUs(0, {2: 1, 3: 1, 5: 1}, 2, 2), 2),
+    "one rival": (SetsWithCPUs(0, {2: 2, 3: 1, 5: 1}, 2, 3), 2),
+    "no rival": (SetsWithCPUs(0, {2: 2, 3: 1}, 2, 2), 1),
+    "none at all": (SetsWithCPUs(0, {2: 2, 3: 1, 5: 1}, 2, 4), 0),
+    "a node taken before": (SetsWithCPUs(1 << 4, {3: 1, 5: 1}, 1, 1), 2),
+    "another socket": (SetsWithCPUs(0, {2: 1, 3: 1, 4: 1, 5: 1}, 2, 2, RULES[1]), 2),
+    "only without one of its nodes": (SetsWithCPUs(0, {0: 3, 3: 1, 4: 1}, 2, 3), 2),
 }
 
 
 @pytest.mark.parametrize(("choice", "number"), SECOND_CASES.values(), ids=SECOND_CASES)
-def test_a_second_set_is_found_where_distances_are_unknown(choice: Choice, number: int) -> None:
+def test_a_second_set_is_found_where_distances_are_unknown(choice: SetsWithCPUs, number: int) -> None:
     """Comparing the two is what a kubelet cannot do: no row reaches beyond node 2."""
     found, tried = best_sets(choice, SHORT), all_sets(choice)
     assert len(found) == len(set(found)) == number

@@ -9,7 +9,7 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.pod_level import allocate_bubble
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.readmission import Holding, Readmission, holding_of, readmission_of
+from cpuctl.engine.readmission import PodAllocation, Readmission, pod_allocation_of, readmission_of
 from cpuctl.pods.model import StoredPod
 from tests.support.changed import changed
 from tests.support.memory import fresh_state, memory_machine, take
@@ -49,34 +49,34 @@ WITH_CPUS = changed(
         (
             WITH_CPUS,
             memory(Q),
-            Holding(cpus=mask("4-7"), memory=(), ownerless=0),
+            PodAllocation(cpus=mask("4-7"), memory=(), ownerless=0),
             ("kubernetes/kubernetes#140989",),
         ),
         (
             NO_CPUS,
             memory(P, Q),
-            Holding(cpus=0, memory=GIB_AT_0, ownerless=0),
+            PodAllocation(cpus=0, memory=GIB_AT_0, ownerless=0),
             ("kubernetes/kubernetes#140906",),
         ),
         (
             WITH_CPUS,
             memory(P, P),
-            Holding(cpus=mask("4-7"), memory=GIB_AT_0, ownerless=1),
+            PodAllocation(cpus=mask("4-7"), memory=GIB_AT_0, ownerless=1),
             ("kubernetes/kubernetes#140989", "kubernetes/kubernetes#140906"),
         ),
     ],
 )
 def test_what_a_pod_holds(
-    cpu: CPUManagerState, held: MemoryManagerState, wanted: Holding | None, issues: tuple[str, ...]
+    cpu: CPUManagerState, held: MemoryManagerState, wanted: PodAllocation | None, issues: tuple[str, ...]
 ) -> None:
     """Memory that is charged twice for one pod is once nobody's."""
-    found = holding_of(cpu, held, "p")
+    found = pod_allocation_of(cpu, held, "p")
     assert found == wanted
     assert found is None or found.issues == issues
 
 
 def test_cpus_that_nobody_is_recorded_for_are_lost() -> None:
-    held = Holding(cpus=mask("4-7"), memory=(), ownerless=0)
+    held = PodAllocation(cpus=mask("4-7"), memory=(), ownerless=0)
     again = changed(
         CPUManagerState(mask("0-1,7")),
         assignments={"p": {"1": mask("2-3,6")}},
@@ -89,7 +89,7 @@ def test_cpus_that_nobody_is_recorded_for_are_lost() -> None:
 
 def test_memory_that_is_charged_again_is_lost() -> None:
     state = memory(P)
-    held = holding_of(NO_CPUS, state, "p")
+    held = pod_allocation_of(NO_CPUS, state, "p")
     assert held is not None
     give(state, P)
     found = readmission_of(held, NO_CPUS, state)
@@ -99,7 +99,7 @@ def test_memory_that_is_charged_again_is_lost() -> None:
 
 def test_what_others_get_meanwhile_is_no_loss() -> None:
     state = memory(P)
-    held = holding_of(NO_CPUS, state, "p")
+    held = pod_allocation_of(NO_CPUS, state, "p")
     assert held is not None
     give(state, Q)
     take(state, "ordinary", 1, memory=GI)
@@ -110,6 +110,6 @@ def test_what_others_get_meanwhile_is_no_loss() -> None:
 
 def test_what_was_lost_before_is_not_lost_again() -> None:
     state = memory(P, P)
-    held = holding_of(NO_CPUS, state, "p")
+    held = pod_allocation_of(NO_CPUS, state, "p")
     assert held is not None
     assert not readmission_of(held, NO_CPUS, state).lost

@@ -134,7 +134,7 @@ def test_a_pod_that_requests_cpus_only_hides_its_containers_memory_from_eviction
     facts = pod_facts(manifest(app("memory=1Gi"), pod_level=resources("cpu=1")), NODE)
     assert facts.qos.qos_class == "Burstable"
     assert str(facts.requests["memory"].amount) == "1Gi"
-    assert eviction_request(facts.seen) == 0
+    assert eviction_request(facts.view) == 0
     assert facts.cgroup.memory is None
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
+from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUReserve, choose_reserved
 from tests.support.drawn_machines import nested_machines
 from tests.support.naive_packed import Machine
 from tests.support.topologies import CoreAt, mask, regular, topology
@@ -23,54 +23,62 @@ TURNED = topology(
 )  # CPU 0 is in node 1 and cache 3
 
 
-def chosen(topology: CPUTopology, wish: CPUWish) -> str:
-    return str(CPUSet(choose_reserved(topology, wish).cpus))
+def chosen(topology: CPUTopology, asked: CPUReserve) -> str:
+    return str(CPUSet(choose_reserved(topology, asked).cpus))
 
 
 @pytest.mark.parametrize(
-    ("topology", "wish", "cpus"),
+    ("topology", "asked", "cpus"),
     [
-        (EIGHT, CPUWish(count=1), "0"),
-        (EIGHT, CPUWish(count=2), "0,4"),
-        (EIGHT, CPUWish(count=3), "0-1,4"),
-        (EIGHT, CPUWish(count=3, whole_cores=True), "0-1,4-5"),
-        (EIGHT, CPUWish(count=4, whole_cores=True), "0-1,4-5"),
-        (TWO_NODES, CPUWish(count=4, per_numa=True), "0,4,8,12"),
-        (TWO_NODES, CPUWish(count=3, per_numa=True), "0,4,8,12"),
-        (TWO_NODES, CPUWish(count=6), "0-2,8-10"),
-        (EIGHT, CPUWish(count=2, performance=mask("0-1,4-5")), "2,6"),
-        (EIGHT, CPUWish(count=6, performance=mask("0-1,4-5")), "0,2-4,6-7"),
-        (EIGHT, CPUWish(count=4, performance=mask("0"), isolated=mask("1,6")), "0,3-4,7"),
-        (EIGHT, CPUWish(count=5, performance=mask("0"), isolated=mask("1,2")), "0-1,3-4,7"),
-        (MIXED, CPUWish(count=2), "0,3"),
-        (TURNED, CPUWish(count=2), "0,3"),
-        (TURNED, CPUWish(count=4), "0,2-3,6"),
-        (TURNED, CPUWish(count=6), "0-3,5-6"),
+        (EIGHT, CPUReserve(count=1), "0"),
+        (EIGHT, CPUReserve(count=2), "0,4"),
+        (EIGHT, CPUReserve(count=3), "0-1,4"),
+        (EIGHT, CPUReserve(count=3, whole_cores=True), "0-1,4-5"),
+        (EIGHT, CPUReserve(count=4, whole_cores=True), "0-1,4-5"),
+        (TWO_NODES, CPUReserve(count=4, per_numa=True), "0,4,8,12"),
+        (TWO_NODES, CPUReserve(count=3, per_numa=True), "0,4,8,12"),
+        (TWO_NODES, CPUReserve(count=6), "0-2,8-10"),
+        (EIGHT, CPUReserve(count=2, performance=mask("0-1,4-5")), "2,6"),
+        (EIGHT, CPUReserve(count=6, performance=mask("0-1,4-5")), "0,2-4,6-7"),
+        (EIGHT, CPUReserve(count=4, performance=mask("0"), isolated=mask("1,6")), "0,3-4,7"),
+        (EIGHT, CPUReserve(count=5, performance=mask("0"), isolated=mask("1,2")), "0-1,3-4,7"),
+        (MIXED, CPUReserve(count=2), "0,3"),
+        (TURNED, CPUReserve(count=2), "0,3"),
+        (TURNED, CPUReserve(count=4), "0,2-3,6"),
+        (TURNED, CPUReserve(count=6), "0-3,5-6"),
     ],
 )
-def test_choices(topology: CPUTopology, wish: CPUWish, cpus: str) -> None:
-    assert chosen(topology, wish) == cpus
+def test_choices(topology: CPUTopology, asked: CPUReserve, cpus: str) -> None:
+    assert chosen(topology, asked) == cpus
 
 
 def test_what_is_split_is_told() -> None:
-    assert choose_reserved(EIGHT, CPUWish(count=3, performance=mask("1"))) == CPUChoice(
+    assert choose_reserved(EIGHT, CPUReserve(count=3, performance=mask("1"))) == CPUChoice(
         cpus=mask("0,2,4"), split_cores=mask("2"), split_caches=mask("0,2,4"), performance=0
     )
 
 
 @pytest.mark.parametrize(
-    ("topology", "wish", "message"),
+    ("topology", "asked", "message"),
     [
-        (EIGHT, CPUWish(count=0), "expected at least one CPU to reserve, found 0"),
-        (EIGHT, CPUWish(count=9), "9 CPUs are to be reserved, but the machine has 8"),
-        (EIGHT, CPUWish(count=8), "all 8 CPUs would be reserved, and none left for pods"),
-        (EIGHT, CPUWish(count=7, whole_cores=True), "all 8 CPUs would be reserved, and none left for pods"),
-        (UNEVEN, CPUWish(count=3, per_numa=True), "2 CPUs are to be reserved, but NUMA node 1 has 1"),
+        (EIGHT, CPUReserve(count=0), "expected at least one CPU to reserve, found 0"),
+        (EIGHT, CPUReserve(count=9), "9 CPUs are to be reserved, but the machine has 8"),
+        (EIGHT, CPUReserve(count=8), "all 8 CPUs would be reserved, and none left for pods"),
+        (
+            EIGHT,
+            CPUReserve(count=7, whole_cores=True),
+            "all 8 CPUs would be reserved, and none left for pods",
+        ),
+        (
+            UNEVEN,
+            CPUReserve(count=3, per_numa=True),
+            "2 CPUs are to be reserved, but NUMA node 1 has 1",
+        ),
     ],
 )
-def test_too_few_or_too_many_are_refused(topology: CPUTopology, wish: CPUWish, message: str) -> None:
+def test_too_few_or_too_many_are_refused(topology: CPUTopology, asked: CPUReserve, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        choose_reserved(topology, wish)
+        choose_reserved(topology, asked)
 
 
 @given(st.data(), nested_machines(), st.booleans(), st.booleans())
@@ -80,7 +88,7 @@ def test_as_many_as_wished_and_no_core_needlessly_split(
     found = topology(machine.cores)
     count = data.draw(st.integers(1, found.cpus.bit_count()))
     try:
-        choice = choose_reserved(found, CPUWish(count=count, per_numa=per_numa, whole_cores=whole))
+        choice = choose_reserved(found, CPUReserve(count=count, per_numa=per_numa, whole_cores=whole))
     except ValueError:
         return
     assert not choice.cpus & ~found.cpus

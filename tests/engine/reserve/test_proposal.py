@@ -8,14 +8,14 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.reserve.cpu_choice import CPUWish
+from cpuctl.engine.reserve.cpu_choice import CPUReserve
 from cpuctl.engine.reserve.memory_split import Spread
 from cpuctl.engine.reserve.proposal import (
     MemoryProposal,
-    MemoryWish,
+    MemoryReserve,
     NoProposal,
     Proposal,
-    ReserveWish,
+    ReserveRequest,
     memory_room,
     propose,
 )
@@ -43,8 +43,8 @@ def memory_of(
     spread: Spread = Spread.EVEN, node: int | None = None, *, machine: str = EIGHT, **config: Any
 ) -> dict[int, str] | str:
     """Return what each NUMA node is to give, or why nothing is proposed."""
-    wish = ReserveWish(memory=MemoryWish(spread, node))
-    match propose(info(machine), kubelet(**config), wish):
+    request = ReserveRequest(memory=MemoryReserve(spread, node))
+    match propose(info(machine), kubelet(**config), request):
         case Proposal(config=changed):
             return {item.numa_node: str(item.limits["memory"]) for item in changed.reserved_memory}
         case NoProposal(why=why):
@@ -101,7 +101,7 @@ def test_spreads(spread: Spread, node: int | None, parts: dict[int, str]) -> Non
 
 
 def test_the_lowest_node_gives_all_where_none_is_named() -> None:
-    found = propose(info(), kubelet(**KUBE), ReserveWish(memory=MemoryWish(Spread.ONE_NODE)))
+    found = propose(info(), kubelet(**KUBE), ReserveRequest(memory=MemoryReserve(Spread.ONE_NODE)))
     assert isinstance(found, Proposal)
     assert found.memory == MemoryProposal(total=1 << 30, parts={0: 1 << 30})
     assert (found.cpus, found.config.memory_manager_policy) == (None, "Static")
@@ -148,7 +148,7 @@ def test_why_nothing_is_proposed(config: dict[str, Any], why: str) -> None:
 
 def test_a_machine_of_unknown_memory() -> None:
     unknown = info()._replace(memory_bytes=0)
-    found = propose(unknown, kubelet(**KUBE), ReserveWish(memory=MemoryWish()))
+    found = propose(unknown, kubelet(**KUBE), ReserveRequest(memory=MemoryReserve()))
     assert found == NoProposal("the machine information does not tell how much memory there is", None)
 
 
@@ -162,7 +162,7 @@ def test_a_machine_of_unknown_memory() -> None:
     ],
 )
 def test_another_reason_is_named(config: dict[str, Any], stage: str) -> None:
-    found = propose(info(), kubelet(**(KUBE | config)), ReserveWish(memory=MemoryWish()))
+    found = propose(info(), kubelet(**(KUBE | config)), ReserveRequest(memory=MemoryReserve()))
     assert isinstance(found, NoProposal)
     assert found.why == "the kubelet would not start for another reason"
     assert isinstance(found.outcome, StartRefused)
@@ -183,8 +183,8 @@ def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
         kube_reserved={"cpu": "3", "memory": "1Gi"},
         system_reserved={"cpu": "500m"},
     )
-    wish = ReserveWish(cpus=CPUWish(count=3, whole_cores=True), memory=MemoryWish())
-    found = propose(info(), told, wish)
+    request = ReserveRequest(cpus=CPUReserve(count=3, whole_cores=True), memory=MemoryReserve())
+    found = propose(info(), told, request)
     assert isinstance(found, Proposal)
     assert found.cpus is not None
     assert str(CPUSet(found.cpus.cpus)) == found.config.reserved_system_cpus == "0-1,8-9"
@@ -197,9 +197,9 @@ def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
 def test_the_cpus_that_are_chosen_may_be_what_was_missing() -> None:
     """The static CPU policy does not start without any reservation of CPUs."""
     told = kubelet(cpu_manager_policy="static", **KUBE)
-    assert isinstance(propose(info(), told, ReserveWish(memory=MemoryWish())), NoProposal)
-    wish = ReserveWish(cpus=CPUWish(count=1), memory=MemoryWish())
-    assert isinstance(propose(info(), told, wish), Proposal)
+    assert isinstance(propose(info(), told, ReserveRequest(memory=MemoryReserve())), NoProposal)
+    request = ReserveRequest(cpus=CPUReserve(count=1), memory=MemoryReserve())
+    assert isinstance(propose(info(), told, request), Proposal)
 
 
 def test_a_node_full_of_huge_pages_has_no_room() -> None:
@@ -213,7 +213,9 @@ def test_a_node_full_of_huge_pages_has_no_room() -> None:
 def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:
     kept = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
     found = propose(
-        info(), kubelet(reserved_memory=(kept,)), ReserveWish(cpus=CPUWish(count=2, per_numa=True))
+        info(),
+        kubelet(reserved_memory=(kept,)),
+        ReserveRequest(cpus=CPUReserve(count=2, per_numa=True)),
     )
     assert isinstance(found, Proposal)
     assert (found.memory, found.config.reserved_memory) == (None, (kept,))
@@ -222,7 +224,7 @@ def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:
 
 def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
     told = kubelet(kube_reserved_cgroup="/kube", **KUBE)
-    found = propose(info(), told, ReserveWish(cpus=CPUWish(count=2)))
+    found = propose(info(), told, ReserveRequest(cpus=CPUReserve(count=2)))
     assert isinstance(found, NoProposal)
     assert isinstance(found.outcome, StartRefused)
     assert "can't use reservedSystemCPUs" in found.outcome.error
@@ -230,18 +232,18 @@ def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
 
 def test_a_machine_that_the_kubelet_does_not_take() -> None:
     nothing = info()._replace(num_cpus=0)
-    found = propose(nothing, kubelet(**KUBE), ReserveWish(cpus=CPUWish(count=1)))
+    found = propose(nothing, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
     assert found == NoProposal("the kubelet would not take this machine: could not detect number of cpus")
 
 
 def test_more_cpus_than_there_are_is_an_error() -> None:
     with pytest.raises(ValueError, match="the machine has 16"):
-        propose(info(), kubelet(), ReserveWish(cpus=CPUWish(count=17)))
+        propose(info(), kubelet(), ReserveRequest(cpus=CPUReserve(count=17)))
 
 
 def test_a_terabyte_is_reserved_all_the_same() -> None:
     huge = info("synthetic:1s1n4c2t,mem=2048Ti")
     told = kubelet(kube_reserved={"memory": "1000Ti"})
-    found = propose(huge, told, ReserveWish(memory=MemoryWish()))
+    found = propose(huge, told, ReserveRequest(memory=MemoryReserve()))
     assert isinstance(found, Proposal)
     assert isinstance(check_start(huge, told._replace(config=found.config)), Started)

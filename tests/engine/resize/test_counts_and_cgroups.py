@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.resize.effects import cgroup_change, counted, most_requested
 from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
+from cpuctl.engine.resize.running import POD, PodResize, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import NodeRules
@@ -43,8 +43,8 @@ def test_of_which_versions_the_scheduler_counts_the_most(
     running = RunningPod.settled(sized(5))._replace(
         allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
     )
-    given = ResizeWish(running, sized(desired))
-    told = counted(ResizeOutcome(wish=given, ruling=ruling, judge=Judge.MANAGERS), ResizeRules())
+    given = PodResize(running, sized(desired))
+    told = counted(ResizeOutcome(request=given, ruling=ruling, judge=Judge.MANAGERS), ResizeRules())
     found = tuple(each["cpu"].value for each in (told.before, told.meanwhile, told.settled))
     assert found == takes
 
@@ -77,7 +77,7 @@ def change(
     old: StoredPod, new: StoredPod, shares: Mapping[str, CPUShare], view: NodeRules
 ) -> tuple[Mapping[str, CgroupValues], Mapping[str, CgroupValues]]:
     outcome = ResizeOutcome(
-        wish=ResizeWish(RunningPod.settled(old), new),
+        request=PodResize(RunningPod.settled(old), new),
         ruling=Ruling.ADMITTED,
         judge=Judge.MANAGERS,
         shares=shares,
@@ -142,7 +142,7 @@ def test_memory_is_reserved_by_the_class_of_the_pod(
     """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
     settings = SETTINGS._replace(memory_qos=True, tiered=True)
     outcome = ResizeOutcome(
-        wish=ResizeWish(RunningPod.settled(given), given), ruling=Ruling.ADMITTED, judge=Judge.MANAGERS
+        request=PodResize(RunningPod.settled(given), given), ruling=Ruling.ADMITTED, judge=Judge.MANAGERS
     )
     after = cgroup_change(outcome, settings, NodeRules()).after
     assert {(each.memory_min, each.memory_low) for each in after.values()} == {reserved}

@@ -23,7 +23,7 @@ from tests.support.resizing import (
     guaranteed,
     held,
     pod_of,
-    wish,
+    request,
 )
 
 CRITICAL = 2_000_000_000
@@ -51,10 +51,10 @@ def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
 ) -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
-    outcome = decide(node, wish(running, c=f"cpu={to}"), path(setting)._replace(server=server))
+    outcome = decide(node, request(running, c=f"cpu={to}"), path(setting)._replace(server=server))
     assert (outcome.ruling, outcome.shares) == (ruling, {"c": TWO})
     assert (outcome.preview, outcome.placements, outcome.delay) == (False, (), 0)
-    assert outcome.wish.running.spec == running
+    assert outcome.request.running.spec == running
 
 
 @pytest.mark.parametrize(("manager", "rounds"), [("none", []), ("best-effort", ["c", "d"])])
@@ -64,7 +64,7 @@ def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: l
     used = replace(setting, config={"topology_manager_policy": manager})
     node = used.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
-    outcome = decide(node, wish(running, c="memory=2Gi"), path(used))
+    outcome = decide(node, request(running, c="memory=2Gi"), path(used))
     assert (outcome.ruling, outcome.judge, outcome.preview) == (
         Ruling.ADMITTED, Judge.MANAGERS, setting.minor == 38
     )  # fmt: skip
@@ -79,7 +79,7 @@ def test_cpus_that_come_and_go_are_told_with_those_that_were_promised() -> None:
     setting = RELEASED
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("2", "b"), guaranteed("500m", "c")))
-    outcome = decide(node, wish(running, a="cpu=2"), path(setting))
+    outcome = decide(node, request(running, a="cpu=2"), path(setting))
     assert outcome.shares == {"a": CPUShare(None, 0b11 << 8, 0b11 << 8), "b": TWO}
     assert (outcome.ruling, outcome.unfollowed) == (Ruling.ADMITTED, ())
 
@@ -91,7 +91,7 @@ def test_what_nobody_has_promised_has_no_baseline() -> None:
     file = node.state_file()
     assert again.restore(file._replace(baselines={"q": file.baselines["q"]})) is None
     again.resume([running, other])
-    outcome = decide(again, wish(running, c="cpu=2"), path(Setting()))
+    outcome = decide(again, request(running, c="cpu=2"), path(Setting()))
     assert outcome.shares == {"c": TWO._replace(baseline=None)}
 
 
@@ -103,14 +103,14 @@ def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
     node = setting.node()
     parts = pod_of(guaranteed("2", "a"), guaranteed("1500m", "b"))
     running = admitted(node, parts._replace(resources=resources(*["cpu=4 memory=4Gi"] * 2)))
-    outcome = decide(node, wish(running, a="memory=2Gi"), path(setting))
+    outcome = decide(node, request(running, a="memory=2Gi"), path(setting))
     assert (outcome.ruling, outcome.unfollowed, len(outcome.shares)) == (Ruling.ADMITTED, (), 2)
 
 
 def test_all_containers_are_named_whose_cpus_do_not_follow() -> None:
     node = RELEASED.node()
     running = admitted(node, pod_of(guaranteed("1", "a"), guaranteed("2", "b"), guaranteed("1", "c")))
-    outcome = decide(node, wish(running, a="cpu=2", c="cpu=1500m"), path(RELEASED))
+    outcome = decide(node, request(running, a="cpu=2", c="cpu=1500m"), path(RELEASED))
     assert (outcome.ruling, outcome.unfollowed) == (Ruling.NO_EFFECT, ("a", "c"))
 
 
@@ -119,7 +119,7 @@ def test_a_kubelet_that_hangs_decides_nothing() -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
     node.fault = FAULT
-    outcome = decide(node, wish(running, c="cpu=4"), path(setting))
+    outcome = decide(node, request(running, c="cpu=4"), path(setting))
     assert (outcome.ruling, outcome.message, outcome.reason) == (Ruling.FAULT, "for a test", "")
     assert (outcome.judge, outcome.unfollowed, node.active["p"]) == (Judge.MANAGERS, (), running)
 
@@ -136,7 +136,7 @@ NO_ROOM = (
 def test_whether_others_make_room_for_a_critical_pod_cannot_be_said(setting: Setting, judge: Judge) -> None:
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2"), priority=CRITICAL))
-    outcome = decide(node, wish(running, c="memory=65Gi"), path(setting))
+    outcome = decide(node, request(running, c="memory=65Gi"), path(setting))
     assert (outcome.ruling, outcome.judge) == (Ruling.UNKNOWN, judge)
     assert outcome.message.startswith(NO_ROOM)
     assert node.active["p"] == running
@@ -148,7 +148,7 @@ def test_a_missing_affinity_is_final_to_both(semantics: Semantics) -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
     before = held(node)
-    outcome = decide(node, wish(running, c="cpu=8"), path(setting, semantics))
+    outcome = decide(node, request(running, c="cpu=8"), path(setting, semantics))
     assert (outcome.ruling, outcome.reason) == (Ruling.INFEASIBLE, "TopologyAffinityError")
     assert (outcome.departures, held(node)) == ((), before)
 
@@ -158,7 +158,7 @@ def test_managers_refuse_before_anybody_looks_whether_the_pod_fits() -> None:
     setting = Setting(config=RESTRICTED)
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("4")))
-    outcome = decide(node, wish(running, c="cpu=2 memory=65Gi"), path(setting))
+    outcome = decide(node, request(running, c="cpu=2 memory=65Gi"), path(setting))
     assert (outcome.ruling, outcome.judge, outcome.preview) == (Ruling.INFEASIBLE, Judge.MANAGERS, True)
     assert outcome.departures == (Departure.FINAL,)
     assert (node.active["p"], held(node)) == (running, "0-3")
@@ -170,7 +170,7 @@ def test_a_refusal_on_the_way_leaves_traces_with_the_reference_alone(
 ) -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("4", "b")))
-    outcome = decide(node, wish(running, a="cpu=4", b="cpu=2"), path(Setting(), semantics))
+    outcome = decide(node, request(running, a="cpu=4", b="cpu=2"), path(Setting(), semantics))
     assert (outcome.reason, held(node, "a")) == ("prohibitedCPUAllocationError", holds)
     assert (Departure.NOTHING_KEPT in outcome.departures) is (semantics is Semantics.KEP)
 
@@ -180,7 +180,7 @@ def test_what_does_not_fit_and_moves_no_cpus_departs_from_nothing(semantics: Sem
     setting = Setting()
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
-    outcome = decide(node, wish(running, c="memory=65Gi"), path(setting, semantics))
+    outcome = decide(node, request(running, c="memory=65Gi"), path(setting, semantics))
     assert (outcome.ruling, outcome.judge, outcome.preview) == (Ruling.DEFERRED, Judge.NODE_FIT, True)
     assert (outcome.departures, node.active["p"]) == ((), running)
     assert [each.container.name for each in outcome.placements] == ["c"]
@@ -194,7 +194,7 @@ def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, judge: 
     node.pod_rules = node.pod_rules._replace(pod_level=level)
     running = pod_of(app("cpu=1", "cpu=2", "c"))._replace(resources=resources("memory=65Gi"))
     node.resume([running])
-    outcome = decide(node, wish(running, c="cpu=2"), path(setting))
+    outcome = decide(node, request(running, c="cpu=2"), path(setting))
     assert (outcome.judge, outcome.ruling.accepted) == (judge, judge is Judge.MANAGERS)
 
 
@@ -204,7 +204,7 @@ def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
     server = ResizeServer(minor=minor, node_resizes=False)
-    one = wish(running, c="cpu=4")
+    one = request(running, c="cpu=4")
     two = one._replace(
         desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
     )

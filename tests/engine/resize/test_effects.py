@@ -13,7 +13,7 @@ from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
 from cpuctl.engine.resize.pending import refused_after_restart
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
-from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
+from cpuctl.engine.resize.running import POD, PodResize, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import StoredPod
 from tests.support.pods import app, resources
@@ -25,7 +25,7 @@ from tests.support.resizing import (
     changed,
     guaranteed,
     pod_of,
-    wish,
+    request,
     with_policies,
 )
 
@@ -48,12 +48,12 @@ def limits_of(pod: StoredPod, requests: str, limits: str) -> StoredPod:
 )
 def test_what_changes_of_a_container(to: tuple[str, str], names: tuple[tuple[str, str], ...]) -> None:
     desired = limits_of(SHARING, *to)
-    assert changed_amounts(ResizeWish(RunningPod.settled(SHARING), desired), "c") == names
+    assert changed_amounts(PodResize(RunningPod.settled(SHARING), desired), "c") == names
 
 
 def test_what_changes_of_a_pod_itself() -> None:
     desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
-    found = changed_amounts(ResizeWish(RunningPod.settled(SHARING), desired), POD)
+    found = changed_amounts(PodResize(RunningPod.settled(SHARING), desired), POD)
     assert found == (("requests", "cpu"), ("limits", "memory"))
 
 
@@ -74,17 +74,17 @@ def test_what_restarts_a_container(
 ) -> None:
     """Memory requests came to be compared with 1.33."""
     running = RunningPod.settled(with_policies(SHARING, {"c": frozenset(policy)}))
-    found = restarting(ResizeWish(running, limits_of(SHARING, *to)), "c", ResizeRules(minor=minor))
+    found = restarting(PodResize(running, limits_of(SHARING, *to)), "c", ResizeRules(minor=minor))
     assert found == resources_that_restart
 
 
 def test_resources_of_the_pod_itself_restart_nothing() -> None:
     desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
-    assert restarting(ResizeWish(RunningPod.settled(SHARING), desired), POD, ResizeRules()) == ()
+    assert restarting(PodResize(RunningPod.settled(SHARING), desired), POD, ResizeRules()) == ()
 
 
-def outcome_of(given: ResizeWish, ruling: Ruling) -> ResizeOutcome:
-    return ResizeOutcome(wish=given, ruling=ruling, judge=Judge.MANAGERS)
+def outcome_of(given: PodResize, ruling: Ruling) -> ResizeOutcome:
+    return ResizeOutcome(request=given, ruling=ruling, judge=Judge.MANAGERS)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def outcome_of(given: ResizeWish, ruling: Ruling) -> ResizeOutcome:
 )
 def test_what_the_scheduler_counts(ruling: Ruling, to: str, takes: tuple[str, ...]) -> None:
     """The most of what is asked for, granted and in use; what is infeasible does not count."""
-    given = wish(pod_of(guaranteed("2")), c=f"cpu={to}")
+    given = request(pod_of(guaranteed("2")), c=f"cpu={to}")
     told = counted(outcome_of(given, ruling), ResizeRules())
     assert tuple(str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)) == takes
 
@@ -111,14 +111,14 @@ def test_the_scheduler_counts_what_is_still_in_use() -> None:
     """A resize is asked for while another one is under way."""
     small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
     running = RunningPod.settled(small)._replace(actual=large)
-    told = counted(outcome_of(ResizeWish(running, changed(small, c="cpu=3")), Ruling.ADMITTED), ResizeRules())
+    told = counted(outcome_of(PodResize(running, changed(small, c="cpu=3")), Ruling.ADMITTED), ResizeRules())
     assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["6", "6", "3"]
 
 
 def test_pod_level_requests_count_as_a_whole() -> None:
     small = SHARING._replace(resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
     large = small._replace(resources=resources("cpu=5 memory=4Gi", "cpu=5 memory=4Gi"))
-    given = ResizeWish(RunningPod.settled(small), large)
+    given = PodResize(RunningPod.settled(small), large)
     told = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules())
     assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["3", "5", "5"]
     blind = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules(pod_level_resources=False))
@@ -129,7 +129,7 @@ def test_quota_follows_where_cpus_are_shared() -> None:
     setting = Setting(minor=36, gates={}, config=NO_POLICY)
     node = setting.node()
     running = admitted(node, SHARING)
-    more = ResizeWish(RunningPod.settled(running), limits_of(running, "cpu=2 memory=2Gi", "cpu=3 memory=4Gi"))
+    more = PodResize(RunningPod.settled(running), limits_of(running, "cpu=2 memory=2Gi", "cpu=3 memory=4Gi"))
     outcome = decide(node, more, ResizePath(kubelet=setting.rules()))
     change = cgroup_change(outcome, CgroupSettings(), node.pod_rules)
     for place in (POD, "c"):
@@ -142,7 +142,7 @@ def test_exclusive_cpus_have_no_quota_before_and_after() -> None:
     setting = Setting()
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
-    outcome = decide(node, wish(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
+    outcome = decide(node, request(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
     assert outcome.ruling is Ruling.ADMITTED
     change = cgroup_change(outcome, CgroupSettings(minor=38), node.pod_rules)
     assert [(each["c"].shares, each["c"].quota) for each in (change.before, change.after)] == [
@@ -156,7 +156,7 @@ def test_nothing_is_written_for_what_is_refused() -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("2")))
     refused = ResizePath(kubelet=ResizeRules(static_cpus=True))
-    outcome = decide(node, wish(running, c="cpu=4"), refused)
+    outcome = decide(node, request(running, c="cpu=4"), refused)
     change = cgroup_change(outcome, CgroupSettings(), node.pod_rules)
     assert outcome.ruling is Ruling.INFEASIBLE
     assert change.before == change.after
@@ -168,7 +168,7 @@ def test_a_restart_finds_cpus_that_have_not_followed(manager: str, *, survives: 
     lenient = Setting(minor=36, gates={EXCLUSIVE_CPUS: True}, config={"topology_manager_policy": "none"})
     node = lenient.node()
     running = admitted(node, pod_of(guaranteed("2")))
-    outcome = decide(node, wish(running, c="cpu=4"), ResizePath(kubelet=lenient.rules()))
+    outcome = decide(node, request(running, c="cpu=4"), ResizePath(kubelet=lenient.rules()))
     assert (outcome.ruling, outcome.unfollowed) == (Ruling.NO_EFFECT, ("c",))
     strict = replace(lenient, config={"topology_manager_policy": manager}).node()
     assert strict.restore(node.state_file()) is None
@@ -188,7 +188,7 @@ def test_a_restart_takes_back_what_has_followed() -> None:
     setting = Setting(config=RESTRICTED)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
-    outcome = decide(node, wish(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
+    outcome = decide(node, request(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
     assert isinstance(outcome.verdict, Admitted)
     assert refused_after_restart(node, ["p"]) == {}
     again = setting.node()

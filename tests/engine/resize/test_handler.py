@@ -14,7 +14,7 @@ from cpuctl.engine.outcome import Admitted, Undetermined
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling, conditions_of
 from cpuctl.engine.resize.rules import EXCLUSIVE_MEMORY, POD_LEVEL, ResizeRules
-from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.pods.model import StoredPod
@@ -30,7 +30,7 @@ from tests.support.resizing import (
     guaranteed,
     held,
     pod_of,
-    wish,
+    request,
     with_policies,
 )
 
@@ -48,7 +48,7 @@ def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
     node = Setting().node()
     running = admitted(node, pod_of(guaranteed("2")))
     outcome = decide(
-        node, ResizeWish(RunningPod.settled(running), changed(running, c="cpu=2000m")), ResizePath()
+        node, PodResize(RunningPod.settled(running), changed(running, c="cpu=2000m")), ResizePath()
     )
     assert (outcome.ruling, outcome.judge, outcome.message) == (Ruling.UNCHANGED, Judge.NOBODY, "")
     assert (outcome.preview, outcome.delay) == (False, 0)
@@ -57,7 +57,7 @@ def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
 
 def test_a_pod_that_does_not_run_is_the_callers_mistake() -> None:
     with pytest.raises(KeyError, match="p"):
-        decide(Setting().node(), wish(pod_of(guaranteed("2")), c="cpu=4"), ResizePath())
+        decide(Setting().node(), request(pod_of(guaranteed("2")), c="cpu=4"), ResizePath())
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_static_memory_manager(gates: Mapping[str, bool], want: tuple[Ruling, 
     setting = Setting(minor=36, gates=gates, config=STATIC_MEMORY)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("500m")))
-    outcome = decide(node, wish(running, c="memory=2Gi"), ResizePath(kubelet=setting.rules()))
+    outcome = decide(node, request(running, c="memory=2Gi"), ResizePath(kubelet=setting.rules()))
     assert (outcome.ruling, outcome.message) == want
-    cpu_only = decide(node, wish(node.active["p"], c="cpu=700m"), ResizePath(kubelet=setting.rules()))
+    cpu_only = decide(node, request(node.active["p"], c="cpu=700m"), ResizePath(kubelet=setting.rules()))
     assert cpu_only.ruling is Ruling.ADMITTED
 
 
@@ -89,7 +89,9 @@ def test_up_to_1_33_one_gate_frees_memory_too(gates: Mapping[str, bool], minor: 
     setting = Setting(minor=minor, gates=gates, config=STATIC_MEMORY)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("500m")))
-    assert decide(node, wish(running, c="cpu=700m"), ResizePath(kubelet=setting.rules())).message == message
+    assert (
+        decide(node, request(running, c="cpu=700m"), ResizePath(kubelet=setting.rules())).message == message
+    )
 
 
 SWAP: Mapping[str, Any] = {**NO_POLICY, "swap_behavior": "LimitedSwap", "fail_swap_on": False}
@@ -119,7 +121,7 @@ def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozense
         new = desired.containers[0].resources._replace(limits=limit)
         desired = desired._replace(containers=(desired.containers[0]._replace(resources=new),))
     given = RunningPod.settled(with_policies(running, {"c": restarts}))
-    outcome = decide(node, ResizeWish(given, desired), ResizePath(kubelet=setting.rules()))
+    outcome = decide(node, PodResize(given, desired), ResizePath(kubelet=setting.rules()))
     assert outcome.message == message
 
 
@@ -132,7 +134,7 @@ def test_pod_level_resources_need_a_gate_of_their_own() -> None:
     setting = Setting(minor=36, gates=gates, config=NO_POLICY)
     node = setting.node()
     running = admitted(node, level(pod_of(app(name="c")), "cpu=2 memory=1Gi"))
-    more = ResizeWish(RunningPod.settled(running), level(running, "cpu=3 memory=1Gi"))
+    more = PodResize(RunningPod.settled(running), level(running, "cpu=3 memory=1Gi"))
     outcome = decide(node, more, ResizePath(kubelet=setting.rules()))
     assert (outcome.ruling, outcome.message) == (
         Ruling.INFEASIBLE,
@@ -150,7 +152,7 @@ def test_exclusive_cpus_of_pods_with_pod_level_resources_are_never_resized() -> 
     setting = Setting(minor=38)
     node = setting.node()
     running = admitted(node, level(pod_of(guaranteed("2")), "cpu=4 memory=2Gi"))
-    outcome = decide(node, wish(running, c="cpu=3"), path(setting))
+    outcome = decide(node, request(running, c="cpu=3"), path(setting))
     assert (outcome.ruling, outcome.reason, held(node)) == (
         Ruling.INFEASIBLE,
         "getOriginalCPUSetError",
@@ -163,7 +165,7 @@ def test_a_refusal_on_the_way_leaves_what_containers_were_given_before() -> None
     setting = Setting(minor=36, gates=PREVIEW)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("500m", "b")))
-    outcome = decide(node, wish(running, a="cpu=2", b="cpu=40"), path(setting))
+    outcome = decide(node, request(running, a="cpu=2", b="cpu=40"), path(setting))
     assert (outcome.ruling, outcome.reason) == (Ruling.DEFERRED, "UnexpectedAdmissionError")
     assert (held(node, "a"), held(node, "b")) == ("6-7", "shared")
     assert node.active["p"] == running
@@ -175,7 +177,7 @@ def crowded(semantics: Semantics) -> tuple[Node, ResizeOutcome]:
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
     admitted(node, pod_of(app("memory=60Gi", name="big"), name="other"))
-    return node, decide(node, wish(running, c="cpu=4 memory=6Gi"), path(setting, semantics=semantics))
+    return node, decide(node, request(running, c="cpu=4 memory=6Gi"), path(setting, semantics=semantics))
 
 
 def test_what_does_not_fit_is_deferred_and_keeps_its_cpus_as_they_were() -> None:
@@ -203,7 +205,7 @@ def test_a_refusal_is_final_to_the_kep_and_tried_again_by_the_reference(
     setting = Setting(minor=38)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("4")))
-    outcome = decide(node, wish(running, c="cpu=2"), path(setting, semantics=semantics))
+    outcome = decide(node, request(running, c="cpu=2"), path(setting, semantics=semantics))
     assert (outcome.ruling, outcome.departures) == (ruling, departures)
 
 
@@ -215,7 +217,7 @@ def test_init_containers_and_sidecars() -> None:
     running = admitted(node, pod_of(init(two, two, "i"), sidecar(two, two, "s"), guaranteed("2")))
     before = {name: held(node, name) for name in ("s", "c")}
     node.remove_container("p", "i")
-    outcome = decide(node, wish(running, s="cpu=4"), path(setting))
+    outcome = decide(node, request(running, s="cpu=4"), path(setting))
     assert outcome.ruling is Ruling.ADMITTED
     assert (held(node, "i"), held(node, "c")) == ("shared", before["c"])
     assert outcome.shares["s"].after is not None
@@ -229,7 +231,7 @@ def test_what_depends_on_devices_that_nobody_has_named_cannot_be_said() -> None:
     gpu = app("cpu=1 memory=1Gi example.com/gpu=1", "cpu=1 memory=1Gi example.com/gpu=1", "c")
     running = pod_of(gpu)
     node.resume([running])
-    outcome = decide(node, wish(running, c="cpu=2"), path(setting))
+    outcome = decide(node, request(running, c="cpu=2"), path(setting))
     assert outcome.ruling is Ruling.UNKNOWN
     assert isinstance(outcome.verdict, Undetermined)
     assert node.active["p"] == running
@@ -241,7 +243,7 @@ def test_the_order_of_running_pods_survives_a_refusal() -> None:
     node = setting.node()
     first = admitted(node, pod_of(guaranteed("2"), name="first"))
     admitted(node, pod_of(guaranteed("2"), name="second"))
-    assert decide(node, wish(first, c="cpu=4"), path(setting)).ruling is Ruling.DEFERRED
+    assert decide(node, request(first, c="cpu=4"), path(setting)).ruling is Ruling.DEFERRED
     assert list(node.active) == ["first", "second"]
 
 
@@ -250,6 +252,6 @@ def test_without_effect_but_granted() -> None:
     setting = Setting(minor=36, gates=PREVIEW)
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
-    assert decide(node, wish(running, c="cpu=9"), path(setting)).ruling is Ruling.NO_EFFECT
+    assert decide(node, request(running, c="cpu=9"), path(setting)).ruling is Ruling.NO_EFFECT
     late = node.admit(pod_of(guaranteed("4"), name="late"))
     assert not isinstance(late.verdict, Admitted)

@@ -9,10 +9,10 @@ import pytest
 
 from cpuctl.engine.resize.obstacles import Objecting
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import app, init, resources, sidecar
-from tests.support.resizing import guaranteed, verbatim, wish, with_policies
+from tests.support.resizing import guaranteed, request, verbatim, with_policies
 
 NO_SWAP = "In-place resize of containers with swap is not supported."
 CPU, MEMORY = (
@@ -23,7 +23,7 @@ SYSTEM_CRITICAL = 2_000_000_000
 
 
 def objection(old: StoredPod, new: StoredPod, capacity: Mapping[str, int] | None = None, **rules: Any) -> str:
-    return Objecting(ResizeWish(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
+    return Objecting(PodResize(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
 
 
 def beside(container: Container) -> StoredPod:
@@ -177,5 +177,5 @@ def test_more_than_the_whole_node_has(
 
 
 def test_the_first_obstacle_is_told() -> None:
-    told = Objecting(wish(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}).objection()
+    told = Objecting(request(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}).objection()
     assert told == "InPlacePodVerticalScaling is disabled"

@@ -9,27 +9,27 @@ from cpuctl.engine.resize.handler import ResizePath
 from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.engine.resize.pending import Attempted, resize_all, retry_order
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
 from tests.support.pods import app, resources
-from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of, wish
+from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of, request
 
 KUBELET = ResizePath(kubelet=ResizeRules(minor=36))
 
 
 def waiting(
     name: str, to: str = "4", *, priority: int | None = None, since: str = "", burstable: bool = False
-) -> ResizeWish:
-    """Return the wish of a pod that has two CPUs."""
+) -> PodResize:
+    """Return the request of a pod that has two CPUs."""
     container = app("cpu=2 memory=1Gi", "cpu=9 memory=2Gi", "c") if burstable else guaranteed("2")
     given = pod_of(container, name=name, priority=priority)
     wanted = changed(given, c=f"cpu={to}")
-    made = ResizeWish(wish(given, c=f"cpu={to}").running, wanted)
+    made = PodResize(request(given, c=f"cpu={to}").running, wanted)
     return made._replace(running=made.running._replace(waiting_since=since))
 
 
-def names(wishes: list[ResizeWish]) -> list[str]:
-    return [each.desired.name for each in wishes]
+def names(requests: list[PodResize]) -> list[str]:
+    return [each.desired.name for each in requests]
 
 
 ORDERS = {
@@ -70,17 +70,17 @@ def test_up_to_1_33_they_come_as_they_came(name: str) -> None:
 
 def test_pod_level_requests_tell_who_asks_for_more() -> None:
     small = pod_of(app(name="c"), name="a")._replace(resources=resources("cpu=3", "cpu=4"))
-    less = wish(small)
+    less = request(small)
     less = less._replace(desired=small._replace(resources=resources("cpu=2", "cpu=4")))
     assert names(retry_order([waiting("b"), less], KUBELET)) == ["a", "b"]
     blind = ResizePath(kubelet=ResizeRules(minor=36, pod_level_resources=False))
     assert names(retry_order([waiting("b", "2"), less], blind)) == ["b", "a"]
 
 
-def by_level(requests: str, wanted: str, name: str) -> ResizeWish:
-    """Return the wish of a pod whose own resources are to change."""
+def by_level(requests: str, wanted: str, name: str) -> PodResize:
+    """Return the request of a pod whose own resources are to change."""
     old = pod_of(app(name="c"), name=name)._replace(resources=resources(requests, requests))
-    return wish(old)._replace(desired=old._replace(resources=resources(wanted, wanted)))
+    return request(old)._replace(desired=old._replace(resources=resources(wanted, wanted)))
 
 
 LEVEL_ORDERS = {
@@ -111,7 +111,7 @@ def test_an_order_of_its_own_came_with_1_34() -> None:
 
 def test_more_memory_is_more_too() -> None:
     more, less = (
-        wish(pod_of(guaranteed("2"), name=name), c=f"memory={memory}")
+        request(pod_of(guaranteed("2"), name=name), c=f"memory={memory}")
         for name, memory in (("a", "2Gi"), ("b", "1Mi"))
     )
     assert names(retry_order([more, less], KUBELET)) == ["b", "a"]
@@ -121,9 +121,9 @@ def test_what_waits_is_tried_again_when_another_pod_shrinks() -> None:
     setting = Setting(minor=36, gates={}, config=NO_POLICY)
     node = setting.node(fit=True)
     first, second, third = (admitted(node, pod_of(guaranteed("4"), name=name)) for name in "abc")
-    wishes = [wish(first, c="cpu=6"), wish(second, c="cpu=5"), wish(third, c="cpu=1")]
+    requests = [request(first, c="cpu=6"), request(second, c="cpu=5"), request(third, c="cpu=1")]
     path = ResizePath(kubelet=setting.rules())
-    done = resize_all(node, wishes, path)
+    done = resize_all(node, requests, path)
     assert [(each.outcome.ruling, each.attempts) for each in done] == [
         (Ruling.ADMITTED, 2),
         (Ruling.ADMITTED, 2),
@@ -138,8 +138,8 @@ def test_the_order_decides_who_gets_what_comes_free() -> None:
         admitted(node, pod_of(guaranteed("4"), name=name, priority=priority))
         for name, priority in (("a", 0), ("b", 7), ("c", 0))
     ]
-    wishes = [wish(pods[0], c="cpu=6"), wish(pods[1], c="cpu=6"), wish(pods[2], c="cpu=2")]
-    done = resize_all(node, wishes, ResizePath(kubelet=setting.rules()))
+    requests = [request(pods[0], c="cpu=6"), request(pods[1], c="cpu=6"), request(pods[2], c="cpu=2")]
+    done = resize_all(node, requests, ResizePath(kubelet=setting.rules()))
     rulings = [each.outcome.ruling for each in done]
     assert rulings == [Ruling.DEFERRED, Ruling.ADMITTED, Ruling.ADMITTED]
     # It was asked again after the third one's turn, and after the second one's.
@@ -150,7 +150,9 @@ def test_what_is_infeasible_is_not_tried_again() -> None:
     setting = Setting(minor=36, gates={})
     node = setting.node()
     first, second = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in "ab")
-    done = resize_all(node, [wish(first, c="cpu=3"), wish(second, c="memory=2Gi")], setting_path(setting))
+    done = resize_all(
+        node, [request(first, c="cpu=3"), request(second, c="memory=2Gi")], setting_path(setting)
+    )
     assert [(each.outcome.ruling, each.attempts) for each in done] == [
         (Ruling.INFEASIBLE, 1),
         (Ruling.ADMITTED, 1),
@@ -166,8 +168,8 @@ def departing(setting: Setting) -> Attempted:
     node = setting.node()
     given = admitted(node, pod_of(guaranteed("2")))
     path = setting_path(setting)
-    resize_all(node, [wish(given, c="cpu=6")], path)
-    (told,) = resize_all(node, [wish(node.active["p"], c="cpu=1")], path)
+    resize_all(node, [request(given, c="cpu=6")], path)
+    (told,) = resize_all(node, [request(node.active["p"], c="cpu=1")], path)
     return told
 
 
@@ -183,11 +185,11 @@ def test_nobody_else_is_asked_where_both_agree() -> None:
     setting = Setting()
     node = setting.node()
     given = admitted(node, pod_of(guaranteed("2")))
-    (told,) = resize_all(node, [wish(given, c="cpu=4")], setting_path(setting))
+    (told,) = resize_all(node, [request(given, c="cpu=4")], setting_path(setting))
     assert (told.outcome.departures, told.reference, held(node)) == ((), None, "6-9")
     (own,) = resize_all(
         node,
-        [wish(node.active["p"], c="cpu=1")],
+        [request(node.active["p"], c="cpu=1")],
         setting_path(setting)._replace(semantics=Semantics.REFERENCE),
     )
     assert (own.outcome.ruling, own.reference) == (Ruling.DEFERRED, None)

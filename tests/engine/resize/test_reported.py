@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.checkpoints.model import RecordedPod, RecordedResources
 from cpuctl.engine.resize.reported import running_pod, with_checkpoints
-from cpuctl.engine.resize.running import POD, ResizeWish, requirements
+from cpuctl.engine.resize.running import POD, PodResize, requirements
 from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
 from tests.support.pods import amounts, app, resources
@@ -54,7 +54,7 @@ def test_what_a_container_has(name: str, pod: StoredPod, allocated: str, actual:
     assert (cpus(running.spec), cpus(running.allocated)) == ("6", allocated)
     assert (cpus(running.actuated), cpus(running.actual)) == (actual, actual)
     assert running.generation == 3
-    assert ResizeWish(running, pod).is_new == (allocated != "6")
+    assert PodResize(running, pod).is_new == (allocated != "6")
 
 
 def test_a_limit_above_the_request_is_the_one_in_force() -> None:

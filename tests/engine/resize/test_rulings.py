@@ -15,7 +15,7 @@ from cpuctl.engine.resize.outcome import Condition, Judge, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, IN_PLACE, ResizeRules
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.pods import app
-from tests.support.resizing import NO_POLICY, PREVIEW, RESTRICTED, Setting, admitted, held, pod_of, wish
+from tests.support.resizing import NO_POLICY, PREVIEW, RESTRICTED, Setting, admitted, held, pod_of, request
 
 ALPHA: Mapping[str, bool] = {IN_PLACE: True}
 BOTH: Mapping[str, bool] = {IN_PLACE: True, EXCLUSIVE_CPUS: True}
@@ -64,7 +64,7 @@ def decided(case: Case) -> Decided:
     assert node.allocatable is not None
     capacity = whole_node(setting.machine, setting.kubelet.config, node.allocatable, behaviours(case.minor))
     before, path = held(node), ResizePath(kubelet=rules, capacity=capacity)
-    return Decided(node, decide(node, wish(running, c=case.after), path), rules, before)
+    return Decided(node, decide(node, request(running, c=case.after), path), rules, before)
 
 
 MANAGERS, FIT = Judge.MANAGERS, Judge.NODE_FIT
@@ -169,7 +169,7 @@ def test_what_becomes_of_a_resize(case: Case) -> None:
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.minor}: {case.name}")
 def test_the_kubelet_counts_what_it_has_granted(case: Case) -> None:
     node, outcome = (found := decided(case)).node, found.outcome
-    granted = outcome.wish.desired if outcome.ruling.accepted else outcome.wish.running.allocated
+    granted = outcome.request.desired if outcome.ruling.accepted else outcome.request.running.allocated
     assert node.active["p"].containers == granted.containers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.running import PodResize, RunningPod
 from tests.support.resizing import changed, guaranteed, pod_of
 
 TWO = pod_of(guaranteed("2"), generation=7)
@@ -25,8 +25,8 @@ def test_a_wish_that_the_spec_has_is_no_new_generation(
 ) -> None:
     """It is new to the kubelet where that has not granted it."""
     del name
-    wish = ResizeWish(running, changed(FOUR, c="cpu=4000m"))
-    assert (wish.generation, wish.is_new) == (generation, new)
+    request = PodResize(running, changed(FOUR, c="cpu=4000m"))
+    assert (request.generation, request.is_new) == (generation, new)
 
 
 def test_only_containers_restart() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
-from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
@@ -32,7 +32,7 @@ def server(minor: int = 36, gates: Mapping[str, bool] | None = None, **more: Any
 
 
 def said(old: StoredPod, new: StoredPod, **rules: Any) -> tuple[str, ...]:
-    return ResizeServer(**rules).refusals(ResizeWish(RunningPod.settled(old), new))
+    return ResizeServer(**rules).refusals(PodResize(RunningPod.settled(old), new))
 
 
 def sized(given: StoredPod, requests: str, limits: str) -> StoredPod:

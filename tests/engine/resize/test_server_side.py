@@ -10,12 +10,12 @@ import pytest
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Judge, Ruling
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL, ResizeRules
-from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import Container, QosClass, StoredPod
 from tests.support.pods import app, init, resources, sidecar
-from tests.support.resizing import Setting, admitted, guaranteed, verbatim, wish, with_policies
+from tests.support.resizing import Setting, admitted, guaranteed, request, verbatim, with_policies
 
 RUNNING = verbatim(guaranteed("2", "a"), guaranteed("1", "b"))
 WITH_INIT = verbatim(init("cpu=1", "cpu=2", "i"), sidecar("cpu=1", "cpu=2", "s"), app("cpu=1", "cpu=2", "a"))
@@ -154,14 +154,14 @@ def test_what_is_refused(case: Case) -> None:
     gates = FeatureGates(case.minor, case.gates)
     server = ResizeServer.of(gates, node_resizes=case.node_resizes, allocatable=case.allocatable)
     running = RunningPod.settled(with_policies(case.old, case.restarts))
-    assert server.refusals(ResizeWish(running, case.new)) == case.said
+    assert server.refusals(PodResize(running, case.new)) == case.said
 
 
 def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
     """The class in the status counts, whatever the resources say."""
     burstable = RunningPod.settled(RUNNING._replace(qos_class=QosClass.BURSTABLE))
     more = first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
-    (said,) = ResizeServer().refusals(ResizeWish(burstable, more))
+    (said,) = ResizeServer().refusals(PodResize(burstable, more))
     assert said == OTHER_CLASS.replace("Guaranteed", "Burstable")
 
 
@@ -169,12 +169,12 @@ def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None
     node = Setting().node()
     running = admitted(node, verbatim(guaranteed("2")))
     before = node.state.copy()
-    unequal = ResizeWish(RunningPod.settled(running), first(running, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"))
+    unequal = PodResize(RunningPod.settled(running), first(running, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"))
     outcome = decide(node, unequal, ResizePath(kubelet=ResizeRules(), server=ResizeServer()))
     assert (outcome.ruling, outcome.judge) == (Ruling.FORBIDDEN, Judge.API_SERVER)
     assert outcome.message.startswith("spec: Invalid value")
     assert node.state == before
-    several = wish(running, c="cpu=1")
+    several = request(running, c="cpu=1")
     gone = several._replace(desired=first(running, "cpu=1", "cpu=2"))
     told = decide(node, gone, ResizePath(server=ResizeServer())).message
     assert told.startswith("[")

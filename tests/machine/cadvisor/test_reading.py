@@ -61,8 +61,8 @@ def test_absent_values_are_those_of_go() -> None:
     """A kubelet answers to such information with an error of its own, so it must be decodable."""
     document = {"topology": [{"node_id": 0, "cores": [{"thread_ids": []}, {"thread_ids": [1, 1]}]}]}
     cores = (InfoCore(socket_id=0, threads=()), InfoCore(socket_id=0, threads=(1, 1)))
-    node = InfoNode(id=0, cores=cores, memory_told=False)
-    assert info_of(document) == MachineInfo(nodes=(node,), num_cpus=0, num_sockets=0, hugepages_told=False)
+    node = InfoNode(id=0, cores=cores, memory_known=False)
+    assert info_of(document) == MachineInfo(nodes=(node,), num_cpus=0, num_sockets=0, hugepages_known=False)
 
 
 def test_the_kernels_view_is_rebuilt() -> None:

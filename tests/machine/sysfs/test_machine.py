@@ -347,4 +347,4 @@ def test_a_kubelet_passes_over_caches_whose_files_are_missing(name: str) -> None
     machine = read({path: text for path, text in whole.items() if f"/cache/index0/{name}" not in path})
     seen = [core.uncore_cache_ids for node in kubelet_view(machine).nodes for core in node.cores]
     assert seen == [()] * 4
-    assert machine.caches_told == (name not in ("level", "shared_cpu"))
+    assert machine.caches_known == (name not in ("level", "shared_cpu"))

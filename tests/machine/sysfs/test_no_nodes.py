@@ -40,11 +40,11 @@ def test_a_kernel_that_has_no_numa_nodes(more: Mapping[str, str | None]) -> None
     """``drivers/base/node.c`` makes the bus, ``mm/vmstat.c`` the counters of hits, only for CONFIG_NUMA."""
     source = read(more)
     assert WITHOUT in source.machine.findings
-    assert [(node.id, node.memory_bytes, node.memory_told) for node in source.info.nodes] == [
+    assert [(node.id, node.memory_bytes, node.memory_known) for node in source.info.nodes] == [
         (0, 0, True),
         (1, 0, True),
     ]
-    assert source.info.hugepages_told
+    assert source.info.hugepages_known
 
 
 @pytest.mark.parametrize("more", [{}, {"sys/bus/pci/devices/x": None}, {"proc/vmstat": ""}])
@@ -54,7 +54,7 @@ def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
     assert OPEN in source.machine.findings
     assert LACKING not in source.machine.findings
     assert source.info.nodes_without_memory == (0, 1)
-    assert not source.info.hugepages_told
+    assert not source.info.hugepages_known
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_links_tell_which_cpus_nodes_have() -> None:
     assert "Links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known." in (
         source.machine.findings
     )
-    assert not source.info.hugepages_told
+    assert not source.info.hugepages_known

@@ -87,20 +87,20 @@ def _memory(memory: MemoryProposal, started: Started) -> dict[str, Any]:
         "systemReserved": amount(kept.system.get(MEMORY, Quantity())),
         "evictionHard": amount(eviction.get(MEMORY, Quantity())),
         "numaNodes": [
-            _numa_node(number, node.memory_map[MEMORY], pages_told=started.hugepages_told)
+            _numa_node(number, node.memory_map[MEMORY], pages_known=started.hugepages_known)
             for number, node in sorted(started.memory_policy.tables.items() if started.memory_policy else ())
         ],
     }
 
 
-def _numa_node(number: int, table: MemoryTable, *, pages_told: bool) -> dict[str, Any]:
+def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> dict[str, Any]:
     pages = table.total - table.system_reserved - table.allocatable
     return {
         "numaNode": number,
         "total": table.total,
-        "hugePages": pages if pages_told else None,
+        "hugePages": pages if pages_known else None,
         "reserved": table.system_reserved,
-        "allocatable": table.allocatable if pages_told else None,
+        "allocatable": table.allocatable if pages_known else None,
     }
 
 

@@ -29,21 +29,21 @@ def explanation_document(
     explanation: Explanation, container: str, ask_with: AskWith, head: Mapping[str, Any]
 ) -> Document:
     """Describe one decision; *container* is the one that was asked about, empty for the whole pod."""
-    telling = explanation.telling
+    replay = explanation.replay
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
         **head,
         "start": {"outcome": "Started"},
-        "node": node_answer(telling.before),
-        **_shared_pool(telling.after),
+        "node": node_answer(replay.before),
+        **_shared_pool(replay.after),
         "asked": {
             "container": container or None,
-            "restarted": telling.story.restarted,
-            "podsBefore": telling.place,
+            "restarted": replay.scenario.restarted,
+            "podsBefore": replay.position,
         },
-        "pod": pod_answer(telling.before.topology, telling.admission)
-        | inside_answer(telling.after, telling.admission),
+        "pod": pod_answer(replay.before.topology, replay.admission)
+        | inside_answer(replay.after, replay.admission),
         "decision": _decision(explanation.decision),
         "unaligned": [_decision(decision) for decision in explanation.unaligned],
         "rounds": [_round(each) for each in explanation.rounds],
@@ -80,11 +80,11 @@ def _shared_pool(node: Node) -> dict[str, str]:
 
 def _left_of_what_it_asks_for(explanation: Explanation) -> dict[str, Any]:
     """Describe memory and devices as they were, but for resources that the pod does not ask for."""
-    pod = explanation.telling.story.pod
+    pod = explanation.replay.scenario.pod
     lists = [each.resources for each in pod.all_containers] + ([pod.resources] if pod.resources else [])
     asked = {name for each in lists for name in (*each.requests, *each.limits)}
-    memory = memory_left(explanation.seen.memory).get("memory", ())
-    devices = devices_left(explanation.seen.devices).get("devices", ())
+    memory = memory_left(explanation.node.memory).get("memory", ())
+    devices = devices_left(explanation.node.devices).get("devices", ())
     return {
         "memory": [{**node, "resources": _asked_for(node["resources"], asked)} for node in memory],
         "devices": _asked_for(devices, asked),
@@ -104,14 +104,14 @@ def _decision(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _round(told: Round) -> dict[str, Any]:
+def _round(round_: Round) -> dict[str, Any]:
     answer: dict[str, Any] = {
-        "container": told.container.name if told.container else None,
-        "offers": [_offer(offer) for offer in told.offers],
+        "container": round_.container.name if round_.container else None,
+        "offers": [_offer(offer) for offer in round_.offers],
     }
-    if not isinstance(told.merged, Merged):
+    if not isinstance(round_.merged, Merged):
         return answer | {"merged": None}
-    return answer | {"merged": {**_hint(told.merged.hint), "admitted": told.merged.admit}}
+    return answer | {"merged": {**_hint(round_.merged.hint), "admitted": round_.merged.admit}}
 
 
 def _offer(offer: Offer) -> dict[str, Any]:

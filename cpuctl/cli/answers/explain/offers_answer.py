@@ -8,13 +8,13 @@ from typing import Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import HintList, HintRule
-from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.hints.topology_manager import HintRound
 
 LISTED_NODES = 8
 """Preferred sets are listed for as many NUMA nodes as a kubelet takes by default: else there are too many."""
 
 
-def offers_answer(asked: Asked) -> list[dict[str, Any]]:
+def offers_answer(asked: HintRound) -> list[dict[str, Any]]:
     """Describe the hints by provider and resource; one that has no preference at all is left out."""
     return [
         {"provider": provider, "resource": resource, **_hints(hints)}

@@ -33,8 +33,8 @@ _FLAGS = {
 
 def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> dict[str, Any]:
     """Describe one change that was found, and what the engine answered to it."""
-    change, retold = suggestion.change, suggestion.retold
-    pod = pod_answer(retold.before.topology, retold.admission)
+    change, replayed = suggestion.change, suggestion.replayed
+    pod = pod_answer(replayed.before.topology, replayed.admission)
     return {
         "kind": str(change.kind),
         "change": _change(change),

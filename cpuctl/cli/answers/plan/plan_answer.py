@@ -14,7 +14,7 @@ from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import (
@@ -161,7 +161,7 @@ def inside_answer(node: Node, admission: Admission) -> dict[str, Any]:
     return {"downwardAPI": [told_answer(ref, tell(pod, ref, inside)) for ref in refs]}
 
 
-def round_answer(asked: Asked) -> dict[str, Any]:
+def round_answer(asked: HintRound) -> dict[str, Any]:
     """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
     from cpuctl.cli.answers.explain.offers_answer import offers_answer
 

@@ -26,7 +26,7 @@ _NOT_GRANTED = "volumes tell what is asked for, granted or not"
 
 def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[dict[str, Any]]:
     """Describe every variable and file that tells of resources, before and after."""
-    refs = outcome.wish.running.spec.field_refs
+    refs = outcome.request.running.spec.field_refs
     if not refs:
         return []
     before, after = (inside_of(node, _held(outcome, node, after=each)) for each in (False, True))
@@ -40,12 +40,12 @@ def _reference(
     rules: ResizeRules,
     inside: tuple[Inside, Inside],
 ) -> dict[str, Any]:
-    running, note = outcome.wish.running, ""
-    desired = running.spec if outcome.ruling is Ruling.FORBIDDEN else outcome.wish.desired
+    running, note = outcome.request.running, ""
+    desired = running.spec if outcome.ruling is Ruling.FORBIDDEN else outcome.request.desired
     old = new = running.spec if ref.in_file else running.allocated
     if ref.in_file:
         new = desired
-    elif outcome.ruling.accepted and restarting(outcome.wish, ref.reader, rules):
+    elif outcome.ruling.accepted and restarting(outcome.request, ref.reader, rules):
         new, note = desired, _RESTARTS
 
     def told(pod: StoredPod, by: Inside) -> Told:
@@ -65,7 +65,7 @@ def _reference(
 
 def _held(outcome: ResizeOutcome, node: Node, *, after: bool) -> dict[str, int]:
     """Tell the exclusive CPUs of containers (masks) as the CPU Manager is to have them; 0 in a pod's pool."""
-    pod = outcome.wish.running.allocated
+    pod = outcome.request.running.allocated
     held = {}
     for container in pod.all_containers:
         share = outcome.shares.get(container.name)

@@ -29,7 +29,7 @@ def container_answer(
     One of a pod that is not on the node has neither.
     """
     share = outcome.shares.get(container.name)
-    pod = node.active.get(outcome.wish.running.allocated.uid, outcome.wish.running.allocated)
+    pod = node.active.get(outcome.request.running.allocated.uid, outcome.request.running.allocated)
     there = pod.uid in node.active
     now = next((each for each in pod.all_containers if each.name == container.name), container)
     if share is not None and not rules.exclusive_cpus:
@@ -37,8 +37,8 @@ def container_answer(
     return {
         "name": container.name,
         "kind": str(container.kind),
-        "changed": bool(changed_amounts(outcome.wish, container.name)),
-        "restarts": list(restarting(outcome.wish, container.name, rules)),
+        "changed": bool(changed_amounts(outcome.request, container.name)),
+        "restarts": list(restarting(outcome.request, container.name, rules)),
         "resources": resources_answer(outcome, container.name),
         "isolation": str(
             isolation_of(
@@ -56,13 +56,13 @@ def container_answer(
 
 def resources_answer(outcome: ResizeOutcome, container: str) -> dict[str, Any]:
     """Describe resources right after the decision: what has been granted is still to be carried out."""
-    running, desired = outcome.wish.running, outcome.wish.desired
+    running, desired = outcome.request.running, outcome.request.desired
     if outcome.ruling is Ruling.FORBIDDEN:
         desired = running.spec
     allocated = desired if outcome.ruling.accepted else running.allocated
     states = {
         "before": running.allocated,
-        "asked": outcome.wish.desired,
+        "asked": outcome.request.desired,
         "desired": desired,
         "allocated": allocated,
         "actuated": running.actuated,

@@ -87,7 +87,7 @@ def _why_not(resizes: Resizes) -> str:
 
 def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
     outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
-    wish, pod = outcome.wish, outcome.wish.desired
+    request, pod = outcome.request, outcome.request.desired
     change = cgroup_change(outcome, resizes.settings, node.pod_rules)
     return {
         "namespace": pod.namespace,
@@ -98,7 +98,7 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
         **decision_document(attempted, rules.release),
         "preview": outcome.preview,
         "attempts": attempted.attempts,
-        "generation": wish.generation,
+        "generation": request.generation,
         "conditions": [_condition(each) for each in conditions_of(outcome, rules)],
         "statusResize": legacy_status(outcome, rules) or None,
         "podLevel": None if pod.resources is None else _pod_level(outcome),
@@ -107,7 +107,7 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
         "hints": [round_answer(asked) for asked in outcome.asked],
         "containers": [
             container_answer(outcome, each, node, rules) | {"cgroup": cgroup_answer(change, each.name)}
-            for each in wish.running.allocated.all_containers
+            for each in request.running.allocated.all_containers
         ],
         "downwardAPI": inside_answer(outcome, node, rules),
     }
@@ -160,7 +160,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
 
 def _pod_level(outcome: ResizeOutcome) -> dict[str, Any]:
     return {
-        "changed": bool(changed_amounts(outcome.wish, POD)),
+        "changed": bool(changed_amounts(outcome.request, POD)),
         "resources": resources_answer(outcome, POD),
     }
 
@@ -169,5 +169,5 @@ def _retry_order(outcomes: Sequence[ResizeOutcome], path: ResizePath) -> list[st
     """Name the pods that wait in the order in which they are tried again, where releases have one."""
     if not path.kubelet.release.orders_pending_resizes:
         return None
-    waiting = [each.wish for each in outcomes if each.ruling is Ruling.DEFERRED]
-    return [wish.desired.full_name for wish in retry_order(waiting, path)]
+    waiting = [each.request for each in outcomes if each.ruling is Ruling.DEFERRED]
+    return [request.desired.full_name for request in retry_order(waiting, path)]

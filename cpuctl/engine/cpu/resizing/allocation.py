@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.cpu.resizing.packed import take_packed_again
+from cpuctl.engine.cpu.resizing.packed import complete_packed
 from cpuctl.engine.cpu.resizing.request import not_a_subset
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 
@@ -17,7 +17,7 @@ RETAINED = "requested CPUs to be retained"
 """What the reference implementation calls the baseline in its errors."""
 
 
-class Holding(NamedTuple):
+class ContainerCPUs(NamedTuple):
     """What a container has (``current``) and was promised (``baseline``), and what is free; all masks.
 
     ``current`` is None for a container that has no exclusive CPUs, which may use ``lent`` ones of earlier
@@ -38,39 +38,41 @@ class Holding(NamedTuple):
         return self.baseline | self.free | self.current
 
 
-def allocate_again(policy: StaticPolicy, holding: Holding, count: int, affinity: int | None) -> PickResult:
+def allocate_resized(
+    policy: StaticPolicy, container_cpus: ContainerCPUs, count: int, affinity: int | None
+) -> PickResult:
     """Pick *count* CPUs for a container, first from the NUMA nodes of *affinity*: a mask, or None."""
-    if few := too_few(count, holding):
+    if few := too_few(count, container_cpus):
         return few
-    pool = holding.pool(count)
+    pool = container_cpus.pool(count)
     aligned = Picked(0)
     if affinity is not None:
         near = pool & policy.near(affinity)
-        first = take_again(policy, near, min(count, near.bit_count()), holding)
+        first = pick_resized(policy, near, min(count, near.bit_count()), container_cpus)
         if not isinstance(first, Picked):
             return first
         aligned = first
     missing = count - aligned.cpus.bit_count()
     if not missing:
         return aligned
-    rest = take_again(policy, pool & ~aligned.cpus, missing, holding)
+    rest = pick_resized(policy, pool & ~aligned.cpus, missing, container_cpus)
     if not isinstance(rest, Picked):
         return rest
     return Picked(aligned.cpus | rest.cpus, aligned.steps + rest.steps)
 
 
-def too_few(count: int, holding: Holding) -> AllocationError | None:
+def too_few(count: int, container_cpus: ContainerCPUs) -> AllocationError | None:
     """Refuse to leave a container fewer CPUs than it was promised."""
-    promised = holding.baseline.bit_count()
+    promised = container_cpus.baseline.bit_count()
     if count >= promised:
         return None
     why = f"requested number of CPUs ( {count} ) are less than number of retained CPUs ( {promised} )"
     return AllocationError(why)
 
 
-def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding) -> PickResult:
+def pick_resized(policy: StaticPolicy, offered: int, count: int, container_cpus: ContainerCPUs) -> PickResult:
     """Pick *count* CPUs out of the *offered* ones, an error where these lack what the container keeps."""
-    current, baseline = holding.current or 0, holding.baseline
+    current, baseline = container_cpus.current or 0, container_cpus.baseline
     if baseline & ~offered:
         return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))
     if current & ~offered:
@@ -85,8 +87,8 @@ def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickR
     """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
     picker = policy.picker
     if picker.distribute:
-        from cpuctl.engine.cpu.resizing.distributed import take_distributed_again
+        from cpuctl.engine.cpu.resizing.distributed import complete_distributed
 
-        return take_distributed_again(policy.topology, offered, count, kept, picker.dealing)
+        return complete_distributed(policy.topology, offered, count, kept, picker.dealing)
     spread, uncore = picker.dealing.spread, picker.prefer_uncore
-    return take_packed_again(policy.topology, offered, count, kept, spread=spread, prefer_uncore=uncore)
+    return complete_packed(policy.topology, offered, count, kept, spread=spread, prefer_uncore=uncore)

@@ -10,12 +10,12 @@ from cpuctl.engine.cpu.picking.balance import Search, Split, endless_loop
 from cpuctl.engine.cpu.picking.distributed import Dealing, fewest_nodes
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import not_enough
-from cpuctl.engine.cpu.resizing.packed import KEPT, take_packed_again
+from cpuctl.engine.cpu.resizing.packed import KEPT, complete_packed
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
 
 
-def take_distributed_again(
+def complete_distributed(
     topology: CPUTopology, offered: int, count: int, kept: int, dealing: Dealing
 ) -> PickResult:
     """Complete the CPUs that are *kept* to *count* in equal shares of NUMA nodes; CPU sets are masks."""
@@ -25,7 +25,7 @@ def take_distributed_again(
     if not group:
         return no_cpus_per_core(topology, "distributing whole cores across NUMA nodes")
     if count % group:
-        return take_packed_again(topology, offered, count, kept, spread=dealing.spread)
+        return complete_packed(topology, offered, count, kept, spread=dealing.spread)
     if missing <= 0:
         return Picked(kept, (PickStep(KEPT, kept),))
     if missing > free.bit_count():
@@ -40,7 +40,7 @@ def take_distributed_again(
     if isinstance(split, KubeletFault):
         return split
     if split is None:
-        return take_packed_again(topology, offered, count, kept, spread=dealing.spread)
+        return complete_packed(topology, offered, count, kept, spread=dealing.spread)
     return _Dealer(topology, free, kept, count, dealing).deal(split, nodes)
 
 
@@ -114,7 +114,7 @@ class _Dealer:
         """Let the container have *share* CPUs on a node; a failure shows in the sum at the end."""
         mask = self.topology.numa_nodes[node]
         spread = self.dealing.spread
-        picked = take_packed_again(self.topology, self.free & mask, share, self.own & mask, spread=spread)
+        picked = complete_packed(self.topology, self.free & mask, share, self.own & mask, spread=spread)
         if isinstance(picked, Picked):
             self.own |= picked.cpus
             self.free &= ~picked.cpus

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.packed import not_enough
 from cpuctl.engine.cpu.provider import CPUAnswer, pod_count
-from cpuctl.engine.cpu.resizing.allocation import RETAINED, allocate_again, complete, too_few
-from cpuctl.engine.cpu.resizing.packed import KEPT, take_packed_again
+from cpuctl.engine.cpu.resizing.allocation import RETAINED, allocate_resized, complete, too_few
+from cpuctl.engine.cpu.resizing.packed import KEPT, complete_packed
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import (
     Departure,
@@ -64,7 +64,7 @@ def _accepted(asked: Resizing, reference: Resizing) -> Resized:
         asked.adopt(reference)
         return asked.answer(Admitted())
     trial = asked.fresh()
-    return _adopted(asked, trial, Careful(trial).run(), Departure.ENDED)
+    return _adopted(asked, trial, KEPResize(trial).run(), Departure.ENDED)
 
 
 def _refused(asked: Resizing, reference: Resizing, refusal: Rejected) -> Resized:
@@ -75,9 +75,9 @@ def _refused(asked: Resizing, reference: Resizing, refusal: Rejected) -> Resized
         if forbidden is not None and renamed and refusal.container in ("", forbidden.container):
             return reference.answer(forbidden, Departure.FORBIDDEN)
         trial = asked.fresh()
-        verdict = Careful(trial).run()
-        if _place(asked, verdict) > _place(asked, refusal):
-            if forbidden is not None and _place(asked, verdict) >= _place(asked, forbidden):
+        verdict = KEPResize(trial).run()
+        if _progress(asked, verdict) > _progress(asked, refusal):
+            if forbidden is not None and _progress(asked, verdict) >= _progress(asked, forbidden):
                 return reference.answer(forbidden, Departure.FORBIDDEN)
             return _adopted(asked, trial, verdict, Departure.POSSIBLE)
     if reference.state.assignments != asked.state.assignments:
@@ -92,7 +92,7 @@ def _adopted(asked: Resizing, trial: Resizing, verdict: Admitted | Refusal, depa
     return trial.answer(verdict, departure)
 
 
-def _place(asked: Resizing, verdict: Admitted | Refusal) -> int:
+def _progress(asked: Resizing, verdict: Admitted | Refusal) -> int:
     """Tell how far a walk over the containers has come: none is beyond the end."""
     order = ["", *(container.name for container in asked.request.pod.all_containers)]
     match verdict:
@@ -151,7 +151,7 @@ class _Room(NamedTuple):
     others: int
 
 
-class Careful:
+class KEPResize:
     """Drives a round of its own over the containers whose size changes.
 
     ``withheld`` are the CPUs that the reference implementation gives to init containers that have ended:
@@ -179,7 +179,7 @@ class Careful:
                 merged = self.round.judge(container, self._hints(room, self._count(container)))
             if not isinstance(merged, Merged):
                 return merged
-            if refused := self._place(container, room, merged.hint.nodes):
+            if refused := self._resize_container(container, room, merged.hint.nodes):
                 return refused
         return Admitted()
 
@@ -203,12 +203,12 @@ class Careful:
             return None
         if count > held.bit_count():
             return _Room(held, self._free)
-        baseline = self.round.holding(container).baseline
+        baseline = self.round.container_cpus(container).baseline
         return _Room(baseline, held & ~baseline)
 
     def _outside(self, container: Container) -> Rejected | None:
         """Refuse a container that lacks CPUs it was promised."""
-        held, baseline = self._held(container), self.round.holding(container).baseline
+        held, baseline = self._held(container), self.round.container_cpus(container).baseline
         if held is None or not baseline & ~held:
             return None
         why = not_a_subset(RETAINED, baseline, "reusable CPUs", held)
@@ -218,12 +218,12 @@ class Careful:
         self.round.state.call_off(self.round.request.pod.uid, container.name)
         self.round.record(container, self._held(container) or 0)
         if self._ended(container):
-            count, holding = self._count(container), self.round.holding(container)
-            fresh = allocate_again(self.round.policy, holding, count, None)
+            count, container_cpus = self._count(container), self.round.container_cpus(container)
+            fresh = allocate_resized(self.round.policy, container_cpus, count, None)
             self.withheld |= fresh.cpus if isinstance(fresh, Picked) else 0
 
     def _pod_hints(self) -> CPUAnswer:
-        """Ask for a place for the whole pod out of what it keeps, what it may give up, and what is free."""
+        """Ask where the whole pod should go, out of what it keeps, what it may give up, and what is free."""
         containers = [each for each in self.round.request.pod.all_containers if not self._ended(each)]
         kept, others = 0, self._free
         for container in containers:
@@ -239,7 +239,7 @@ class Careful:
             "cpu": CPUHints.generate(policy.topology, room.others, room.kept, count, align_by_socket=align)
         }
 
-    def _place(
+    def _resize_container(
         self, container: Container, room: _Room, affinity: int | None
     ) -> Rejected | KubeletFault | None:
         count, held = self._count(container), self._held(container)
@@ -247,7 +247,7 @@ class Careful:
         refused = self.round.policy.smt_refusal(self.round.state, container, count, own=held.bit_count())
         if refused is not None:
             return refused
-        few = too_few(count, self.round.holding(container))
+        few = too_few(count, self.round.container_cpus(container))
         picked = few or self._pick(room, count, affinity)
         if isinstance(picked, AllocationError):
             return cannot_allocate(self.round.request.pod.uid, container.name, picked.message)
@@ -271,6 +271,6 @@ class Careful:
         picked = complete(policy, others | kept, count, kept)
         if not isinstance(picked, Picked):
             # Where equal shares cannot be had, packed CPUs are better than none.
-            picked = take_packed_again(policy.topology, others | kept, count, kept)
+            picked = complete_packed(policy.topology, others | kept, count, kept)
         assert isinstance(picked, Picked)
         return picked

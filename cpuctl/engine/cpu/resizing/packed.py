@@ -17,7 +17,7 @@ from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickSte
 KEPT = "CPUs it keeps"
 
 
-def take_packed_again(
+def complete_packed(
     topology: CPUTopology,
     offered: int,
     count: int,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, CPUProvider
-from cpuctl.engine.cpu.resizing.allocation import Holding, allocate_again
+from cpuctl.engine.cpu.resizing.allocation import ContainerCPUs, allocate_resized
 from cpuctl.engine.cpu.resizing.request import (
     Departure,
     Resized,
@@ -22,7 +22,7 @@ from cpuctl.engine.cpu.resizing.request import (
 )
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import IMPOSSIBLE
-from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
 from cpuctl.engine.outcome import (
     Admitted,
     AllocationError,
@@ -50,7 +50,7 @@ class Resizing(NamedTuple):
     request: ResizeRequest
     candidate: Candidate
     postpones: bool
-    asked: list[Asked]
+    asked: list[HintRound]
     placements: list[Placement]
 
     def fresh(self) -> Resizing:
@@ -80,7 +80,7 @@ class Resizing(NamedTuple):
                 merged = self.align(container)
             if not isinstance(merged, Merged):
                 return merged
-            if refused := self.place(container, merged.hint.nodes):
+            if refused := self.resize_container(container, merged.hint.nodes):
                 return refused
         return Admitted()
 
@@ -114,7 +114,7 @@ class Resizing(NamedTuple):
                 return answer
             answers[provider.name] = answer
         merged = self.manager.merge(list(answers.values()))
-        self.asked.append(Asked(container=container, answers=answers, merged=merged))
+        self.asked.append(HintRound(container=container, answers=answers, merged=merged))
         if not isinstance(merged, Merged) or merged.admit:
             return merged
         return Rejected(
@@ -123,7 +123,7 @@ class Resizing(NamedTuple):
             container=container.name if container else "",
         )
 
-    def place(self, container: Container, affinity: int | None) -> Refusal | None:
+    def resize_container(self, container: Container, affinity: int | None) -> Refusal | None:
         """Give a container the CPUs of its new size; None when that went well."""
         pod, state = self.request.pod, self.state
         baseline = state.baseline(pod.uid, container.name)
@@ -146,10 +146,10 @@ class Resizing(NamedTuple):
         return self.cpu.claim(self.candidate, container)
 
     def _allocate(self, container: Container, count: int, affinity: int | None) -> Refusal | None:
-        holding = self.holding(container)
-        result = allocate_again(self.policy, holding, count, affinity)
+        container_cpus = self.container_cpus(container)
+        result = allocate_resized(self.policy, container_cpus, count, affinity)
         match result:
-            case AllocationError(message=why) if holding.current is None:
+            case AllocationError(message=why) if container_cpus.current is None:
                 return Rejected(
                     reason=RejectionReason.UNEXPECTED_ADMISSION,
                     message=f"Allocate failed due to {why}, which is unexpected",
@@ -164,10 +164,10 @@ class Resizing(NamedTuple):
             case fault:
                 return fault
 
-    def holding(self, container: Container) -> Holding:
+    def container_cpus(self, container: Container) -> ContainerCPUs:
         """Tell what a container has, was promised, and may have."""
         uid, state = self.request.pod.uid, self.state
-        return Holding(
+        return ContainerCPUs(
             current=state.assigned(uid, container.name),
             baseline=state.baseline(uid, container.name) or 0,
             free=state.default & ~self.policy.reserved,

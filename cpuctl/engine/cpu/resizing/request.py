@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
-from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Refusal
@@ -203,6 +203,6 @@ class Resized(NamedTuple):
     """
 
     verdict: Admitted | Refusal
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[HintRound, ...] = ()
     placements: tuple[Placement, ...] = ()
     departures: tuple[Departure, ...] = ()

@@ -17,36 +17,36 @@ from cpuctl.engine.node import Node
 from cpuctl.pods.model import StoredPod
 
 
-def hint_decision(told: Round, seen: Node, pod: StoredPod) -> Decision | None:
+def hint_decision(round_: Round, node: Node, pod: StoredPod) -> Decision | None:
     """Name the rule that kept a round from a preferred hint, None where there is one.
 
-    *seen* is the node as the managers saw it.
+    *node* is the node as the managers saw it.
     """
-    if not isinstance(told.merged, Merged) or told.merged.hint.preferred:
+    if not isinstance(round_.merged, Merged) or round_.merged.hint.preferred:
         return None
     for standing in (Standing.IMPOSSIBLE, Standing.UNUSABLE):
-        for offer in told.offers:
+        for offer in round_.offers:
             if offer.standing is standing:
-                rule, why = _blocked(offer, told, seen, pod)
-                return Decision(rule=rule, why=why, container=told.name, provider=offer.provider)
-    return Decision(rule=Rule.MASK_INEQUALITY, why=_disagreement(told), container=told.name)
+                rule, why = _blocked(offer, round_, node, pod)
+                return Decision(rule=rule, why=why, container=round_.name, provider=offer.provider)
+    return Decision(rule=Rule.MASK_INEQUALITY, why=_disagreement(round_), container=round_.name)
 
 
-def _blocked(offer: Offer, told: Round, seen: Node, pod: StoredPod) -> Blocked:
-    policy = seen.topology_manager.policy
+def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked:
+    policy = node.topology_manager.policy
     match offer.rule:
         case None:
-            return _blocked_list(offer, pod, seen)
+            return _blocked_list(offer, pod, node)
         case CPUHints() as hints:
             return blocked_by_cpus(hints, policy)
         case MemoryHints() as hints:
-            return blocked_by_memory(hints, told.container, pod, seen)
+            return blocked_by_memory(hints, round_.container, pod, node)
         case hints:
             return _blocked_rule(offer, hints, policy)
 
 
-def _blocked_list(offer: Offer, pod: StoredPod, seen: Node) -> Blocked:
-    if seen.cpu.rules.divides(pod) and pod.uid not in seen.cpu.state.assignments:
+def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
+    if node.cpu.rules.divides(pod) and pod.uid not in node.cpu.state.assignments:
         return Rule.EMPTY_POOL, (
             f"the containers with {offer.resource} of their own leave nothing of the pod's for the others"
         )
@@ -74,8 +74,8 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
     )
 
 
-def _disagreement(told: Round) -> str:
-    wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in told.offers if offer.usable)
+def _disagreement(round_: Round) -> str:
+    wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in round_.offers if offer.usable)
     return f"every provider has hints that the policy takes, but no set of NUMA nodes is in all: {wants}"
 
 

@@ -12,8 +12,8 @@ from cpuctl.checkpoints.model import MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Blocked, Rule, bytes_text, counted, nodes_text
 from cpuctl.engine.explain.offers import SINGLE, memory_asked
+from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.requests import MemoryRequest
@@ -26,10 +26,10 @@ AmountIn = Callable[[Tables, Iterable[int], str], int]
 """Adds up the bytes that some nodes have of a resource."""
 
 
-def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, seen: Node) -> Blocked:
+def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, node: Node) -> Blocked:
     """Name the rule that keeps a policy from every hint; there are some."""
-    request = memory_asked(seen, pod, container) or {}
-    tables, policy = seen.memory.state.tables, seen.topology_manager.policy
+    request = memory_asked(node, pod, container) or {}
+    tables, policy = node.memory.state.tables, node.topology_manager.policy
     if policy != SINGLE:
         return _too_wide(hints.width, request, tables)
     asked = f"{SINGLE} takes only hints of one NUMA node"
@@ -112,7 +112,7 @@ def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn 
         Coverage.of(nodes, {1 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
         for name, wanted in request.items()
     ]
-    return JointChoice.common(coverages, size).possible
+    return CommonSets.common(coverages, size).possible
 
 
 def _width(tables: Tables, request: MemoryRequest) -> int:

@@ -8,7 +8,7 @@ from cpuctl.engine.explain.decision import Blocked, Decision, Rule, counted
 from cpuctl.engine.explain.offers import Round, memory_asked, whole_cpus
 from cpuctl.engine.explain.rules.hints import hint_decision, not_enough_cpus
 from cpuctl.engine.explain.rules.memory import blocked_allocation
-from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import is_memory
@@ -30,15 +30,15 @@ _BEGINNINGS = {
 """How the device manager's errors begin; the last one says that a pod's request has changed."""
 
 
-def refusal(telling: Telling, refused: Rejected, rounds: Sequence[Round]) -> Decision:
+def refusal(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> Decision:
     """Name the rule that refused; *rounds* are those of the Topology Manager."""
     if refused.reason == RejectionReason.TOPOLOGY_AFFINITY:
-        unmet = hint_decision(rounds[-1], telling.after, telling.story.pod)
+        unmet = hint_decision(rounds[-1], replay.after, replay.scenario.pod)
         if unmet is not None:
             return unmet
     if refused.reason.startswith(OUT_OF):
         return Decision(rule=Rule.NODE_FIT, why=_shortage(refused))
-    rule, why, provider = _of_allocation(telling, refused, rounds)
+    rule, why, provider = _of_allocation(replay, refused, rounds)
     return Decision(rule=rule, why=why, container=refused.container, provider=provider)
 
 
@@ -49,13 +49,13 @@ def _memory_failure(refused: Rejected) -> AllocationFailure | None:
     )
 
 
-def _of_allocation(telling: Telling, refused: Rejected, rounds: Sequence[Round]) -> tuple[Rule, str, str]:
+def _of_allocation(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> tuple[Rule, str, str]:
     """Name the rule, why, and the manager that could not allocate."""
     if blocked := blocked_by_devices(refused):
         return *blocked, "devices"
     if failure := _memory_failure(refused):
-        return *_of_memory(telling, refused, rounds, failure), "memory"
-    return *_of_cpus(telling, refused), "cpu"
+        return *_of_memory(replay, refused, rounds, failure), "memory"
+    return *_of_cpus(replay, refused), "cpu"
 
 
 def _shortage(refused: Rejected) -> str:
@@ -76,20 +76,20 @@ def _amount_text(resource: str, amount: int) -> str:
 
 
 def _of_memory(
-    telling: Telling, refused: Rejected, rounds: Sequence[Round], failure: AllocationFailure
+    replay: Replay, refused: Rejected, rounds: Sequence[Round], failure: AllocationFailure
 ) -> Blocked:
-    pod, merged = telling.story.pod, rounds[-1].merged if rounds else None
+    pod, merged = replay.scenario.pod, rounds[-1].merged if rounds else None
     container = next((each for each in pod.all_containers if each.name == refused.container), None)
-    request = memory_asked(telling.after, pod, container)
+    request = memory_asked(replay.after, pod, container)
     affinity = merged.hint.nodes if isinstance(merged, Merged) else None
-    if container is not None and request == {} and telling.after.memory.rules.divides(pod):
-        return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, telling.after.topology_manager.policy)
+    if container is not None and request == {} and replay.after.memory.rules.divides(pod):
+        return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, replay.after.topology_manager.policy)
     if request == {}:
         return Rule.NOTHING_ALLOCATED, (
             "this kubelet takes what a running container has from allocatedResources of its status, which "
             "tells none, and the Static policy fails at setting no memory aside"
         )
-    tables = telling.after.memory.state.tables
+    tables = replay.after.memory.state.tables
     return blocked_allocation(failure, request or {}, affinity, tables)
 
 
@@ -105,7 +105,7 @@ def _no_own_resources(container: str, policy: str) -> str:
     )
 
 
-def _of_cpus(telling: Telling, refused: Rejected) -> Blocked:
+def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
     details = refused.details
     if refused.reason == RejectionReason.EMPTY_POD_SHARED_POOL:
         return Rule.EMPTY_POOL, refused.message
@@ -120,9 +120,9 @@ def _of_cpus(telling: Telling, refused: Rejected) -> Blocked:
         )
     if "free" in details:
         return Rule.NOT_ENOUGH, not_enough_cpus(details["requested"], details["free"])
-    resources = telling.story.pod.resources
+    resources = replay.scenario.pod.resources
     if refused.reason == RejectionReason.UNEXPECTED_ADMISSION and resources is not None:
-        return _of_pod(whole_cpus(resources.requests), telling.after, refused)
+        return _of_pod(whole_cpus(resources.requests), replay.after, refused)
     return Rule.UNKNOWN, refused.message
 
 

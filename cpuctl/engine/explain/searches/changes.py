@@ -1,4 +1,4 @@
-"""One thing changed in a story: the pod's request, the configuration, who else runs, or who comes first."""
+"""One thing changed in a scenario: the pod's request, the configuration, other pods, or their order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.engine.explain.story import Story
+from cpuctl.engine.explain.scenario import Scenario
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
@@ -45,11 +45,11 @@ class RequestChange(NamedTuple):
         """What is changed."""
         return ChangeKind.REQUEST
 
-    def applied(self, story: Story) -> Story:
-        """Return the story in which the pod asks for that much."""
-        pods = list(story.pods)
-        pods[story.asked] = self.asked_by(story.pod)
-        return story._replace(pods=tuple(pods))
+    def applied(self, scenario: Scenario) -> Scenario:
+        """Return the scenario in which the pod asks for that much."""
+        pods = list(scenario.pods)
+        pods[scenario.asked] = self.asked_by(scenario.pod)
+        return scenario._replace(pods=tuple(pods))
 
     def asked_by(self, pod: StoredPod) -> StoredPod:
         """Return the pod as it asks for that much."""
@@ -97,9 +97,9 @@ class SettingChange(NamedTuple):
         """What is changed."""
         return ChangeKind.SETTING
 
-    def applied(self, story: Story) -> Story:
-        """Return the story of a kubelet that was configured so from the start."""
-        return story._replace(kubelet=story.kubelet._replace(config=self.config))
+    def applied(self, scenario: Scenario) -> Scenario:
+        """Return the scenario of a kubelet that was configured so from the start."""
+        return scenario._replace(kubelet=scenario.kubelet._replace(config=self.config))
 
 
 class Removal(NamedTuple):
@@ -112,15 +112,15 @@ class Removal(NamedTuple):
         """What is changed."""
         return ChangeKind.REMOVAL
 
-    def applied(self, story: Story) -> Story:
-        """Return the story in which they end right before the pod comes, or before the restart."""
-        return story._replace(removed=story.removed | {pod.uid for pod in self.pods})
+    def applied(self, scenario: Scenario) -> Scenario:
+        """Return the scenario in which they end right before the pod comes, or before the restart."""
+        return scenario._replace(removed=scenario.removed | {pod.uid for pod in self.pods})
 
 
 class Earlier(NamedTuple):
-    """The pod comes before others, at another place in their order; ``overtaken`` are those."""
+    """The pod comes before others, at another position in their order; ``overtaken`` are those."""
 
-    place: int
+    position: int
     overtaken: tuple[StoredPod, ...]
 
     @property
@@ -128,12 +128,12 @@ class Earlier(NamedTuple):
         """What is changed."""
         return ChangeKind.ORDER
 
-    def applied(self, story: Story) -> Story:
-        """Return the story in which the pod comes earlier."""
-        pods = list(story.pods)
-        pods.insert(self.place, pods.pop(story.asked))
-        return story._replace(pods=tuple(pods), asked=self.place)
+    def applied(self, scenario: Scenario) -> Scenario:
+        """Return the scenario in which the pod comes earlier."""
+        pods = list(scenario.pods)
+        pods.insert(self.position, pods.pop(scenario.asked))
+        return scenario._replace(pods=tuple(pods), asked=self.position)
 
 
 Change = RequestChange | SettingChange | Removal | Earlier
-"""One thing changed; ``applied`` gives the story as it would have been."""
+"""One thing changed; ``applied`` gives the scenario as it would have been."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.explain.story import Runs, Starter, Telling, tell
+from cpuctl.engine.explain.scenario import Replay, Runs, Starter, replay_scenario
 from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
 from cpuctl.engine.outcome import Admitted
 
@@ -25,15 +25,15 @@ class MorePages(NamedTuple):
 
 
 def more_huge_pages(
-    telling: Telling, info: MachineInfo, start_on: Callable[[MachineInfo], Starter], runs: Runs
+    replay: Replay, info: MachineInfo, start_on: Callable[[MachineInfo], Starter], runs: Runs
 ) -> Iterator[MorePages]:
     """Yield, for every NUMA node, the fewest more pages of one size with which the pod is admitted."""
-    story = telling.story
-    if isinstance(telling.admission.verdict, Admitted):
+    scenario = replay.scenario
+    if isinstance(replay.admission.verdict, Admitted):
         return
     asked = {
         name: amount.value
-        for container in story.pod.all_containers
+        for container in scenario.pod.all_containers
         for name, amount in container.resources.requests.items()
         if is_memory(name) and name != MEMORY and amount.sign > 0
     }
@@ -44,8 +44,8 @@ def more_huge_pages(
             taken = sum(kib * count for kib, count in node.hugepages.items()) << 10
             for more in range(1, min(most, max(node.memory_bytes - taken, 0) // max(size, 1)) + 1):
                 changed = _with_pages(info, node.id, size // 1024, more)
-                told = tell(story._replace(start=start_on(changed)), runs, 1)
-                if isinstance(told, Telling) and isinstance(told.admission.verdict, Admitted):
+                replayed = replay_scenario(scenario._replace(start=start_on(changed)), runs, 1)
+                if isinstance(replayed, Replay) and isinstance(replayed.admission.verdict, Admitted):
                     before = node.hugepages.get(size // 1024, 0)
                     yield MorePages(node.id, size // 1024, before, before + more)
                     break

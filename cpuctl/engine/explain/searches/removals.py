@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
+from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs
 from cpuctl.engine.explain.searches.changes import Earlier, Removal
-from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
@@ -18,14 +18,14 @@ PAIRED = 40
 _NOTHING = Quantity()
 
 
-def removals(telling: Telling, runs: Runs) -> Iterator[Removal]:
+def removals(replay: Replay, runs: Runs) -> Iterator[Removal]:
     """Yield the pods without which the pod might be admitted, then pairs; those that hold least first.
 
     After pods that are enough alone, pairs are not looked at.
     """
-    pods = sorted(_others(telling), key=lambda pod: _weight(telling.before, pod))
+    pods = sorted(_others(replay), key=lambda pod: _weight(replay.before, pod))
     alone = False
-    for removal in _enough(telling, ((pod,) for pod in pods), runs):
+    for removal in _enough(replay, ((pod,) for pod in pods), runs):
         alone = True
         yield removal
     if alone:
@@ -34,28 +34,28 @@ def removals(telling: Telling, runs: Runs) -> Iterator[Removal]:
         runs.left_out = f"pairs with pods that are not among the {PAIRED} largest"
     largest = pods[-PAIRED:]
     places = sorted(combinations(range(len(largest)), 2), key=sum)
-    yield from _enough(telling, ((largest[one], largest[other]) for one, other in places), runs)
+    yield from _enough(replay, ((largest[one], largest[other]) for one, other in places), runs)
 
 
-def _others(telling: Telling) -> list[StoredPod]:
-    """List the pods that run when the pod comes; before a restart those of the story do."""
-    story = telling.story
-    running = story.pods if story.restarted else telling.before.active.values()
-    return [pod for pod in running if pod.uid != story.pod.uid]
+def _others(replay: Replay) -> list[StoredPod]:
+    """List the pods that run when the pod comes; before a restart those of the scenario do."""
+    scenario = replay.scenario
+    running = scenario.pods if scenario.restarted else replay.before.active.values()
+    return [pod for pod in running if pod.uid != scenario.pod.uid]
 
 
-def _enough(telling: Telling, choices: Iterable[tuple[StoredPod, ...]], runs: Runs) -> Iterator[Removal]:
+def _enough(replay: Replay, choices: Iterable[tuple[StoredPod, ...]], runs: Runs) -> Iterator[Removal]:
     for pods in choices:
-        if telling.story.restarted:
+        if replay.scenario.restarted:
             # What is gone before a restart changes the whole of it: only a full run can tell.
             yield Removal(pods)
         elif not runs.allow():
             return
         else:
-            node = telling.before.copy()
+            node = replay.before.copy()
             for pod in pods:
                 node.remove(pod.uid)
-            if telling.story.is_met_by(runs.admit(node, telling.story.pod)):
+            if replay.scenario.is_met_by(runs.admit(node, replay.scenario.pod)):
                 yield Removal(pods)
 
 
@@ -70,19 +70,19 @@ def _weight(node: Node, pod: StoredPod) -> tuple[int, int, str]:
     )
 
 
-def earlier_places(telling: Telling, runs: Runs) -> Iterator[Earlier]:
+def earlier_positions(replay: Replay, runs: Runs) -> Iterator[Earlier]:
     """Yield the places at which the pod might be admitted, the one that overtakes the fewest pods first.
 
     After a restart there is nothing to choose: a kubelet takes the oldest pod first.
     """
-    story = telling.story
-    if story.restarted:
+    scenario = replay.scenario
+    if scenario.restarted:
         return
-    if len(telling.befores) <= story.asked:
+    if len(replay.befores) <= scenario.asked:
         runs.left_out = f"places more than {REMEMBERED - 1} pods earlier"
-    for back, node in enumerate(reversed(telling.befores[:-1]), 1):
+    for back, node in enumerate(reversed(replay.befores[:-1]), 1):
         if not runs.allow():
             return
-        if story.is_met_by(runs.admit(node.copy(), story.pod)):
-            place = story.asked - back
-            yield Earlier(place, story.pods[place : story.asked])
+        if scenario.is_met_by(runs.admit(node.copy(), scenario.pod)):
+            position = scenario.asked - back
+            yield Earlier(position, scenario.pods[position : scenario.asked])

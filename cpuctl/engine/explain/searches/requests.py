@@ -16,8 +16,8 @@ from cpuctl.checkpoints.model import MemoryNode, MemoryTable
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import LISTED_NODES, memory_asked, whole_cpus
 from cpuctl.engine.explain.rules.refusals import OUT_OF
+from cpuctl.engine.explain.scenario import Replay, Runs
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
-from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.engine.memory.tables import MEMORY, is_memory
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import StoredPod
@@ -33,39 +33,39 @@ _LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
 _NOTHING = Quantity()
 
 
-def nearest_requests(telling: Telling, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+def nearest_requests(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
     """Yield other requests that might be admitted, of what was decided about.
 
     First of one container: the refused one, or the one that requests most where the pod was refused as a
     whole. CPUs are tried one by one, or core by core if the policy wants that. Where less for one container
     is not enough, all get less. A pod that runs already cannot ask for anything else.
     """
-    verdict = telling.admission.verdict
-    if telling.story.restarted:
+    verdict = replay.admission.verdict
+    if replay.scenario.restarted:
         return
     if isinstance(verdict, Rejected) and verdict.reason.startswith(OUT_OF):
-        yield from _fitting(telling, decision, verdict, runs)
+        yield from _fitting(replay, decision, verdict, runs)
         return
     if decision.rule is Rule.NO_OWN_RESOURCES:
-        yield from first_admitted(telling, with_own_resources(telling.story.pod), runs)
+        yield from first_admitted(replay, with_own_resources(replay.scenario.pod), runs)
         return
     found: list[RequestChange] = []
     if decision.provider in ("cpu", ""):
-        found += _other_cpus(telling, decision, runs)
+        found += _other_cpus(replay, decision, runs)
     if decision.provider == "devices" or decision.rule is Rule.MASK_INEQUALITY:
-        found += _fewer_devices(telling, decision, runs)
+        found += _fewer_devices(replay, decision, runs)
     if decision.provider == "memory" or decision.rule is Rule.MASK_INEQUALITY:
-        found += _other_memory(telling, decision, runs)
-    yield from found or first_admitted(telling, in_proportion(telling.story.pod, _unit(telling)), runs)
+        found += _other_memory(replay, decision, runs)
+    yield from found or first_admitted(replay, in_proportion(replay.scenario.pod, _unit(replay)), runs)
 
 
-def _fitting(telling: Telling, decision: Decision, refused: Rejected, runs: Runs) -> Iterator[RequestChange]:
+def _fitting(replay: Replay, decision: Decision, refused: Rejected, runs: Runs) -> Iterator[RequestChange]:
     """Take what the node is short of from the container that requests most of it."""
     resource, details = refused.reason.removeprefix(OUT_OF), refused.details
-    for asker in askers_to_change(telling, decision, resource):
+    for asker in askers_to_change(replay, decision, resource):
         before = asker.requests[resource]
         short = details["requested"] - (details["capacity"] - details["used"])
-        if resource in telling.before.devices.pools:
+        if resource in replay.before.devices.pools:
             after = [Quantity.from_value(before.value - short)]
         elif resource != "cpu":
             after = [in_bytes(before.value - short >> _MEBI << _MEBI)]
@@ -76,14 +76,14 @@ def _fitting(telling: Telling, decision: Decision, refused: Rejected, runs: Runs
         else:
             after = [Quantity.from_milli(before.milli_value - short)]
         choices = ({(asker.name, resource): amount} for amount in after if amount.sign > 0)
-        yield from first_admitted(telling, choices, runs)
+        yield from first_admitted(replay, choices, runs)
 
 
-def _other_cpus(telling: Telling, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
-    unit, free = _unit(telling), _free(telling)
-    counts = {each.name: whole_cpus(each.resources.requests) for each in telling.story.pod.all_containers}
+def _other_cpus(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+    unit, free = _unit(replay), _free(replay)
+    counts = {each.name: whole_cpus(each.resources.requests) for each in replay.scenario.pod.all_containers}
     whole = {name: count for name, count in counts.items() if count}
-    for asker in askers_to_change(telling, decision, "cpu"):
+    for asker in askers_to_change(replay, decision, "cpu"):
         count = whole_cpus(asker.requests)
         if not count:
             continue
@@ -94,34 +94,34 @@ def _other_cpus(telling: Telling, decision: Decision, runs: Runs) -> Iterator[Re
             (more, all_rounded_up(whole, unit)),
         ):
             of_one = ({(asker.name, "cpu"): Quantity.from_value(other)} for other in others)
-            found = list(first_admitted(telling, of_one, runs))
-            yield from found or first_admitted(telling, for_all if whole and asker.name else (), runs)
+            found = list(first_admitted(replay, of_one, runs))
+            yield from found or first_admitted(replay, for_all if whole and asker.name else (), runs)
 
 
-def _fewer_devices(telling: Telling, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
-    for resource, pool in telling.before.devices.pools.items():
-        for asker in askers_to_change(telling, decision, resource):
+def _fewer_devices(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+    for resource, pool in replay.before.devices.pools.items():
+        for asker in askers_to_change(replay, decision, resource):
             most = min(asker.requests[resource].value - 1, pool.healthy.bit_count())
             fewer = ({(asker.name, resource): Quantity.from_value(count)} for count in range(most, 0, -1))
-            yield from first_admitted(telling, fewer, runs)
+            yield from first_admitted(replay, fewer, runs)
 
 
-def _other_memory(telling: Telling, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+def _other_memory(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
     """Try what sets of NUMA nodes have of each resource, or the same amounts as whole numbers."""
-    pod = telling.story.pod
+    pod = replay.scenario.pod
     if decision.rule is Rule.QUANTITY_FORM:
-        yield from first_admitted(telling, written_anew(pod), runs)
+        yield from first_admitted(replay, written_anew(pod), runs)
         return
-    for asker in askers_to_change(telling, decision, MEMORY):
+    for asker in askers_to_change(replay, decision, MEMORY):
         for resource in asker.requests:  # NUMA nodes have nothing of what the Memory Manager does not count
-            yield from _other_amounts(telling, asker, decision, resource, runs)
+            yield from _other_amounts(replay, asker, decision, resource, runs)
 
 
 def _other_amounts(
-    telling: Telling, asker: Asker, decision: Decision, resource: str, runs: Runs
+    replay: Replay, asker: Asker, decision: Decision, resource: str, runs: Runs
 ) -> Iterator[RequestChange]:
-    tables, amount = telling.after.memory.state.tables, asker.requests[resource].value
-    total = memory_asked(telling.before, telling.story.pod, None) or {}
+    tables, amount = replay.after.memory.state.tables, asker.requests[resource].value
+    total = memory_asked(replay.before, replay.scenario.pod, None) or {}
     # Hints for the pod as a whole are asked for with what its containers need at once.
     beside = 0 if decision.container else total.get(resource, amount) - amount
     below = amounts_below(tables, resource, amount + beside)
@@ -129,22 +129,22 @@ def _other_amounts(
     for amounts in (below, above):
         others = (other - beside for other in amounts if other > beside)
         choices = ({(asker.name, resource): in_bytes(other)} for other in others)
-        yield from first_admitted(telling, choices, runs)
+        yield from first_admitted(replay, choices, runs)
 
 
-def _free(telling: Telling) -> int:
+def _free(replay: Replay) -> int:
     """Count the CPUs that could become exclusive when the pod comes."""
-    node = telling.before.copy()
+    node = replay.before.copy()
     node.clean_up()
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
     return (node.cpu.state.default & ~reserved).bit_count()
 
 
-def _unit(telling: Telling) -> int:
+def _unit(replay: Replay) -> int:
     """Tell in what portions CPUs are handed out."""
-    policy = telling.before.cpu.policy
+    policy = replay.before.cpu.policy
     whole_cores = policy is not None and policy.options.full_pcpus_only
-    return max(telling.before.topology.cpus_per_core, 1) if whole_cores else 1
+    return max(replay.before.topology.cpus_per_core, 1) if whole_cores else 1
 
 
 def in_bytes(amount: int) -> Quantity:
@@ -223,24 +223,24 @@ class Asker(NamedTuple):
     requests: Mapping[str, Quantity]
 
 
-def askers_to_change(telling: Telling, decision: Decision, resource: str) -> list[Asker]:
+def askers_to_change(replay: Replay, decision: Decision, resource: str) -> list[Asker]:
     """Name whose request of a resource decides: the refused container's, or else the largest.
 
     Where the pod's own resources are divided among its containers, it is the pod's, too.
     """
-    pod = telling.story.pod
+    pod = replay.scenario.pod
     containers = [Asker(each.name, each.resources.requests) for each in pod.all_containers]
     asking = [each for each in containers if each.requests.get(resource, _NOTHING).sign > 0]
     named = [each for each in asking if each.name == decision.container]
-    if pod.resources is not None and telling.before.cpu.rules.divides(pod):
+    if pod.resources is not None and replay.before.cpu.rules.divides(pod):
         own = Asker("", pod.resources.requests)
         return [*named, own] if own.requests.get(resource, _NOTHING).sign > 0 else named
     return [max(named or asking, key=lambda each: each.requests[resource])] if asking else []
 
 
-def first_admitted(telling: Telling, choices: Iterable[Choice], runs: Runs) -> Iterator[RequestChange]:
+def first_admitted(replay: Replay, choices: Iterable[Choice], runs: Runs) -> Iterator[RequestChange]:
     """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
-    pod = telling.story.pod
+    pod = replay.scenario.pod
     requests = {each.name: each.resources.requests for each in pod.all_containers}
     if pod.resources is not None:
         requests[""] = pod.resources.requests
@@ -252,8 +252,8 @@ def first_admitted(telling: Telling, choices: Iterable[Choice], runs: Runs) -> I
             for (name, resource), after in choice.items()
         )
         change = RequestChange(tuple(each for each in amounts if each.differs))
-        admission = runs.admit(telling.before.copy(), change.asked_by(pod))
-        same_class = admission.qos.qos_class is telling.admission.qos.qos_class
+        admission = runs.admit(replay.before.copy(), change.asked_by(pod))
+        same_class = admission.qos.qos_class is replay.admission.qos.qos_class
         if change.amounts and same_class and isinstance(admission.verdict, Admitted):
             yield change
             return

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.scenario import Replay, Runs, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, SettingChange
-from cpuctl.engine.explain.searches.removals import earlier_places, removals
+from cpuctl.engine.explain.searches.removals import earlier_positions, removals
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.explain.searches.settings import setting_candidates
-from cpuctl.engine.explain.story import Runs, Telling, tell
 from cpuctl.pods.model import StoredPod
 
 
 class Suggestion(NamedTuple):
-    """A change with which the pod gets what is asked for; by ``retold``, the pods ``lost`` are out then."""
+    """A change with which the pod gets what is asked for; by ``replayed``, the pods ``lost`` are out then."""
 
     change: Change
-    retold: Telling
+    replayed: Replay
     lost: tuple[StoredPod, ...]
 
 
@@ -41,39 +41,39 @@ class Search(NamedTuple):
 class _Method(NamedTuple):
     """How to look for one kind of change: after ``most`` the search ends, and the ``best`` are kept."""
 
-    changes: Callable[[Telling, Runs], Iterator[Change]]
+    changes: Callable[[Replay, Runs], Iterator[Change]]
     bound: int
     most: int = sys.maxsize
     best: int = sys.maxsize
 
 
-def _settings(telling: Telling, _runs: Runs) -> Iterator[SettingChange]:
-    kubelet = telling.story.kubelet
+def _settings(replay: Replay, _runs: Runs) -> Iterator[SettingChange]:
+    kubelet = replay.scenario.kubelet
     return setting_candidates(kubelet.config, kubelet.version.minor)
 
 
-def search(telling: Telling, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
+def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
     """Look for changes of every kind; *tick* is told of every run of the engine."""
     methods = {
         ChangeKind.REQUEST: _Method(changes=_requests(decision), bound=2000),
         ChangeKind.SETTING: _Method(changes=_settings, bound=4000),
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
-        ChangeKind.ORDER: _Method(changes=earlier_places, bound=2000, most=3, best=1),
+        ChangeKind.ORDER: _Method(changes=earlier_positions, bound=2000, most=3, best=1),
     }
-    if telling.story.aligned:
+    if replay.scenario.aligned:
         del methods[ChangeKind.REQUEST]  # a smaller pod is aligned in the end, and another pod
-    return tuple(_search(telling, kind, method, tick) for kind, method in methods.items())
+    return tuple(_search(replay, kind, method, tick) for kind, method in methods.items())
 
 
-def _requests(decision: Decision) -> Callable[[Telling, Runs], Iterator[Change]]:
-    return lambda telling, runs: nearest_requests(telling, decision, runs)
+def _requests(decision: Decision) -> Callable[[Replay, Runs], Iterator[Change]]:
+    return lambda replay, runs: nearest_requests(replay, decision, runs)
 
 
-def _search(telling: Telling, kind: ChangeKind, method: _Method, tick: Callable[[], None]) -> Search:
+def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[], None]) -> Search:
     runs = Runs(bound=method.bound, tick=tick)
     found: list[Suggestion] = []
-    for change in method.changes(telling, runs):
-        if suggestion := _verified(telling, change, runs):
+    for change in method.changes(replay, runs):
+        if suggestion := _verified(replay, change, runs):
             found.append(suggestion)
         if len(found) == method.most or runs.cut:
             break
@@ -88,14 +88,14 @@ def _search(telling: Telling, kind: ChangeKind, method: _Method, tick: Callable[
     )
 
 
-def _verified(telling: Telling, change: Change, runs: Runs) -> Suggestion | None:
-    """Tell the whole story again with the change; None where that is not what is asked for."""
-    story = telling.story
-    if not runs.allow(len(story.pods)):
+def _verified(replay: Replay, change: Change, runs: Runs) -> Suggestion | None:
+    """Tell the whole scenario again with the change; None where that is not what is asked for."""
+    scenario = replay.scenario
+    if not runs.allow(len(scenario.pods)):
         return None
-    retold = tell(change.applied(story), runs, remembered=1)
-    if not isinstance(retold, Telling) or not story.is_met_by(retold.admission):
+    replayed = replay_scenario(change.applied(scenario), runs, remembered=1)
+    if not isinstance(replayed, Replay) or not scenario.is_met_by(replayed.admission):
         return None
-    gone = telling.admitted - retold.admitted - retold.story.removed
-    lost = tuple(each.pod for each in telling.admissions if each.pod.uid in gone)
-    return Suggestion(change=change, retold=retold, lost=lost)
+    gone = replay.admitted - replayed.admitted - replayed.scenario.removed
+    lost = tuple(each.pod for each in replay.admissions if each.pod.uid in gone)
+    return Suggestion(change=change, replayed=replayed, lost=lost)

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.cpu.resizing.allocation import Holding, allocate_again
+from cpuctl.engine.cpu.resizing.allocation import ContainerCPUs, allocate_resized
 from cpuctl.engine.outcome import AllocationError, Picked
 from tests.support.resizing import Setting, two_nodes
 from tests.support.topologies import mask
@@ -67,20 +67,22 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_a_container_gets(case: Case) -> None:
-    holding = Holding(
+    container_cpus = ContainerCPUs(
         current=None if case.current is None else mask(case.current),
         baseline=mask(case.baseline),
         free=mask(case.free),
         lent=mask(case.lent),
     )
-    result = allocate_again(policy(), holding, case.count, case.affinity)
+    result = allocate_resized(policy(), container_cpus, case.count, case.affinity)
     got = str(CPUSet(result.cpus)) if isinstance(result, Picked) else result
     assert got == case.want or got == AllocationError(case.want)
 
 
 def test_a_fresh_container_spills_over_what_is_near() -> None:
     """The steps near the affinity come before the others."""
-    result = allocate_again(policy(), Holding(current=None, baseline=0, free=mask("1-3,7-9")), 5, NODE0)
+    result = allocate_resized(
+        policy(), ContainerCPUs(current=None, baseline=0, free=mask("1-3,7-9")), 5, NODE0
+    )
     assert isinstance(result, Picked)
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
         ("whole cores", "2-3"),
@@ -92,9 +94,9 @@ def test_a_fresh_container_spills_over_what_is_near() -> None:
 def test_align_by_socket_counts_the_sockets_of_the_affinity_as_near() -> None:
     machine = two_nodes()
     assert len(machine.nodes) == 2
-    result = allocate_again(
+    result = allocate_resized(
         policy(align_by_socket="true"),
-        Holding(current=mask("6-7"), baseline=mask("6-7"), free=mask("0-5,8-10")),
+        ContainerCPUs(current=mask("6-7"), baseline=mask("6-7"), free=mask("0-5,8-10")),
         4,
         NODE1,
     )

@@ -8,7 +8,7 @@ from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.golang.durations import SECOND
 from tests.support.pods import resources
-from tests.support.resizing import Setting, admitted, guaranteed, held, pod_of, wish
+from tests.support.resizing import Setting, admitted, guaranteed, held, pod_of, request
 
 FIVE_SECONDS = DelayRules(of_node=5 * SECOND)
 
@@ -45,9 +45,9 @@ def test_a_decision_tells_how_long_containers_wait_that_give_up_cpus() -> None:
     node.delays = FIVE_SECONDS
     path = ResizePath(kubelet=setting.rules())
     small = admitted(node, pod_of(guaranteed("2")))
-    grown = decide(node, wish(small, c="cpu=4"), path)
+    grown = decide(node, request(small, c="cpu=4"), path)
     assert (grown.delay, held(node)) == (0, "6-9")
-    shrunk = decide(node, wish(node.active["p"], c="cpu=2"), path)
+    shrunk = decide(node, request(node.active["p"], c="cpu=2"), path)
     assert (shrunk.delay, held(node)) == (5 * SECOND, "6-9")
     share = shrunk.shares["c"]
     assert (share.before, share.after, share.baseline) == (0b1111 << 6, 0b11 << 6, 0b11 << 6)

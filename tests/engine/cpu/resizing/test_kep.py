@@ -16,7 +16,16 @@ from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from tests.support.pods import app, init, sidecar
-from tests.support.resizing import RESTRICTED, Setting, admitted, changed, guaranteed, pod_of, two_nodes, wish
+from tests.support.resizing import (
+    RESTRICTED,
+    Setting,
+    admitted,
+    changed,
+    guaranteed,
+    pod_of,
+    request,
+    two_nodes,
+)
 
 PROHIBITED, INCONSISTENT = "prohibitedCPUAllocationError", "inconsistentCPUAllocationError"
 TOO_FEW = "requested number of CPUs ( 2 ) are less than number of retained CPUs ( 3 )"
@@ -104,7 +113,7 @@ def test_the_table_is_the_same_for_every_kind_of_container(
     given, other = make(amounts, amounts, "x"), guaranteed("2", "other")
     running = admitted(node, pod_of(other, given) if make is app else pod_of(given, other))
     # Another container grows where this one stays: there has to be something to decide.
-    wanted = wish(running, x=f"cpu={sizes[1]}", other="cpu=4" if sizes[0] == sizes[1] else "cpu=2")
+    wanted = request(running, x=f"cpu={sizes[1]}", other="cpu=4" if sizes[0] == sizes[1] else "cpu=2")
     outcome = decide(node, wanted, ResizePath(kubelet=setting.rules()))
     assert outcome.reason == FEASIBLE[sizes]
     assert outcome.ruling is (Ruling.INFEASIBLE if FEASIBLE[sizes] else Ruling.ADMITTED)

@@ -16,7 +16,7 @@ from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, keeps_baselines
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from tests.support.resizing import PREVIEW, Setting, admitted, guaranteed, held, pod_of, wish
+from tests.support.resizing import PREVIEW, Setting, admitted, guaranteed, held, pod_of, request
 
 OFF: Mapping[str, bool] = {EXCLUSIVE_CPUS: False}
 PROMISED = {"p": {"c": {"baseline": "6-7"}}}
@@ -55,7 +55,7 @@ def two_cpus(setting: Setting) -> Node:
 
 def resized(node: Node, setting: Setting, cpus: int) -> Ruling:
     return decide(
-        node, wish(node.active["p"], c=f"cpu={cpus}"), ResizePath(kubelet=setting.rules(preview=True))
+        node, request(node.active["p"], c=f"cpu={cpus}"), ResizePath(kubelet=setting.rules(preview=True))
     ).ruling
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
     FOUR_NODES,

@@ -1,4 +1,4 @@
-"""Every rule that can decide: a story that ends by it, and what is said of it."""
+"""Every rule that can decide: a scenario that ends by it, and what is said of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.explain.searches.changes import ChangeKind
-from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
@@ -25,7 +25,7 @@ from tests.engine.explain.rules.cases import (
     WITH_MEMORY,
     Case,
 )
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     EIGHT,
     RESTRICTED,
     SINGLE,
@@ -36,7 +36,7 @@ from tests.engine.explain.stories import (
     explained,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -65,7 +65,7 @@ class _Refusing(PodServer):
 
 
 def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> None:
-    one = story(EIGHT, named("a", whole(2)), named("b", whole(3)), named("c", whole(1)))
+    one = scenario(EIGHT, named("a", whole(2)), named("b", whole(3)), named("c", whole(1)))
 
     def start(kubelet: Kubelet) -> Node:
         node = one.start(kubelet)
@@ -73,15 +73,15 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
         node.server = _Refusing(ServerRules())
         return node
 
-    telling = told(one._replace(start=start, asked=1))
-    explanation = explain(telling)
+    replay = told(one._replace(start=start, asked=1))
+    explanation = explain(replay)
     assert explanation.decision == Decision(
         Rule.API_SERVER,
         "the API server never stores this pod, and no kubelet hears of it: b is forbidden; and invalid",
     )
     assert (explanation.rounds, explanation.searches) == ((), ())
-    assert telling.after.state == telling.before.state
-    assert telling.admitted == {"a", "c"}
+    assert replay.after.state == replay.before.state
+    assert replay.admitted == {"a", "c"}
 
 
 def test_every_rule_that_a_story_can_end_by_has_one() -> None:
@@ -111,7 +111,7 @@ def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
 
 def grown(config: dict[str, Any]) -> Explanation:
     """Ask for more CPUs than the kubelet's state file has for the pod."""
-    before = story(TWO_NODES, named("a", whole(2)), **config)
+    before = scenario(TWO_NODES, named("a", whole(2)), **config)
     node = told(before).after
 
     def found_by_the_kubelet(_kubelet: Kubelet) -> Node:
@@ -128,7 +128,7 @@ def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
 
 
 def decision(info: MachineInfo, *pods: StoredPod, **config: Any) -> Decision:
-    return decided(told(story(info, *pods, **config)))
+    return decided(told(scenario(info, *pods, **config)))
 
 
 def test_a_refused_container_is_told_of_its_own_memory() -> None:
@@ -186,8 +186,8 @@ def test_shortages_are_told_in_what_a_resource_is_counted_in(resource: str, amou
     """More may be in use than there is: pods that came before the reservations grew."""
     details = {"requested": 6 << 30, "used": 9 << 30, "capacity": 8 << 30}
     refused = Rejected(reason=f"OutOf{resource}", message="", details=details)
-    telling = told(story(EIGHT, named("a", whole(1))))
-    assert refused_otherwise(telling, refused).why == (
+    replay = told(scenario(EIGHT, named("a", whole(1))))
+    assert refused_otherwise(replay, refused).why == (
         f"the pod requests {amounts} are not requested by others"
     )
 
@@ -202,9 +202,9 @@ def test_too_few_devices_without_any_hints() -> None:
     )
 
 
-def refused_otherwise(telling: Telling, refused: Rejected) -> Decision:
-    """Explain the telling as if it had come to another refusal."""
-    return decided(telling._replace(admissions=(telling.admission._replace(verdict=refused),)))
+def refused_otherwise(replay: Replay, refused: Rejected) -> Decision:
+    """Explain the replay as if it had come to another refusal."""
+    return decided(replay._replace(admissions=(replay.admission._replace(verdict=refused),)))
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_refusals_that_nobody_knows_are_told_as_they_are(reason: str) -> None:
     """A topology error without a round that explains it is one of them."""
     refused = Rejected(reason=reason, message="something new", container="main")
     unknown = Decision(rule=Rule.UNKNOWN, why="something new", container="main", provider="cpu")
-    plain = told(story(TWO_NODES, named("a", whole(2)), **RESTRICTED))
+    plain = told(scenario(TWO_NODES, named("a", whole(2)), **RESTRICTED))
     assert refused_otherwise(plain, refused) == unknown
     if reason != RejectionReason.UNEXPECTED_ADMISSION:
-        own = told(story(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2)), **RESTRICTED, **DIVIDING))
+        own = told(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2)), **RESTRICTED, **DIVIDING))
         assert refused_otherwise(own, refused) == unknown
 
 
@@ -228,7 +228,7 @@ def test_a_hint_against_groups_is_told_only_where_there_was_one() -> None:
     refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message, container="main")
     pod = named("a", whole(2))
     asked, unasked = (
-        refused_otherwise(told(story(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
+        refused_otherwise(told(scenario(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
         for config in (RESTRICTED, {})
     )
     assert asked.startswith("the hint NUMA node 0 has nodes in use")

@@ -15,7 +15,7 @@ from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.pods.model import Container
-from tests.engine.explain.stories import FOUR_NODES, divided, named, story, told, whole
+from tests.engine.explain.scenarios import FOUR_NODES, divided, named, scenario, told, whole
 from tests.support.pods import app
 
 POD = named("a", whole(2))
@@ -25,7 +25,7 @@ SINGLE = "single-numa-node"
 
 
 def seen(policy: str = "restricted", **more: Any) -> Node:
-    return told(story(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
+    return told(scenario(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
 
 
 def offer(provider: str, standing: Standing, usable: frozenset[int] = frozenset(), **more: Any) -> Offer:

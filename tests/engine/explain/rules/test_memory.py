@@ -14,12 +14,12 @@ from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
 from cpuctl.engine.node import Node
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     FOUR_NODES,
     GIB,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -103,7 +103,7 @@ HINTS = [
 
 def seen(policy: str, state: Tables) -> Node:
     config: dict[str, Any] = {"topology_manager_policy": policy, **memory_config(4)}
-    node = told(story(INFO, named("b", whole(1)), **config)).before
+    node = told(scenario(INFO, named("b", whole(1)), **config)).before
     node.memory.state.tables = state
     return node
 

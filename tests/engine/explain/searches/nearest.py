@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.scenario import Replay, Runs
 from cpuctl.engine.explain.searches.requests import nearest_requests
-from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.pods.model import StoredPod
-from tests.engine.explain.stories import decided
+from tests.engine.explain.scenarios import decided
 
 Found = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A story; ``found`` are requests by container and resource, the resource left out where it is cpu."""
+    """A scenario; ``found`` are requests by container and resource, the resource left out where it is cpu."""
 
     name: str
     info: MachineInfo
@@ -31,10 +31,10 @@ class Case:
     devices: DeviceInventory | None = None
 
 
-def nearest(telling: Telling, decision: Decision | None = None) -> tuple[Found, int]:
+def nearest(replay: Replay, decision: Decision | None = None) -> tuple[Found, int]:
     """Look for other requests; return what is found, and how many were tried."""
     runs = Runs()
-    changes = list(nearest_requests(telling, decision or decided(telling), runs))
+    changes = list(nearest_requests(replay, decision or decided(replay), runs))
     found = [
         {_key(each.container, each.resource): str(each.after) for each in change.amounts}
         for change in changes

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.explanation import Explanation, explain
-from tests.engine.explain.stories import CORES, EIGHT, FOUR_NODES, explained, found, named, story, told, whole
+from tests.engine.explain.scenarios import (
+    CORES,
+    EIGHT,
+    FOUR_NODES,
+    explained,
+    found,
+    named,
+    scenario,
+    told,
+    whole,
+)
 from tests.support.pods import app
 
 
@@ -15,12 +25,12 @@ from tests.support.pods import app
 def restarted() -> Explanation:
     """A kubelet that restarts with sixty pods refuses the last one, as no whole core is free any more."""
     pods = *(named(f"p{number}", app("cpu=1m")) for number in range(59)), named("asked", whole(4))
-    first = told(story(EIGHT, *pods, **CORES))
+    first = told(scenario(EIGHT, *pods, **CORES))
 
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return explain(told(first.story._replace(start=start, restarted=True)))
+    return explain(told(first.scenario._replace(start=start, restarted=True)))
 
 
 def test_every_kind_of_change_has_its_bound(restarted: Explanation) -> None:

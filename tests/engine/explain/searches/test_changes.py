@@ -1,4 +1,4 @@
-"""What a change does to a story."""
+"""What a change does to a scenario."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.engine.explain.searches.changes import Amount, ChangeKind, Earlier, Removal, RequestChange
 from cpuctl.quantity import Quantity
-from tests.engine.explain.stories import EIGHT, divided, named, story, whole
+from tests.engine.explain.scenarios import EIGHT, divided, named, scenario, whole
 from tests.support.pods import app, init, resources
 
 FOUR = [named(name, whole(1)) for name in "abcd"]
@@ -35,7 +35,7 @@ def test_a_limit_is_never_lower_than_a_higher_request() -> None:
 def test_every_part_of_a_pod_can_ask_for_something_else() -> None:
     pod = divided("a", "cpu=8 memory=1Gi", init("cpu=2"), app("cpu=3 memory=1Gi"), app("cpu=3", name="other"))
     amounts = cpus("init", "2", "1"), cpus("main", "3", "2"), cpus("", "8", "7")
-    changed = RequestChange(amounts).applied(story(EIGHT, *FOUR[:2], pod))
+    changed = RequestChange(amounts).applied(scenario(EIGHT, *FOUR[:2], pod))
     assert changed.pods[:2] == tuple(FOUR[:2])
     assert changed.pod.resources == resources("cpu=7 memory=1Gi", "cpu=7 memory=1Gi")
     assert [each.resources.requests for each in changed.pod.init_containers] == [resources("cpu=1").requests]
@@ -53,14 +53,14 @@ def test_the_same_amount_in_another_form_is_a_change() -> None:
 
 
 def test_who_comes_after_the_pod_stays_behind_it() -> None:
-    asked = story(EIGHT, *FOUR)._replace(asked=2)
+    asked = scenario(EIGHT, *FOUR)._replace(asked=2)
     moved = Earlier(0, (FOUR[0], FOUR[1])).applied(asked)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]
     assert moved.asked == 0
 
 
 def test_removed_pods_add_up() -> None:
-    gone = story(EIGHT, *FOUR)._replace(removed=frozenset({"a"}))
+    gone = scenario(EIGHT, *FOUR)._replace(removed=frozenset({"a"}))
     assert Removal((FOUR[1],)).applied(gone).removed == {"a", "b"}
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.engine.explain.scenarios import CORES, EIGHT, cards, named, scenario, told, whole, with_memory
 from tests.engine.explain.searches.nearest import Case, nearest
-from tests.engine.explain.stories import CORES, EIGHT, cards, named, story, told, whole, with_memory
 from tests.support.pods import app
 
 FITTING = [
@@ -43,13 +43,13 @@ FITTING = [
 
 @pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
 def test_what_a_node_has_left(case: Case) -> None:
-    telling = told(story(case.info, *case.pods, fit=True, **case.config))
-    assert nearest(telling) == (case.found, case.runs)
+    replay = told(scenario(case.info, *case.pods, fit=True, **case.config))
+    assert nearest(replay) == (case.found, case.runs)
 
 
 def test_devices_that_others_have_requested() -> None:
     """Which of a running pod's devices are its own nobody has told, so there are some to allocate."""
-    one = story(EIGHT, named("b", whole(1, more="example.com/card=3")), fit=True, devices=cards(node0=4))
+    one = scenario(EIGHT, named("b", whole(1, more="example.com/card=3")), fit=True, devices=cards(node0=4))
 
     def start(kubelet: Any) -> Any:
         node = one.start(kubelet)

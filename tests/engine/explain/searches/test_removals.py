@@ -6,40 +6,40 @@ from typing import Any
 
 import pytest
 
+from cpuctl.engine.explain.scenario import Replay, Runs
 from cpuctl.engine.explain.searches.removals import PAIRED, removals
-from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.pods.model import StoredPod
-from tests.engine.explain.stories import EIGHT, FOUR_NODES, named, story, told, whole
+from tests.engine.explain.scenarios import EIGHT, FOUR_NODES, named, scenario, told, whole
 from tests.support.pods import app
 
 
-def names(telling: Telling, runs: Runs | None = None) -> list[str]:
+def names(replay: Replay, runs: Runs | None = None) -> list[str]:
     """Name the pods of every removal that is found."""
-    return ["+".join(pod.name for pod in each.pods) for each in removals(telling, runs or Runs())]
+    return ["+".join(pod.name for pod in each.pods) for each in removals(replay, runs or Runs())]
 
 
-def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Telling:
+def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
     """Let a kubelet restart that has admitted pods which ask for something else by now."""
-    first = told(story(EIGHT, *ran))
+    first = told(scenario(EIGHT, *ran))
 
     def start(_kubelet: Any) -> Any:
         node = first.after.copy()
         node.resume(pods)
         return node
 
-    return told(first.story._replace(start=start, pods=pods, asked=0, restarted=True))
+    return told(first.scenario._replace(start=start, pods=pods, asked=0, restarted=True))
 
 
 def test_only_pods_that_run_can_go() -> None:
     runs = Runs()
     pods = named("a", whole(2)), named("refused", whole(9)), named("asked", whole(6))
-    assert names(told(story(EIGHT, *pods)), runs) == ["a"]
+    assert names(told(scenario(EIGHT, *pods)), runs) == ["a"]
     assert runs.made == 1
 
 
 def test_pairs_that_hold_least_together_come_first() -> None:
     pods = [named(name, whole(1)) for name in "abcde"]
-    pairs = names(told(story(EIGHT, *pods, named("asked", whole(4)))))
+    pairs = names(told(scenario(EIGHT, *pods, named("asked", whole(4)))))
     assert pairs == ["a+b", "a+c", "a+d", "b+c", "a+e", "b+d", "b+e", "c+d", "c+e", "d+e"]
 
 
@@ -47,7 +47,7 @@ def test_pairs_that_hold_least_together_come_first() -> None:
 def test_more_pods_than_are_paired(count: int, left_out: bool) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(count)]
     runs = Runs(bound=count)
-    assert names(told(story(FOUR_NODES, *pods, named("asked", whole(60)))), runs) == []
+    assert names(told(scenario(FOUR_NODES, *pods, named("asked", whole(60)))), runs) == []
     assert bool(runs.left_out) == left_out
 
 
@@ -63,5 +63,5 @@ def test_pods_go_by_what_they_hold_or_request_whichever_is_more() -> None:
         named("less", app("cpu=2999m memory=8Gi")),
         named("none", app("memory=9Gi")),
     )
-    telling = restarted(asked, *others, ran=(named("shrunk", whole(4)),))
-    assert names(telling) == ["none", "less", "alike", "other", "memory", "shrunk", "most"]
+    replay = restarted(asked, *others, ran=(named("shrunk", whole(4)),))
+    assert names(replay) == ["none", "less", "alike", "other", "memory", "shrunk", "most"]

@@ -12,7 +12,7 @@ from cpuctl.engine.explain.searches.requests import (
     in_proportion,
     written_anew,
 )
-from tests.engine.explain.stories import named
+from tests.engine.explain.scenarios import named
 from tests.support.pods import app, init
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from tests.engine.explain.searches.nearest import Case, nearest
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
     RESTRICTED,
@@ -21,11 +20,12 @@ from tests.engine.explain.stories import (
     divided,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
 )
+from tests.engine.explain.searches.nearest import Case, nearest
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
 
@@ -242,18 +242,18 @@ OTHERS = [
 
 @pytest.mark.parametrize("case", [*CPUS, *OTHERS], ids=lambda case: case.name)
 def test_what_is_tried_after_a_refusal(case: Case) -> None:
-    telling = told(story(case.info, *case.pods, devices=case.devices, **case.config))
-    assert nearest(telling) == (case.found, case.runs)
+    replay = told(scenario(case.info, *case.pods, devices=case.devices, **case.config))
+    assert nearest(replay) == (case.found, case.runs)
 
 
 def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
     shared = app("cpu=500m memory=1Gi", name="shared")
-    telling = told(story(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
+    replay = told(scenario(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
     decision = Decision(rule=Rule.EMPTY_POOL, why="", container="shared", provider="cpu")
-    found, _ = nearest(telling, decision)
+    found, _ = nearest(replay, decision)
     assert found == [{"": "3"}]
 
 
 def test_the_running_cannot_ask_for_anything_else() -> None:
-    telling = told(story(EIGHT, named("a", whole(9))))
-    assert nearest(telling._replace(story=telling.story._replace(restarted=True))) == ([], 0)
+    replay = told(scenario(EIGHT, named("a", whole(9))))
+    assert nearest(replay._replace(scenario=replay.scenario._replace(restarted=True))) == ([], 0)

@@ -8,13 +8,13 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
+from cpuctl.engine.explain.scenario import Runs
 from cpuctl.engine.explain.searches.changes import Earlier, Removal, RequestChange, SettingChange
-from cpuctl.engine.explain.searches.removals import earlier_places, removals
+from cpuctl.engine.explain.searches.removals import earlier_positions, removals
 from cpuctl.engine.explain.searches.searches import Search
-from cpuctl.engine.explain.story import Runs
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import QosClass, StoredPod
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     CORES,
     EIGHT,
     FOUR_NODES,
@@ -25,7 +25,7 @@ from tests.engine.explain.stories import (
     found,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -71,11 +71,15 @@ def test_the_largest_request_that_is_admitted_now() -> None:
 def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
     """What takes two nodes even when they are empty may have two."""
     sizes = {"a": 3, "b": 4, "c": 5, "d": 3}
-    before = told(story(TWO_NODES, *(named(name, whole(cpus)) for name, cpus in sizes.items()), **RESTRICTED))
+    before = told(
+        scenario(TWO_NODES, *(named(name, whole(cpus)) for name, cpus in sizes.items()), **RESTRICTED)
+    )
     node = before.after
     node.remove("b")
     node.remove("c")
-    asked = before.story._replace(start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), asked=0)
+    asked = before.scenario._replace(
+        start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), asked=0
+    )
     explanation = explain(told(asked))
     assert explanation.decision.rule == "widthFromCapacity"
     assert requests(found(explanation, "request")) == [{"main": "5"}, {"main": "9"}]
@@ -130,7 +134,7 @@ def test_a_request_never_shrinks_out_of_its_qos_class() -> None:
     """Without memory the pod would be Burstable, and admitted on shared CPUs."""
     explanation = explained(EIGHT, named("a", whole(5, memory="4Mi"), whole(5, "two", "4Mi")), **RESTRICTED)
     for suggestion in found(explanation, "request").found:
-        assert suggestion.retold.admission.qos.qos_class is QosClass.GUARANTEED
+        assert suggestion.replayed.admission.qos.qos_class is QosClass.GUARANTEED
 
 
 def test_a_node_that_is_too_small_has_room_for_less() -> None:
@@ -153,7 +157,9 @@ def test_another_policy_and_what_it_gives() -> None:
     assert settings(search) == {
         f"topologyManagerPolicy={other}" for other in ("restricted", "best-effort", "none")
     }
-    assert {suggestion.retold.admission.placements[0].cpus.bit_count() for suggestion in search.found} == {9}
+    assert {suggestion.replayed.admission.placements[0].cpus.bit_count() for suggestion in search.found} == {
+        9
+    }
 
 
 def test_another_scope() -> None:
@@ -183,8 +189,8 @@ def test_what_is_removed_comes_back_whole() -> None:
         TWO_NODES, *(named(name, whole(4)) for name in "abc"), named("d", whole(5)), **RESTRICTED
     )
     for suggestion in found(explanation, "removal").found:
-        (gone,) = suggestion.retold.story.removed
-        node = suggestion.retold.before
+        (gone,) = suggestion.replayed.scenario.removed
+        node = suggestion.replayed.before
         kept = {uid for uid in node.cpu.state.assignments if uid != gone}
         assert kept == {"a", "b", "c"} - {gone}
 
@@ -216,9 +222,9 @@ def test_very_early_places_are_not_tried() -> None:
     pods = [named(f"p{number}", app("cpu=1m")) for number in range(300)]
     asked = named("asked", whole(9))
     runs, fewer = Runs(), Runs()
-    assert list(earlier_places(told(story(EIGHT, *pods, asked)), runs)) == []
+    assert list(earlier_positions(told(scenario(EIGHT, *pods, asked)), runs)) == []
     assert (runs.made, runs.left_out) == (255, "places more than 255 pods earlier")
-    assert list(earlier_places(told(story(EIGHT, *pods[:255], asked)), fewer)) == []
+    assert list(earlier_positions(told(scenario(EIGHT, *pods[:255], asked)), fewer)) == []
     assert (fewer.made, fewer.left_out) == (255, "")
 
 
@@ -228,48 +234,48 @@ def test_every_suggestion_is_a_full_run_that_admits() -> None:
     suggestions = [suggestion for search in explanation.searches for suggestion in search.found]
     assert {suggestion.change.kind for suggestion in suggestions} >= {"request", "setting", "removal"}
     for suggestion in suggestions:
-        assert isinstance(told(suggestion.retold.story).admission.verdict, Admitted)
+        assert isinstance(told(suggestion.replayed.scenario).admission.verdict, Admitted)
 
 
 def test_a_bound_ends_the_search_and_says_so() -> None:
-    telling = told(story(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7))))
+    replay = told(scenario(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7))))
     runs = Runs(bound=3)
-    assert list(removals(telling, runs)) == []
+    assert list(removals(replay, runs)) == []
     assert (runs.made, runs.cut) == (3, True)
 
 
 def test_of_very_many_pods_only_the_largest_are_paired() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(50)]
     runs = Runs()
-    assert list(removals(told(story(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
+    assert list(removals(told(scenario(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
     assert (runs.cut, runs.left_out) == (False, "pairs with pods that are not among the 40 largest")
     assert runs.made == 50 + 40 * 39 // 2
 
 
 def test_every_run_of_the_engine_is_told() -> None:
     ticks: list[None] = []
-    telling = told(story(EIGHT, named("a", whole(3)), named("b", whole(6))))
-    explanation = explain(telling, lambda: ticks.append(None))
+    replay = told(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
+    explanation = explain(replay, lambda: ticks.append(None))
     assert len(ticks) == sum(search.runs for search in explanation.searches)
 
 
 def test_trying_changes_nothing_of_what_was_told() -> None:
-    telling = told(story(EIGHT, named("a", whole(3)), named("b", whole(6))))
-    before = [str(CPUSet(node.cpu.state.default)) for node in (*telling.befores, telling.after)]
-    explain(telling)
-    assert [str(CPUSet(node.cpu.state.default)) for node in (*telling.befores, telling.after)] == before
+    replay = told(scenario(EIGHT, named("a", whole(3)), named("b", whole(6))))
+    before = [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)]
+    explain(replay)
+    assert [str(CPUSet(node.cpu.state.default)) for node in (*replay.befores, replay.after)] == before
 
 
 def running(*pods: StoredPod, **config: Any) -> Any:
     """Let a kubelet restart that has admitted pods; its state stays what it was."""
-    first = told(story(EIGHT, *pods, **config))
+    first = told(scenario(EIGHT, *pods, **config))
 
     def restarted(_kubelet: Any) -> Any:
         node = first.after.copy()
         node.resume(pods)
         return node
 
-    return first.story._replace(start=restarted, restarted=True)
+    return first.scenario._replace(start=restarted, restarted=True)
 
 
 def test_a_restart_can_refuse_what_runs() -> None:
@@ -284,7 +290,7 @@ def test_a_restart_can_refuse_what_runs() -> None:
 @pytest.mark.parametrize("restarted", [False, True])
 def test_who_is_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
     pods = named("a", whole(2)), named("b", whole(2))
-    again = running(*pods) if restarted else story(EIGHT, *pods)
-    retold = told(again._replace(removed=frozenset({"a"})))
-    assert retold.admission.pod.name == "b"
-    assert "a" not in retold.after.cpu.state.assignments
+    again = running(*pods) if restarted else scenario(EIGHT, *pods)
+    replayed = told(again._replace(removed=frozenset({"a"})))
+    assert replayed.admission.pod.name == "b"
+    assert "a" not in replayed.after.cpu.state.assignments

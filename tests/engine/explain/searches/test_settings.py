@@ -11,7 +11,7 @@ from cpuctl.engine.explain.searches.changes import ChangeKind, SettingChange
 from cpuctl.engine.explain.searches.settings import setting_candidates
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.version import KubeletVersion
-from tests.engine.explain.stories import EIGHT, found, named, story, told, whole
+from tests.engine.explain.scenarios import EIGHT, found, named, scenario, told, whole
 
 OF_THE_CPU_MANAGER = [
     "full-pcpus-only",
@@ -96,19 +96,19 @@ def test_the_topology_manager_can_prefer_close_nodes() -> None:
 
 def test_how_long_a_resize_waits_is_no_switch() -> None:
     """KEP-6122's option is a duration, and decides about no pod that comes."""
-    one = story(
+    one = scenario(
         EIGHT,
         named("a", whole(9)),
         cpu_manager_policy_options={"scale-delay-time": "5s"},
         feature_gates={"InPlacePodVerticalScalingExclusiveCPUs": True, "CPUManagerPolicyAlphaOptions": True},
     )
-    telling = told(one._replace(kubelet=one.kubelet._replace(version=KubeletVersion(37))))
-    assert found(explain(telling), "setting").complete
+    replay = told(one._replace(kubelet=one.kubelet._replace(version=KubeletVersion(37))))
+    assert found(explain(replay), "setting").complete
     assert {each.option for each in candidates(37, cpu_manager_policy="static")[:-3]} == {*OF_THE_CPU_MANAGER}
 
 
 def test_a_change_of_a_setting_is_in_force_from_the_start() -> None:
-    one = story(EIGHT, named("a", whole(9)))
+    one = scenario(EIGHT, named("a", whole(9)))
     changed = KubeletConfiguration(cpu_manager_policy="none")
     change = SettingChange(setting="cpuManagerPolicy", before="static", after="none", config=changed)
     assert change.applied(one) == one._replace(kubelet=one.kubelet._replace(config=changed))

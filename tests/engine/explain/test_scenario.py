@@ -1,4 +1,4 @@
-"""What telling a story costs, and what is kept of it: work must not grow with pods times pods."""
+"""What replay a scenario costs, and what is kept of it: work must not grow with pods times pods."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
-from cpuctl.engine.explain.story import Runs, Telling, tell
+from cpuctl.engine.explain.scenario import Replay, Runs, replay_scenario
 from cpuctl.engine.node import Node
-from tests.engine.explain.stories import FOUR_NODES, TWO_NODES, named, story, told, whole
+from tests.engine.explain.scenarios import FOUR_NODES, TWO_NODES, named, scenario, told, whole
 
 TEN = [named(f"p{number}", whole(1)) for number in range(10)]
 
@@ -21,18 +21,18 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count copies of nodes, and how often all admissions are gone through for those admitted."""
     times: Counter[str] = Counter()
     copied = Node.copy
-    admitted: Callable[[Telling], frozenset[str]] = vars(Telling)["admitted"].fget
+    admitted: Callable[[Replay], frozenset[str]] = vars(Replay)["admitted"].fget
 
     def copying(node: Node) -> Node:
         times["copy"] += 1
         return copied(node)
 
-    def asking(telling: Telling) -> frozenset[str]:
+    def asking(replay: Replay) -> frozenset[str]:
         times["admitted"] += 1
-        return admitted(telling)
+        return admitted(replay)
 
     monkeypatch.setattr(Node, "copy", copying)
-    monkeypatch.setattr(Telling, "admitted", property(asking))
+    monkeypatch.setattr(Replay, "admitted", property(asking))
     return times
 
 
@@ -40,23 +40,23 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_node_is_copied_only_where_the_copy_is_kept(
     calls: Counter[str], remembered: int, kept: int
 ) -> None:
-    telling = tell(story(FOUR_NODES, *TEN), Runs(), remembered)
-    assert isinstance(telling, Telling)
-    assert len(telling.befores) == kept
+    replay = replay_scenario(scenario(FOUR_NODES, *TEN), Runs(), remembered)
+    assert isinstance(replay, Replay)
+    assert len(replay.befores) == kept
     assert calls["copy"] == kept + 1, "and once to keep the node as the pod leaves it"
-    pools = [CPUSet(node.cpu.state.default) for node in told(story(FOUR_NODES, *TEN)).befores]
-    assert [CPUSet(node.cpu.state.default) for node in telling.befores] == pools[-kept:]
+    pools = [CPUSet(node.cpu.state.default) for node in told(scenario(FOUR_NODES, *TEN)).befores]
+    assert [CPUSet(node.cpu.state.default) for node in replay.befores] == pools[-kept:]
 
 
 def test_who_loses_by_a_change_is_found_in_one_go(calls: Counter[str]) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
-    explanation = explain(told(story(TWO_NODES, *pods, named("asked", whole(8)))))
+    explanation = explain(told(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
     suggestions = sum(len(search.found) for search in explanation.searches)
     assert 0 < calls["admitted"] < len(pods) * suggestions
 
 
 def test_a_story_told_again_keeps_no_more_of_itself_than_is_shown() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(12)]
-    explanation = explain(told(story(TWO_NODES, *pods, named("asked", whole(8)))))
-    kept = [len(each.retold.befores) for search in explanation.searches for each in search.found]
+    explanation = explain(told(scenario(TWO_NODES, *pods, named("asked", whole(8)))))
+    kept = [len(each.replayed.befores) for search in explanation.searches for each in search.found]
     assert set(kept) == {1}

@@ -10,7 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.distributed import Dealing
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import picker_rules
-from cpuctl.engine.cpu.resizing.distributed import take_distributed_again
+from cpuctl.engine.cpu.resizing.distributed import complete_distributed
 from cpuctl.engine.cpu.resizing.packed import KEPT
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
@@ -77,7 +77,7 @@ def take(case: Case) -> PickResult:
         spread=case.spread,
         rules=picker_rules(behaviours(case.minor), align_by_socket=case.aligned),
     )
-    return take_distributed_again(case.topology, mask(case.offered), case.count, mask(case.kept), dealing)
+    return complete_distributed(case.topology, mask(case.offered), case.count, mask(case.kept), dealing)
 
 
 def steps(case: Case) -> list[tuple[str, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.engine.hints.common_sets import CommonSets, Constraints
 from cpuctl.engine.hints.coverage import Coverage, SocketRule
-from cpuctl.engine.hints.joint_choice import JointChoice, Terms
 from tests.support.costs import seconds_below
 
 CPUS = Coverage.of(0b111111, {1 << node: cpus for node, cpus in enumerate((2, 4, 0, 3, 4, 1))}, (), 8)
@@ -35,21 +35,21 @@ def test_the_lowest_set_is_the_first_of_all(asked: list[Coverage], sockets: int 
             and all(not nodes & ~each.nodes and nodes in each for each in asked)
             and all(rule.allows(nodes) for rule in rules)
         ]
-        choice = JointChoice.common(asked, size, rules)
+        choice = CommonSets.common(asked, size, rules)
         assert choice.lowest() == min(serving, default=None)
         assert choice.possible is bool(serving)
 
 
 def test_nodes_that_bring_nothing_are_passed_over_for_the_last_that_is_missing() -> None:
     """Nodes 0 and 1 are as many as wanted, but one thing is, too, and only nodes 2 and 3 have it."""
-    assert JointChoice.common([Coverage.of(0b1111, {0b0100: 1, 0b1000: 1}, (), 1)], 2).lowest() == 0b0101
+    assert CommonSets.common([Coverage.of(0b1111, {0b0100: 1, 0b1000: 1}, (), 1)], 2).lowest() == 0b0101
 
 
 def test_the_rule_holds_for_nodes_that_are_taken_in_later() -> None:
     """Node 1 reaches across both sockets, and one is wanted."""
     across = {0: frozenset({0}), 1: frozenset({0, 1}), 2: frozenset({1})}
     rule = SocketRule(wanted=1, of_node=across)
-    choice = JointChoice.common([Coverage.of(0b111, {}, (), 0)], 1, [rule])
+    choice = CommonSets.common([Coverage.of(0b111, {}, (), 0)], 1, [rule])
     assert choice.lowest() == 0b001
     assert choice.taking(1).lowest() is None
     assert choice.taking(2).lowest() == 0b100
@@ -68,8 +68,8 @@ def test_ways_that_come_to_the_same_are_looked_at_once() -> None:
     """All amounts are even, and 16 nodes should have 81 of the one and 79 of the other."""
     amounts = [2, 4, 6, 8] * 8
     with seconds_below(10):
-        assert not JointChoice.common(opposed(amounts, 10, 81, 79), 16).possible
-        assert JointChoice.common(opposed(amounts, 10, 80, 80), 16).possible
+        assert not CommonSets.common(opposed(amounts, 10, 81, 79), 16).possible
+        assert CommonSets.common(opposed(amounts, 10, 80, 80), 16).possible
 
 
 @pytest.mark.parametrize("most", [1 << 31, 1 << 34])
@@ -80,9 +80,9 @@ def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
     wanted, little = (least + greatest) // 2, (greatest - least) // 50
     asked = opposed(amounts, most, wanted, 20 * most - wanted + little)
     with seconds_below(10):
-        assert all(JointChoice.common([each], 20).possible for each in asked)
-        assert not JointChoice.common(asked, 20).possible
+        assert all(CommonSets.common([each], 20).possible for each in asked)
+        assert not CommonSets.common(asked, 20).possible
 
 
 def test_what_is_taken_serves_where_nothing_is_left_to_choose_from() -> None:
-    assert Terms(coverages=()).lowest((), remaining=0, count=0, taken=0b10) == 0b10
+    assert Constraints(coverages=()).lowest((), remaining=0, count=0, taken=0b10) == 0b10

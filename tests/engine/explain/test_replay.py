@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from cpuctl.engine.explain.story import Runs, Starter, Story, Telling, tell
+from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter, replay_scenario
 from cpuctl.engine.memory.tables import charge
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
-from tests.engine.explain.stories import (
+from tests.engine.explain.scenarios import (
     EIGHT,
     GIB,
     TWO_NODES,
     memory_config,
     named,
-    story,
+    scenario,
     told,
     whole,
     with_memory,
@@ -26,8 +26,8 @@ from tests.support.topologies import mask
 A, B = named("a", whole(4)), named("b", whole(3))
 
 
-def found_as(change: Callable[[Node], None], one: Story) -> Starter:
-    """Start a kubelet that finds the node of a story, changed."""
+def found_as(change: Callable[[Node], None], one: Scenario) -> Starter:
+    """Start a kubelet that finds the node of a scenario, changed."""
     after = told(one).after
 
     def start(_kubelet: object) -> Node:
@@ -39,7 +39,7 @@ def found_as(change: Callable[[Node], None], one: Story) -> Starter:
 
 
 def test_a_kubelet_that_does_not_start_decides_nothing() -> None:
-    refused = tell(story(EIGHT, A, topology_manager_policy="no-such-policy"), Runs())
+    refused = replay_scenario(scenario(EIGHT, A, topology_manager_policy="no-such-policy"), Runs())
     assert isinstance(refused, StartRefused)
     assert refused.stage == "configValidation"
 
@@ -59,19 +59,19 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
     change: Callable[[Node], None], stage: str
 ) -> None:
     """The files are read again only where something has been taken out of them."""
-    one = story(with_memory(TWO_NODES, 10), A, B, **memory_config())
+    one = scenario(with_memory(TWO_NODES, 10), A, B, **memory_config())
     restarted = one._replace(start=found_as(change, one), restarted=True)
-    assert isinstance(tell(restarted, Runs()), Telling)
-    refused = tell(restarted._replace(removed=frozenset({"a"})), Runs())
+    assert isinstance(replay_scenario(restarted, Runs()), Replay)
+    refused = replay_scenario(restarted._replace(removed=frozenset({"a"})), Runs())
     assert isinstance(refused, StartRefused)
     assert refused.stage == stage
 
 
 def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
     """They hold their CPUs all the same: nothing is cleaned up until all have been looked at."""
-    one = story(EIGHT, A, B, fit=True)
+    one = scenario(EIGHT, A, B, fit=True)
     restarted = one._replace(start=found_as(lambda node: node.resume([A, B]), one), restarted=True, asked=0)
-    telling = told(restarted)
-    assert telling.before.active == {}
-    assert set(telling.after.active) == {"a"}
-    assert set(telling.after.cpu.state.assignments) == {"a", "b"}
+    replay = told(restarted)
+    assert replay.before.active == {}
+    assert set(replay.after.active) == {"a"}
+    assert set(replay.after.cpu.state.assignments) == {"a", "b"}

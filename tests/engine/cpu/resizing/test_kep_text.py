@@ -20,7 +20,7 @@ from tests.support.resizing import (
     RESTRICTED,
     Setting,
     admitted,
-    carefully,
+    by_kep_text,
     changed,
     guaranteed,
     held,
@@ -126,7 +126,7 @@ def start(case: Case, scope: str) -> tuple[Node, StoredPod]:
     running = admitted(node, pod_of(*case.pod))
     if case.grown:
         running = changed(running, **case.grown)
-        assert node.resize(running, carefully).verdict == Admitted()
+        assert node.resize(running, by_kep_text).verdict == Admitted()
     node.remove_container("p", case.ended)
     return node, running
 
@@ -136,7 +136,7 @@ def start(case: Case, scope: str) -> tuple[Node, StoredPod]:
 def test_whom_it_asks_for_and_what_they_get(case: Case, scope: str) -> None:
     """Hints are for containers that change, or once for the pod without init containers that have ended."""
     node, running = start(case, scope)
-    resized = node.resize(changed(running, **case.to), carefully)
+    resized = node.resize(changed(running, **case.to), by_kep_text)
     assert resized.verdict == Admitted()
     align = bool(case.options)
     rounds = case.by_container if scope == "container" else (case.by_pod,)
@@ -155,7 +155,7 @@ def test_whom_it_asks_for_and_what_they_get(case: Case, scope: str) -> None:
 
 def refused(node: Node, pod: StoredPod) -> tuple[str, str, str]:
     """Return who is refused a new size, with reason and message."""
-    verdict = node.resize(pod, carefully).verdict
+    verdict = node.resize(pod, by_kep_text).verdict
     assert isinstance(verdict, Rejected)
     return verdict.container, str(verdict.reason), verdict.message
 
@@ -174,7 +174,7 @@ def test_want_of_cpus_refuses() -> None:
     want = "not enough cpus available to satisfy request: requested=10, available=9"
     told = "a", "ResizeAllocateCPUsError", CANNOT.format("a", want)
     assert refused(node, changed(running, a="cpu=10")) == told
-    assert node.resize(changed(running, a="cpu=9"), carefully).verdict == Admitted()
+    assert node.resize(changed(running, a="cpu=9"), by_kep_text).verdict == Admitted()
 
 
 def test_fewer_than_promised_are_refused() -> None:
@@ -203,7 +203,7 @@ def test_full_cores_count_those_that_the_container_has() -> None:
     want = "not enough free physical CPUs: available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2"
     told = "c", "SMTAlignmentError", f"SMT Alignment Error: {want}"
     assert refused(node, changed(running, c="cpu=8")) == told
-    assert node.resize(changed(running, c="cpu=6"), carefully).verdict == Admitted()
+    assert node.resize(changed(running, c="cpu=6"), by_kep_text).verdict == Admitted()
 
 
 def test_a_container_that_stays_keeps_what_it_was_to_give_up() -> None:
@@ -211,11 +211,11 @@ def test_a_container_that_stays_keeps_what_it_was_to_give_up() -> None:
     node = on().node()
     node.delays = DelayRules(of_node=10**9)
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("2", "b")))
-    node.resize(running := changed(running, a="cpu=4", b="cpu=4"), carefully)
-    node.resize(running := changed(running, a="cpu=3", b="cpu=3"), carefully)
+    node.resize(running := changed(running, a="cpu=4", b="cpu=4"), by_kep_text)
+    node.resize(running := changed(running, a="cpu=3", b="cpu=3"), by_kep_text)
     before = dict(node.state.pending["p"])
     assert before.keys() == {"a", "b"}
-    node.resize(changed(running, a="cpu=4"), carefully)
+    node.resize(changed(running, a="cpu=4"), by_kep_text)
     assert node.state.pending == {"p": {"b": before["b"]}}
 
 
@@ -224,5 +224,5 @@ def test_an_ended_init_container_that_could_not_have_any_keeps_nothing_from_othe
     running = admitted(node, pod_of(*with_init("3")))
     node.remove_container("p", "i")
     assert (held(node, "s"), held(node, "a")) == ("6-7", "8-9")
-    assert node.resize(changed(running, i="cpu=30", a="cpu=9"), carefully).verdict == Admitted()
+    assert node.resize(changed(running, i="cpu=30", a="cpu=9"), by_kep_text).verdict == Admitted()
     assert held(node, "a") == "0-5,8-10"

@@ -1,4 +1,4 @@
-"""A story that can be told again with one thing changed: what a kubelet met until it decided on a pod."""
+"""A scenario that can be replayed with one thing changed: what a kubelet met until it decided on a pod."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import StoredPod
 
 REMEMBERED = 256
-"""Pods back to which a telling can be taken up again; each costs a copy of the node."""
+"""Pods back to which a replay can be taken up again; each costs a copy of the node."""
 
 Starter = Callable[[Kubelet], StartResult]
-"""Brings a kubelet up on the story's machine: from its files and with the pods that run, if there are any."""
+"""Brings a kubelet up on the scenario's machine: from its files and with the pods that run, if there are
+any."""
 
 
-class Story(NamedTuple):
-    """A kubelet starts and looks at *pods* one after the other; the one at the place *asked* is the question.
+class Scenario(NamedTuple):
+    """A kubelet starts and looks at *pods* one after the other; the one at position *asked* is the question.
 
     The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
     ran before the kubelet restarted: it takes none of them for running until it has looked at it, cleans
@@ -75,19 +76,19 @@ class Runs:
         return node.admit(pod)
 
 
-class Telling(NamedTuple):
-    """A story as the engine told it.
+class Replay(NamedTuple):
+    """A scenario as the engine decided it.
 
     ``befores`` are the node before the pod in question came and, in front of it, before others that came
     before; ``after`` is the node as the pod left it: a refusal undoes nothing until the next pod comes.
-    ``admissions`` are the decisions on all pods, ``place`` the one in question.
+    ``admissions`` are the decisions on all pods, ``position`` the one in question.
     """
 
-    story: Story
+    scenario: Scenario
     befores: tuple[Node, ...]
     after: Node
     admissions: tuple[Admission, ...]
-    place: int
+    position: int
 
     @property
     def before(self) -> Node:
@@ -97,7 +98,7 @@ class Telling(NamedTuple):
     @property
     def admission(self) -> Admission:
         """The decision in question."""
-        return self.admissions[self.place]
+        return self.admissions[self.position]
 
     @property
     def admitted(self) -> frozenset[str]:
@@ -105,49 +106,53 @@ class Telling(NamedTuple):
         return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
 
 
-def tell(story: Story, runs: Runs, remembered: int = REMEMBERED) -> Telling | NotStarted:
-    """Let the engine tell a story from the kubelet's start to its last pod.
+def replay_scenario(scenario: Scenario, runs: Runs, remembered: int = REMEMBERED) -> Replay | NotStarted:
+    """Let the engine decide a scenario from the kubelet's start to its last pod.
 
     ``befores`` come to be as many as are to be *remembered*, at least one.
     """
-    node = story.start(story.kubelet)
+    node = scenario.start(scenario.kubelet)
     if not isinstance(node, Node):
         return node
-    pods, place = story.pods, story.asked
-    if story.restarted:
-        pods = tuple(pod for pod in pods if pod.uid not in story.removed)
-        place -= sum(pod.uid in story.removed for pod in story.pods[:place])
-        if refused := _removed_before(node, story):
+    pods, position = scenario.pods, scenario.asked
+    if scenario.restarted:
+        pods = tuple(pod for pod in pods if pod.uid not in scenario.removed)
+        position -= sum(pod.uid in scenario.removed for pod in scenario.pods[:position])
+        if refused := _removed_before(node, scenario):
             return refused
         node.resume(())
         node.sources_ready = False
     befores: list[Node] = []
     admissions: list[Admission] = []
-    for number, pod in enumerate(pods[:place]):
+    for number, pod in enumerate(pods[:position]):
         # Copies that nobody wants cost as much as all the rest where thousands of pods come.
-        if place - number < remembered:
+        if position - number < remembered:
             befores.append(node.copy())
         admissions.append(runs.admit(node, pod))
-    if not story.restarted:
-        _remove(node, story)
+    if not scenario.restarted:
+        _remove(node, scenario)
     befores.append(node.copy())
-    admissions.append(runs.admit(node, pods[place]))
+    admissions.append(runs.admit(node, pods[position]))
     after = node.copy()
-    admissions.extend(runs.admit(node, pod) for pod in pods[place + 1 :])
-    return Telling(
-        story=story, befores=tuple(befores), after=after, admissions=tuple(admissions), place=place
+    admissions.extend(runs.admit(node, pod) for pod in pods[position + 1 :])
+    return Replay(
+        scenario=scenario,
+        befores=tuple(befores),
+        after=after,
+        admissions=tuple(admissions),
+        position=position,
     )
 
 
-def _removed_before(node: Node, story: Story) -> NotStarted | None:
+def _removed_before(node: Node, scenario: Scenario) -> NotStarted | None:
     """Let pods end before the kubelet restarts, so that it finds files without them."""
-    if not story.removed:
+    if not scenario.removed:
         return None
-    _remove(node, story)
+    _remove(node, scenario)
     node.clean_up()
     return node.restore(node.cpu.state_file(), node.memory.state_file())
 
 
-def _remove(node: Node, story: Story) -> None:
-    for uid in story.removed:
+def _remove(node: Node, scenario: Scenario) -> None:
+    for uid in scenario.removed:
         node.remove(uid)

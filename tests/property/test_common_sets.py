@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.common_sets import CommonSets, Constraints
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.joint_choice import JointChoice, Terms
 from cpuctl.engine.hints.node_search import best_sets
 from tests.property.test_device_hints import any_coverage
 
@@ -21,17 +21,17 @@ requests = st.lists(any_coverage, min_size=1, max_size=3)
 decisions = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=NODES)
 
 
-def searched_anew(choice: JointChoice) -> int | None:
+def searched_anew(choice: CommonSets) -> int | None:
     """Find the lowest set of a choice without what is known from the choices that it comes from."""
-    terms = Terms(coverages=choice.terms.coverages, rules=choice.terms.rules)
-    return terms.lowest(choice.state, choice.remaining, choice.more, choice.taken)
+    constraints = Constraints(coverages=choice.constraints.coverages, rules=choice.constraints.rules)
+    return constraints.lowest(choice.state, choice.remaining, choice.more, choice.taken)
 
 
 @given(requests, st.integers(0, NODES), decisions)
 def test_deciding_on_nodes_finds_what_a_new_search_finds(
     asked: list[Coverage], size: int, decided: list[tuple[bool, bool]]
 ) -> None:
-    choice = JointChoice.common(asked, size)
+    choice = CommonSets.common(asked, size)
     for taken, highest in decided:
         if not choice.free:
             break
@@ -45,7 +45,7 @@ def test_the_closest_set_is_the_first_of_all(asked: list[Coverage], size: int, f
     fit = Fit(distances={node: far[node * NODES : (node + 1) * NODES] for node in range(NODES)})
     sets = [sum(1 << node for node in chosen) for chosen in combinations(range(NODES), size)]
     serving = [nodes for nodes in sets if all(not nodes & ~each.nodes and nodes in each for each in asked)]
-    assert best_sets(JointChoice.common(asked, size), fit) == sorted(serving, key=fit.key)[:1]
+    assert best_sets(CommonSets.common(asked, size), fit) == sorted(serving, key=fit.key)[:1]
 
 
 @given(any_coverage, st.integers(0, 63), st.integers(0, 63), st.integers(-1, NODES))
@@ -62,9 +62,9 @@ def test_a_bound_is_the_sum_of_the_largest(coverage: Coverage, taken: int, free:
 
 def test_one_of_two_choices_is_known_before_it_is_searched() -> None:
     asked = [Coverage.of(0xFFFF, {1 << node: 4 for node in range(16)}, (), wanted) for wanted in (13, 14)]
-    choice = JointChoice.common(asked, 4)
+    choice = CommonSets.common(asked, 4)
     assert choice.lowest() == 0b1111
-    with patch.object(Terms, "lowest", side_effect=AssertionError("it was searched again")):
+    with patch.object(Constraints, "lowest", side_effect=AssertionError("it was searched again")):
         assert choice.lowest() == choice.without(15).lowest() == choice.taking(0).lowest() == 0b1111
     assert choice.without(0).lowest() == 0b11110
     assert choice.taking(15).lowest() == 0b1000_0000_0000_0111

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.cut_choice import CutChoice
 from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.intersections import Intersections
 from cpuctl.engine.hints.node_search import best_sets
 from tests.support.costs import seconds_below
 from tests.support.naive_cuts import naive_cuts
@@ -21,7 +21,7 @@ def asked(wanted: int, amounts: Sequence[int], shared: Mapping[int, int] | None 
 
 
 def possible(requests: Sequence[Sequence[Coverage]], size: int) -> bool:
-    return CutChoice.of(requests, requests[0][0].nodes, size).possible
+    return Intersections.of(requests, requests[0][0].nodes, size).possible
 
 
 CASES = [
@@ -63,7 +63,7 @@ def test_nodes_to_leave_out_are_divided_among_requests(requests: list[list[Cover
     cuts = sorted(naive_cuts(requests, nodes))
     for size in range(nodes.bit_count() + 1):
         lowest = [cut for cut in cuts if cut.bit_count() == size][:1]
-        assert best_sets(CutChoice.of(requests, nodes, size), Fit()) == lowest
+        assert best_sets(Intersections.of(requests, nodes, size), Fit()) == lowest
 
 
 def test_splits_that_come_to_the_same_are_looked_at_once() -> None:

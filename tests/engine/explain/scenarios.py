@@ -1,4 +1,4 @@
-"""Short stories for tests: pods that come to a kubelet one after the other."""
+"""Short scenarios for tests: pods that come to a kubelet one after the other."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.explanation import Explanation, deciding_rule, explain
 from cpuctl.engine.explain.offers import round_of
+from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, replay_scenario
 from cpuctl.engine.explain.searches.searches import Search
-from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
@@ -90,16 +90,16 @@ def cards(**groups: int) -> DeviceInventory:
     return DeviceInventory(resources={"example.com/card": found})
 
 
-def story(
+def scenario(
     info: MachineInfo,
     *pods: StoredPod,
     fit: bool = False,
     devices: DeviceInventory | None = None,
     **config: Any,
-) -> Story:
+) -> Scenario:
     """Let pods come to a kubelet with the static CPU policy; the last one is the question."""
     told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
-    return Story(
+    return Scenario(
         start=partial(_start, info, fit=fit, devices=devices),
         kubelet=Kubelet(version=KubeletVersion(36), config=told),
         pods=pods,
@@ -111,20 +111,20 @@ def _start(info: MachineInfo, kubelet: Kubelet, *, fit: bool, devices: DeviceInv
     return start_node(info, kubelet, fit=fit, devices=devices)
 
 
-def told(one: Story) -> Telling:
-    telling = tell(one, Runs())
-    assert isinstance(telling, Telling), telling
-    return telling
+def told(one: Scenario) -> Replay:
+    replay = replay_scenario(one, Runs())
+    assert isinstance(replay, Replay), replay
+    return replay
 
 
-def decided(telling: Telling) -> Decision:
+def decided(replay: Replay) -> Decision:
     """Name the rule that decided, without looking for what would help."""
-    node, pod = telling.before, telling.story.pod
-    return deciding_rule(telling, [round_of(asked, pod, node) for asked in telling.admission.asked])
+    node, pod = replay.before, replay.scenario.pod
+    return deciding_rule(replay, [round_of(asked, pod, node) for asked in replay.admission.asked])
 
 
 def explained(info: MachineInfo, *pods: StoredPod, fit: bool = False, **config: Any) -> Explanation:
-    return explain(told(story(info, *pods, fit=fit, **config)))
+    return explain(told(scenario(info, *pods, fit=fit, **config)))
 
 
 def found(explanation: Explanation, kind: str) -> Search:

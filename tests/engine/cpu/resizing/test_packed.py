@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.resizing.packed import take_packed_again
+from cpuctl.engine.cpu.resizing.packed import complete_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
@@ -91,7 +91,7 @@ CASES = [
 
 
 def take(case: Case) -> PickResult:
-    return take_packed_again(
+    return complete_packed(
         case.topology,
         mask(case.offered),
         case.count,
@@ -131,5 +131,5 @@ def test_steps_tell_what_stays_and_by_which_rule_the_rest_came(case: Case) -> No
 
 
 def test_more_than_there_is() -> None:
-    result = take_packed_again(ONE_NODE, mask("1,11"), 4, mask("1"))
+    result = complete_packed(ONE_NODE, mask("1,11"), 4, mask("1"))
     assert result == AllocationError("not enough cpus available to satisfy request: requested=4, available=2")

@@ -18,10 +18,10 @@ from cpuctl.engine.hints.node_search import without_high_nodes
 _SCALE = 1 << 20
 
 
-class CutChoice(NamedTuple):
+class Intersections(NamedTuple):
     """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks), the others left out.
 
-    Those of the latter that are decided on are ``left_out``. For use like ``node_search.Choice``.
+    Those of the latter that are decided on are ``left_out``. For use like ``node_search.SetsWithCPUs``.
     """
 
     requests: tuple[tuple[Coverage, ...], ...]
@@ -31,7 +31,7 @@ class CutChoice(NamedTuple):
     left_out: int = 0
 
     @classmethod
-    def of(cls, requests: Iterable[Iterable[Coverage]], inside: int, size: int) -> CutChoice:
+    def of(cls, requests: Iterable[Iterable[Coverage]], inside: int, size: int) -> Intersections:
         """Choose *size* nodes *inside* that sets of all requests, one for each, can have in common there.
 
         The coverages of one request are of the same nodes. Nodes elsewhere are in no such set: every
@@ -56,12 +56,12 @@ class CutChoice(NamedTuple):
             return False
         return _Division(must=self.left_out, may=self.remaining, kept=self.more).works(served)
 
-    def without(self, node: int) -> CutChoice:
+    def without(self, node: int) -> Intersections:
         """Leave a node out."""
         bit = 1 << node
         return self._replace(remaining=self.remaining & ~bit, left_out=self.left_out | bit)
 
-    def taking(self, node: int) -> CutChoice:
+    def taking(self, node: int) -> Intersections:
         """Take a node in."""
         bit = 1 << node
         return self._replace(remaining=self.remaining & ~bit, taken=self.taken | bit, more=self.more - 1)

@@ -16,7 +16,7 @@ from tests.support.resizing import (
     BEST_EFFORT,
     Setting,
     admitted,
-    carefully,
+    by_kep_text,
     changed,
     guaranteed,
     held,
@@ -55,7 +55,7 @@ def test_the_policys_own_picker_chooses(option: str) -> None:
     gates = {**Setting().gates, "CPUManagerPolicyAlphaOptions": True}
     node = Setting(machine=CACHES, gates=gates, config=config).node()
     running = admitted(node, pod_of(guaranteed("2")))
-    assert steps(node.resize(changed(running, c="cpu=12"), carefully), "c") == PICKED[option]
+    assert steps(node.resize(changed(running, c="cpu=12"), by_kep_text), "c") == PICKED[option]
 
 
 def test_a_container_beyond_the_affinity_of_its_pod_spills_over() -> None:
@@ -63,9 +63,9 @@ def test_a_container_beyond_the_affinity_of_its_pod_spills_over() -> None:
     config = {**BEST_EFFORT, "reserved_system_cpus": "0", "topology_manager_scope": "pod"}
     node = Setting(config=config).node()
     running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("1", "b")))
-    node.resize(running := changed(running, b="cpu=2"), carefully)
+    node.resize(running := changed(running, b="cpu=2"), by_kep_text)
     assert (held(node, "a"), held(node, "b")) == ("2-3", "1,4")
-    resized = node.resize(changed(running, a="cpu=4", b="cpu=1"), carefully)
+    resized = node.resize(changed(running, a="cpu=4", b="cpu=1"), by_kep_text)
     assert [each.merged.hint.nodes for each in resized.asked if isinstance(each.merged, Merged)] == [0b01]
     assert (held(node, "a"), held(node, "b")) == ("2-3,5-6", "1")
     assert steps(resized, "a") == [
@@ -82,7 +82,7 @@ def test_what_is_near_the_affinity_comes_first(policy: str, want: str) -> None:
     node = Setting(machine=THREE_NODES, config=config).node()
     running = admitted(node, pod_of(guaranteed("4")))
     assert held(node) == "0-3"
-    assert node.resize(changed(running, c="cpu=5"), carefully).verdict == Admitted()
+    assert node.resize(changed(running, c="cpu=5"), by_kep_text).verdict == Admitted()
     assert held(node) == want
 
 
@@ -102,5 +102,5 @@ def test_where_equal_shares_cannot_be_had_packed_cpus_will_do() -> None:
     reference = node.copy().resize(wanted, resize_by_reference).verdict
     assert isinstance(reference, Rejected)
     assert "accounting error, too many CPUs allocated, remaining: -1" in reference.message
-    assert node.resize(wanted, carefully).verdict == Admitted()
+    assert node.resize(wanted, by_kep_text).verdict == Admitted()
     assert held(node) == "0-8,11"

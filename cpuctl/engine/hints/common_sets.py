@@ -25,7 +25,7 @@ _NOT_KNOWN = -1
 """Stands for a set that nobody has looked for yet."""
 
 
-class Terms:
+class Constraints:
     """What is asked of the sets: all ``coverages``, and ``rules`` for the sockets that they touch.
 
     ``failed`` remembers dead ends.
@@ -81,7 +81,7 @@ class Terms:
 
 
 class _Parts(NamedTuple):
-    terms: Terms
+    constraints: Constraints
     taken: int
     remaining: int
     more: int
@@ -89,24 +89,22 @@ class _Parts(NamedTuple):
     known: int | None = _NOT_KNOWN
 
 
-class JointChoice(_Parts):
-    """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks) that meet the terms.
+class CommonSets(_Parts):
+    """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks) that meet the constraints.
 
     ``state`` is how far the nodes taken have come, ``known`` the lowest of the sets where it is known. For
-    use like ``cpuctl.engine.hints.node_search.Choice``.
+    use like ``cpuctl.engine.hints.node_search.SetsWithCPUs``.
     """
 
     @classmethod
-    def common(
-        cls, coverages: Iterable[Coverage], size: int, rules: Iterable[SocketRule] = ()
-    ) -> JointChoice:
+    def common(cls, coverages: Iterable[Coverage], size: int, rules: Iterable[SocketRule] = ()) -> CommonSets:
         """Choose a set of *size* nodes that serves every request."""
         asked = tuple(coverages)
         nodes = reduce(int.__and__, (each.nodes for each in asked))
         if nodes.bit_count() > _FEW_NODES:
             asked += tuple(balances(asked, size))
         return cls(
-            terms=Terms(coverages=asked, rules=tuple(rules)),
+            constraints=Constraints(coverages=asked, rules=tuple(rules)),
             taken=0,
             remaining=nodes,
             more=size,
@@ -131,22 +129,22 @@ class JointChoice(_Parts):
     def _lowest(self) -> int | None:
         if self.known != _NOT_KNOWN:
             return self.known
-        return self.terms.lowest(self.state, self.remaining, self.more, self.taken)
+        return self.constraints.lowest(self.state, self.remaining, self.more, self.taken)
 
-    def without(self, node: int) -> JointChoice:
+    def without(self, node: int) -> CommonSets:
         """Leave a node out."""
         return self._replace(
             remaining=self.remaining & ~(1 << node), known=self._lowest_if(node, taken=False)
         )
 
-    def taking(self, node: int) -> JointChoice:
+    def taking(self, node: int) -> CommonSets:
         """Take a node in."""
         bit = 1 << node
         return self._replace(
             taken=self.taken | bit,
             remaining=self.remaining & ~bit,
             more=self.more - 1,
-            state=self.terms.taking(self.state, node),
+            state=self.constraints.taking(self.state, node),
             known=self._lowest_if(node, taken=True),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
@@ -129,8 +129,19 @@ class Cursor(NamedTuple):
         """Read a string that must be one of *words*."""
         allowed = list(words)
         if self.value not in allowed:
-            raise self.expected("one of " + ", ".join(allowed))
+            hint = _meant(self.value, allowed) if isinstance(self.value, str) else ""
+            raise self.expected("one of " + ", ".join(allowed), hint=hint)
         return self.text()
+
+    def refuse_others(self, known: Collection[str], *, because: Callable[[str], str] = lambda _: "") -> None:
+        """Refuse members with other names: what is misspelt would silently count as left out.
+
+        *because* may know of a name what went wrong, where it is not the spelling.
+        """
+        for key, member in self.members().items():
+            if key not in known:
+                hint = because(key) or _meant(key, known)
+                raise member.error(f"expected only {', '.join(known)}, found {key}", hint=hint)
 
     def quantity(self) -> Quantity:
         """Read a Kubernetes quantity: a string, a bare number (``0.5``), or null for zero."""
@@ -150,3 +161,10 @@ class Cursor(NamedTuple):
             return CPUSet.parse(text)
         except ValueError as error:
             raise self.error(f"expected a CPU list, found {describe(text)}: {error}") from None
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    from cpuctl.spelling import nearest
+
+    meant = nearest(word, known)
+    return f"{meant} was probably meant" if meant else ""

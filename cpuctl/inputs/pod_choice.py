@@ -74,7 +74,7 @@ def _told(pods: Sequence[StoredPod]) -> Iterator[str]:
 
 
 def _unknown(text: str, pods: Sequence[StoredPod]) -> UsageError:
-    from cpuctl.kubelet.configuration.nearest import nearest
+    from cpuctl.spelling import nearest
 
     names = list(dict.fromkeys(pod.full_name for pod in pods))
     meant = nearest(text, (*names, *(pod.name for pod in pods)))

@@ -80,6 +80,15 @@ def test_quantities_may_be_bare_numbers(text: str, want: str) -> None:
     assert str(amount.quantity().canonical()) == want
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"), [("a: gren", "green was probably meant"), ("a: blue", ""), ("a: 3", "")]
+)
+def test_the_word_is_told_that_was_probably_meant(text: str, hint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        cursor(text).required("a").one_of(("red", "green"))
+    assert refused.value.hint == hint
+
+
 def test_right_values_are_returned() -> None:
     root = cursor("{t: x, i: 3, f: 3.0, r: 1.5, b: true, l: [a, b], m: {k: v}, c: 0-2, w: red}")
     assert root.required("t").text() == "x"

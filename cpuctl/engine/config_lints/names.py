@@ -10,7 +10,6 @@ from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.golang.conversions import parse_atoi, parse_bool
 from cpuctl.golang.durations import MILLISECOND
 from cpuctl.golang.text import GoError, quoted
-from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest, nearest_spelling
 from cpuctl.kubelet.gates.distributions import distribution_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
@@ -31,6 +30,7 @@ from cpuctl.kubelet.topology_options import (
     TOPOLOGY_STAGE_GATES,
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
+from cpuctl.spelling import MOST_TOLD, nearest, nearest_spelling
 
 _DRIVERS = ("systemd", "cgroupfs")
 _DRIVER_GATE = "KubeletCgroupDriverFromCRI"

@@ -23,7 +23,6 @@ from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectE
 from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.main_file import MainFile, empty, read_main_file
 from cpuctl.kubelet.configuration.mistakes import explained
-from cpuctl.kubelet.configuration.nearest import MOST_TOLD
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, structs_of
@@ -36,6 +35,7 @@ from cpuctl.kubelet.configuration.settings import (
     settings_of,
 )
 from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.spelling import MOST_TOLD
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value

@@ -7,10 +7,10 @@ from itertools import starmap
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
-from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
+from cpuctl.spelling import MOST_TOLD, nearest
 
 _Unknown = tuple[Setting, Path, Iterable[str]]
 

@@ -18,7 +18,6 @@ from cpuctl.documents.document import Value
 from cpuctl.errors import UsageError
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.golang.json_mistakes import DURATION
-from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, STRUCTS
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,
@@ -33,6 +32,7 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OPTIONS
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST, TOPOLOGY_OPTIONS
 from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
+from cpuctl.spelling import nearest
 
 T = TypeVar("T")
 

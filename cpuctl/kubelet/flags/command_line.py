@@ -15,7 +15,6 @@ from typing import NamedTuple
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
 from cpuctl.golang.text import GoError, quoted
-from cpuctl.kubelet.configuration.nearest import nearest_spelling
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
 from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, place_of_word
@@ -31,6 +30,7 @@ from cpuctl.kubelet.flags.table import (
     flag_of,
 )
 from cpuctl.kubelet.flags.values import read_flag
+from cpuctl.spelling import nearest_spelling
 
 _ARGUMENTS = "--kubelet-args"
 _WITH_A_KUBELET = frozenset({"k3s", "k3s-agent", "k3s-server", "rke2"})

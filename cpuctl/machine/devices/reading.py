@@ -44,7 +44,7 @@ def read_devices(text: bytes, source: str) -> ReadDevices:
 
 
 def _decode(devices: Cursor) -> DeviceInventory:
-    _refuse_others(devices, ("apiVersion", "kind", "resources"))
+    devices.refuse_others(("apiVersion", "kind", "resources"))
     devices.required("kind").one_of([KIND])
     devices.required("apiVersion").one_of([API_VERSION])
     resources = devices.required("resources")
@@ -79,7 +79,7 @@ def _group(nodes: CPUSet, group: Cursor) -> DeviceGroup:
     if not isinstance(group.value, dict):
         count = _count(group)
         return DeviceGroup(numa_nodes=nodes, total=count, healthy=count, free=count)
-    _refuse_others(group, ("healthy", "free", "total"))
+    group.refuse_others(("healthy", "free", "total"))
     healthy = _count(group.required("healthy"))
     try:
         return DeviceGroup(
@@ -90,13 +90,6 @@ def _group(nodes: CPUSet, group: Cursor) -> DeviceGroup:
         )
     except ValueError as error:
         raise group.error(str(error)) from None
-
-
-def _refuse_others(mapping: Cursor, known: tuple[str, ...]) -> None:
-    """Refuse other members: what is misspelt would silently count as left out."""
-    for key, member in mapping.members().items():
-        if key not in known:
-            raise member.error(f"expected only {', '.join(known)}")
 
 
 def _count(number: Cursor) -> int:

@@ -14,7 +14,6 @@ from cpuctl.documents.numbers import PrefixedInt
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.golang.durations import HOUR, parse_duration
-from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.machine.model import Machine
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.timeline.model import TimelinePod
@@ -27,14 +26,11 @@ _DURATION = "a duration from 0s to 744h, such as 5s, 500ms or 1m30s"
 
 
 def refuse_others(mapping: Cursor, known: Collection[str]) -> None:
-    """Refuse members with other names: what is misspelt would silently count as left out."""
-    for key, member in mapping.members().items():
-        if key not in known:
-            meant = nearest(key, known)
-            hint = f"{meant} was probably meant" if meant else ""
-            if _PART_OF_A_LIST.fullmatch(key):
-                hint = "put a CPU list with commas in quotes"
-            raise member.error(f"expected only {', '.join(known)}, found {key}", hint=hint)
+    """Refuse members with other names, of which a list without quotes makes some."""
+    mapping.refuse_others(
+        known,
+        because=lambda key: "put a CPU list with commas in quotes" if _PART_OF_A_LIST.fullmatch(key) else "",
+    )
 
 
 def duration(cursor: Cursor) -> int:

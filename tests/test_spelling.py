@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.kubelet.configuration.nearest import nearest
+from cpuctl.spelling import nearest
 
 
 @pytest.mark.parametrize(

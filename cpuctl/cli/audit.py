@@ -9,12 +9,14 @@ from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.notes import observe, tell_doubts, tell_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     NoColorOption,
+    NodeMachineOption,
+    NodeStateOption,
     QuietOption,
+    RootOption,
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit

@@ -1,7 +1,7 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,20 +26,10 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.errors import UsageError
-from cpuctl.inputs.sources import Sources
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cpuctl.engine.admission import Admission
-    from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter
-    from cpuctl.engine.start import StartResult
-    from cpuctl.inputs.pod_choice import PodChoice
-    from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.operations.resize import Pending
 
 app = command_group()
 
@@ -115,122 +105,33 @@ def explain(
 
 def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
+    from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
     from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
     from cpuctl.cli.answers.plan.planned_answer import planning_head
     from cpuctl.cli.command_lines import planning_command
     from cpuctl.cli.progress import ProgressBar
-    from cpuctl.engine.explain.explanation import explain
-    from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
-    from cpuctl.inputs.pod_choice import PodChoice, choose_pod
+    from cpuctl.operations.explain import Explained, explain_pod
 
-    last = PodChoice(len(planning.wanted) - 1)
-    choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
-    with ProgressBar(style) as bar:
-        runs = Runs(tick=lambda: bar("trying changes", 0, 0))
-        replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
-        if isinstance(replay, Replay):
-            # From here on the scenario is replayed without its warnings, which have been heard.
-            quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()))
-            if text:
-                replay = replay._replace(scenario=quiet)
-            else:
-                replay = replay_scenario(quiet._replace(asked=_first_refused(replay.admissions)), runs)
-        if not isinstance(replay, Replay):
-            return not_started_document(replay, planning_head(planning))
-        explanation = explain(replay, runs.tick)
-        pages = _more_pages(planning, replay, runs)
-    name = _unmistakable(replay.scenario.pod, (*planning.wanted, *planning.past.running))
-    ask_with = partial(planning_command, planning.inputs, ("explain", name))
-    resize = _pending_resize(planning, replay.scenario.pod.uid) if choice.running else None
+    with ProgressBar(style) as progress:
+        found = explain_pod(planning, text, progress)
+    head = planning_head(planning)
+    if not isinstance(found, Explained):
+        return not_started_document(found, head)
+    ask_with = partial(planning_command, planning.inputs, ("explain", found.name))
     return {
-        **explanation_document(explanation, choice.container, ask_with, planning_head(planning)),
-        "mixedCores": list(mixed_cores(planning.source.machine, [replay.admission])),
-        "resize": resize,
-        **pages,
+        **explanation_document(found.explanation, found.container, ask_with, head),
+        "mixedCores": list(mixed_cores(planning.source.machine, [found.admission])),
+        "resize": _pending(planning, found.resize),
+        **pages_answer(found.pages, without_state=found.state_in_the_way),
     }
 
 
-def _pending_resize(planning: Planning, uid: str) -> Document | None:
+def _pending(planning: Planning, pending: "Pending | None") -> Document | None:
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
     from cpuctl.cli.answers.resize.resize_answer import decision_document
     from cpuctl.cli.command_lines import planning_command
-    from cpuctl.operations.resize import pending_resize
 
-    pending = pending_resize(planning, uid)
     if pending is None:
         return None
     decision = decision_document(pending.attempted, pending.rules.release)
     return {**decision, "command": planning_command(planning.inputs, ("resize",))}
-
-
-def _more_pages(planning: Planning, replay: "Replay", runs: "Runs") -> dict[str, Any]:
-    """Tell what huge pages would do.
-
-    A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
-    admits again what runs, which has to be known for that.
-    """
-    from cpuctl.engine.outcome import Admitted
-
-    past, again = planning.past, replay.scenario.restarted
-    stale = past.files.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
-    if isinstance(replay.admission.verdict, Admitted) or (stale and not past.known):
-        return {}
-
-    from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
-    from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
-
-    def start_on(info: "MachineInfo") -> "Starter":
-        source = planning.source._replace(info=info)
-        without = past._replace(files=past.files._replace(memory=None))
-        changed = planning._replace(source=source, past=without)
-        if stale and not again:
-            return partial(_with_memory_anew, changed)
-        return partial(changed.start, sources=Sources())
-
-    found = more_huge_pages(replay, planning.source.info, start_on, runs)
-    return pages_answer(found, without_state=stale)
-
-
-def _with_memory_anew(planning: Planning, kubelet: "Kubelet") -> "StartResult":
-    """Start without a memory state, and give running pods memory again; all must get theirs."""
-    from cpuctl.engine.node import Node
-    from cpuctl.engine.outcome import Admitted, Undetermined
-
-    node = planning.start(kubelet, Sources())
-    if isinstance(node, Node):
-        for each in node.readmit(planning.past.granted):
-            if not isinstance(each.verdict, Admitted):
-                return Undetermined(f"pod {each.pod.full_name}, which runs, is not admitted again")
-    return node
-
-
-def _unmistakable(pod: "StoredPod", pods: "Iterable[StoredPod]") -> str:
-    """Name a pod so that it is found again: by its UID where others have its name."""
-    same = {each.uid for each in pods if each.full_name == pod.full_name}
-    return pod.full_name if len(same) == 1 else pod.uid
-
-
-def _scenario(planning: Planning, choice: "PodChoice") -> "Scenario":
-    from cpuctl.engine.explain.scenario import Scenario
-
-    return Scenario(
-        start=partial(planning.start, sources=planning.sources),
-        kubelet=planning.kubelet,
-        pods=planning.past.granted if choice.running else planning.wanted,
-        asked=choice.place,
-        restarted=choice.running,
-    )
-
-
-def _first_refused(admissions: "Sequence[Admission]") -> int:
-    """Find the first pod that is not admitted, or the only one."""
-    from cpuctl.engine.outcome import Admitted
-    from cpuctl.inputs.pod_choice import few_names
-
-    refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
-    place = next(refused, None)
-    if place is None and len(admissions) > 1:
-        message = f"all {len(admissions)} pods are admitted, and none is named"
-        names = few_names(each.pod.full_name for each in admissions)
-        raise UsageError(message, hint=f"name the one to explain: {names}")
-    return place or 0

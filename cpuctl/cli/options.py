@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import MetricsOutput, Output
+from cpuctl.cli.output import ListOutput, MetricsOutput, Output
 from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
 from cpuctl.kubelet.version import RELEASES
 
@@ -215,4 +215,68 @@ QuietOption = Annotated[
 ]
 ExitZeroOption = Annotated[
     bool, typer.Option("--exit-zero", help="Exit 0 also when the answer is no.", rich_help_panel=OUTPUT)
+]
+ServerVersionOption = Annotated[
+    str,
+    typer.Option(
+        "--apiserver-version",
+        metavar="VERSION",
+        help="The API server's minor; else the kubelet's.",
+        rich_help_panel=KUBELET,
+    ),
+]
+ServerGatesOption = Annotated[
+    str,
+    typer.Option(
+        "--apiserver-feature-gates",
+        metavar="A=true,B=false",
+        help="The API server's; else the kubelet's.",
+        rich_help_panel=KUBELET,
+    ),
+]
+RuntimeOption = Annotated[
+    str,
+    typer.Option(
+        "--oci-runtime",
+        metavar="NAME-VERSION",
+        help="runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.",
+        rich_help_panel=INPUT,
+    ),
+]
+ExitCodeOption = Annotated[
+    bool, typer.Option("--exit-code", help="Exit 3 where something differs.", rich_help_panel=OUTPUT)
+]
+PodsOutputOption = Annotated[
+    ListOutput,
+    typer.Option(
+        "-o", "--output", help="The form of the answer; jsonl is one pod a line.", rich_help_panel=OUTPUT
+    ),
+]
+NodeMachineOption = Annotated[
+    str,
+    typer.Option(
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="The node: live, a directory that holds sys/, a recording.",
+        rich_help_panel=INPUT,
+    ),
+]
+RootOption = Annotated[
+    str,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        help="The node whose file system is mounted at DIR, not this one.",
+        rich_help_panel=INPUT,
+    ),
+]
+NodeStateOption = Annotated[
+    str,
+    typer.Option(
+        "--state",
+        metavar="DIR|FILE",
+        help="The kubelet's state files; else those of the node itself.",
+        rich_help_panel=INPUT,
+    ),
 ]

@@ -32,13 +32,13 @@ _ATTEMPTS = 3
 
 
 class NodeInputs(NamedTuple):
-    """The words of a command line that say which node is looked at, and what its kubelet is told."""
+    """Which node is looked at, and what its kubelet is told; empty where something is left out."""
 
-    machine: str
-    root: str
-    kubelet: KubeletInputs
-    state: str
-    pods: str
+    machine: str = LIVE_MACHINE
+    root: str = ""
+    kubelet: KubeletInputs = KubeletInputs()
+    state: str = ""
+    pods: str = ""
 
 
 class StateFile(NamedTuple):

@@ -58,8 +58,8 @@ class Planner(NamedTuple):
     """Plans the same pods on one kubelet or another."""
 
     planning: Planning
-    options: PlanOptions
-    progress: Progress
+    options: PlanOptions = PlanOptions()
+    progress: Progress = lambda _what, _done, _total: None
 
     def plan(self, kubelet: Kubelet, sources: Sources) -> Plan:
         """Start a kubelet and decide about the pods; warnings go to *sources*."""

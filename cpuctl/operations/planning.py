@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
 from cpuctl.inputs.pods import load_pods
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
-    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
+    from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.inputs.past import Past
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.kubelet import Kubelet
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 class PlanningInputs(NamedTuple):
     """What is planned, and with what: names of files and amounts as a command line has them."""
 
-    filenames: Sequence[str]
-    templates: Sequence[str]
-    machine: str
-    kubelet: KubeletInputs
-    state: str
-    pods: str
+    filenames: Sequence[str] = ()
+    templates: Sequence[str] = ()
+    machine: str = LIVE_MACHINE
+    kubelet: KubeletInputs = KubeletInputs()
+    state: str = ""
+    pods: str = ""
     ephemeral_storage: str = ""
     memory: str = ""
     devices: str = ""

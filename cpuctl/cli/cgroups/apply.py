@@ -7,12 +7,14 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     NoColorOption,
+    NodeMachineOption,
+    NodeStateOption,
     OutputOption,
     QuietOption,
+    RootOption,
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change

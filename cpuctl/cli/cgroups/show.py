@@ -4,15 +4,19 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.notes import observe, tell_doubts, tell_sources
 from cpuctl.cli.options import (
+    ExitCodeOption,
     NoColorOption,
+    NodeMachineOption,
+    NodeStateOption,
+    PodsOutputOption,
     QuietOption,
+    RootOption,
     RunningPodsOption,
+    RuntimeOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.pods.options import ExitCodeOption, PodsOutputOption, RuntimeOption
 from cpuctl.inputs.sources import Sources
 
 app = command_group()

@@ -8,24 +8,19 @@ from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
+    ExitCodeOption,
     FeatureGatesOption,
     KubeletConfigOption,
     KubeletVersionOption,
     NoColorOption,
-    QuietOption,
-)
-from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.pods.options import (
-    ExitCodeOption,
-    MachineOrNoneOption,
-    MemoryOption,
     PodsOutputOption,
+    QuietOption,
     RuntimeOption,
     ServerGatesOption,
     ServerVersionOption,
-    ToGatesOption,
-    ToVersionOption,
 )
+from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, ToGatesOption, ToVersionOption
 from cpuctl.cli.pods.show import cgroup_view
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs

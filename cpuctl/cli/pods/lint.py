@@ -13,10 +13,11 @@ from cpuctl.cli.options import (
     NoColorOption,
     PodFilesOption,
     QuietOption,
+    ServerGatesOption,
+    ServerVersionOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
-from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pods.lint_rules import LintInputs, load_setting

@@ -11,19 +11,15 @@ from cpuctl.cli.options import (
     CgroupVersionOption,
     NoColorOption,
     PodFilesOption,
-    QuietOption,
-    TemplateOption,
-)
-from cpuctl.cli.output import Document, ListOutput, Style, emit
-from cpuctl.cli.pods.options import (
-    MachineOrNoneOption,
-    MemoryOption,
     PodsOutputOption,
+    QuietOption,
     RuntimeOption,
     ServerGatesOption,
     ServerVersionOption,
-    UsageOption,
+    TemplateOption,
 )
+from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, UsageOption
 from cpuctl.inputs.pods import load_pods, load_usage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pods.view import NodeView, PodViewInputs, load_view

@@ -1,7 +1,6 @@
 """``cpuctl replay``: a node's history over simulated time."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,10 +13,6 @@ from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
-
-if TYPE_CHECKING:
-    from cpuctl.machine.sources import MachineSource
-    from cpuctl.timeline.model import Timeline
 
 app = command_group()
 
@@ -108,6 +103,7 @@ def replay(
         return
     from cpuctl.cli.answers.replay_answer import replay_document
     from cpuctl.cli.replay import follow as live
+    from cpuctl.operations.replay import TimelineInputs, load_timeline
     from cpuctl.timeline.simulation import Simulation
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
@@ -115,17 +111,15 @@ def replay(
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
-    told = _cut(_load(timeline, machine, sources), until)
-    told = told._replace(server=told.server._replace(validates=not skip_api_server))
-    _add_unrecorded(told, sources)
+    history = load_timeline(TimelineInputs(timeline, machine, until, skip_api_server), sources)
     tell_sources(sources, style)
     if pace is None:
-        simulation = Simulation(told)
+        simulation = Simulation(history)
         with ProgressBar(style) as progress:
-            for now in simulation.play(told.moments, told.until):
-                progress("replaying", now, told.until)
+            for now in simulation.play(history.moments, history.until):
+                progress("replaying", now, history.until)
     else:
-        simulation = live.follow(told, pace, style)
+        simulation = live.follow(history, pace, style)
         style = style._replace(layout="replay_end")
     if pace is None or style.for_people or pictures:
         document = replay_document(simulation, {"sources": sources.entries})
@@ -136,65 +130,9 @@ def replay(
         raise typer.Exit(EXIT_NO)
 
 
-def _add_unrecorded(timeline: "Timeline", sources: Sources) -> None:
-    """Name what nobody has recorded on the releases that the node has, one after the other."""
-    from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
-    from cpuctl.timeline.model import KubeletEvent, Resize
-
-    events = [moment.event for moment in timeline.moments]
-    resizes = [Topic.RESIZE] if any(isinstance(event, Resize) for event in events) else []
-    pod_level = any(each.pod.resources for each in timeline.pods.values())
-    later = (event.setup.kubelet for event in events if isinstance(event, KubeletEvent))
-    for kubelet in (timeline.setup.kubelet, *later):
-        if isinstance(kubelet, Kubelet):
-            topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
-            sources.add_unrecorded(kubelet.version.minor, [*topics, *resizes])
-
-
 def _draw(document: Document, pictures: Pictures) -> None:
     if pictures:
         from cpuctl.exports.timeline.facts import replay_facts
         from cpuctl.exports.timeline.picture import timeline_svg
 
         pictures.write(SVG, lambda: timeline_svg(replay_facts(document)))
-
-
-def _load(name: str, machine: str, sources: Sources) -> "Timeline":
-    """Read a timeline; what it names is looked for beside it."""
-    from cpuctl.documents.files import STDIN, read_input, read_member, source_name
-    from cpuctl.inputs.sources import refuse_stdin_twice
-    from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
-    from cpuctl.timeline.reading.document import Outside, read_timeline
-
-    if not name:
-        raise UsageError("no timeline to replay", hint="name one, or begin with cpuctl replay --new")
-    refuse_stdin_twice(name, machine)
-    beside = Path() if name == STDIN else Path(name).parent
-    sources.add("timeline", source_name(name), "given")
-
-    def machine_named(spec: str) -> "MachineSource":
-        if machine:
-            sources.add("machine", machine, "given")
-            return read_machine(machine)
-        sources.add("machine", spec, "given")
-        return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(beside / spec))
-
-    outside = Outside(machine=machine_named, file=lambda file: read_member(str(beside / file)))
-    return read_timeline(read_input(name), source_name(name), outside)
-
-
-def _cut(timeline: "Timeline", until: str) -> "Timeline":
-    """Leave out what is later than *until*; without it, nothing."""
-    from cpuctl.golang.durations import parse_duration
-
-    if not until:
-        return timeline
-    try:
-        end = parse_duration(until)
-    except ValueError:
-        end = -1
-    if end < 0:
-        raise UsageError(f"expected a duration such as 30s, found {until!r}", where="--until")
-    kept = tuple(moment for moment in timeline.moments if moment.at <= end)
-    return timeline._replace(moments=kept, until=min(end, timeline.until))

@@ -20,13 +20,14 @@ from cpuctl.cli.options import (
     PodFilesOption,
     QuietOption,
     RunningPodsOption,
+    ServerGatesOption,
+    ServerVersionOption,
     SkipApiServerOption,
     StateOption,
     TemplateOption,
     WriteStateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit, remember_all
-from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning

@@ -1,0 +1,156 @@
+"""Why a kubelet decides about a pod as it does, and what would change that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.errors import UsageError
+from cpuctl.inputs.sources import Sources
+
+if TYPE_CHECKING:
+    from cpuctl.engine.admission import Admission
+    from cpuctl.engine.capacity.probe import Progress
+    from cpuctl.engine.explain.explanation import Explanation
+    from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter
+    from cpuctl.engine.explain.searches.huge_pages import MorePages
+    from cpuctl.engine.start import NotStarted, StartResult
+    from cpuctl.inputs.pod_choice import PodChoice
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.resize import Pending
+    from cpuctl.pods.model import StoredPod
+
+
+class Explained(NamedTuple):
+    """The explanation of one decision, and what would change it beside what the engine tries.
+
+    ``name`` is how the pod is found again, ``container`` the one that was asked about, empty for the whole
+    pod. More huge ``pages`` would let the pod in, once the kubelet's memory state is away if that is
+    ``state_in_the_way``; ``resize`` is what becomes of a resize that is pending.
+    """
+
+    explanation: Explanation
+    name: str
+    container: str
+    pages: tuple[MorePages, ...]
+    state_in_the_way: bool
+    resize: Pending | None
+
+    @property
+    def admission(self) -> Admission:
+        """The decision."""
+        return self.explanation.replay.admission
+
+
+def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained | NotStarted:
+    """Explain the pod that *text* names, else the first that is not admitted, or the only one.
+
+    Raise UsageError where there is no such pod, or more than one.
+    """
+    from cpuctl.engine.explain.explanation import explain
+    from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
+    from cpuctl.inputs.pod_choice import PodChoice, choose_pod
+    from cpuctl.operations.resize import pending_resize
+
+    last = PodChoice(len(planning.wanted) - 1)
+    choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
+    runs = Runs(tick=lambda: progress("trying changes", 0, 0))
+    replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
+    if isinstance(replay, Replay):
+        # From here on it is replayed without its warnings, which have been heard.
+        quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()))
+        if text:
+            replay = replay._replace(scenario=quiet)
+        else:
+            replay = replay_scenario(quiet._replace(asked=_first_refused(replay.admissions)), runs)
+    if not isinstance(replay, Replay):
+        return replay
+    pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)
+    return Explained(
+        explanation=explain(replay, runs.tick),
+        name=_unmistakable(pod, (*planning.wanted, *planning.past.running)),
+        container=choice.container,
+        pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
+        state_in_the_way=stale,
+        resize=pending_resize(planning, pod.uid) if choice.running else None,
+    )
+
+
+def _memory_state_is_stale(planning: Planning) -> bool:
+    """Tell whether other huge pages would make the kubelet refuse its memory_manager_state."""
+    return (
+        planning.past.files.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
+    )
+
+
+def _more_pages(planning: Planning, replay: Replay, runs: Runs, *, stale: bool) -> Iterator[MorePages]:
+    """Tell what huge pages would do.
+
+    A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
+    admits again what runs, which has to be known for that.
+    """
+    from cpuctl.engine.outcome import Admitted
+
+    past, again = planning.past, replay.scenario.restarted
+    if isinstance(replay.admission.verdict, Admitted) or (stale and not past.known):
+        return
+
+    from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
+
+    def start_on(info: MachineInfo) -> Starter:
+        source = planning.source._replace(info=info)
+        without = past._replace(files=past.files._replace(memory=None))
+        changed = planning._replace(source=source, past=without)
+        if stale and not again:
+            return partial(_with_memory_anew, changed)
+        return partial(changed.start, sources=Sources())
+
+    yield from more_huge_pages(replay, planning.source.info, start_on, runs)
+
+
+def _with_memory_anew(planning: Planning, kubelet: Kubelet) -> StartResult:
+    """Start without a memory state, and give running pods memory again; all must get theirs."""
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import Admitted, Undetermined
+
+    node = planning.start(kubelet, Sources())
+    if isinstance(node, Node):
+        for each in node.readmit(planning.past.granted):
+            if not isinstance(each.verdict, Admitted):
+                return Undetermined(f"pod {each.pod.full_name}, which runs, is not admitted again")
+    return node
+
+
+def _unmistakable(pod: StoredPod, pods: Iterable[StoredPod]) -> str:
+    """Name a pod so that it is found again: by its UID where others have its name."""
+    same = {each.uid for each in pods if each.full_name == pod.full_name}
+    return pod.full_name if len(same) == 1 else pod.uid
+
+
+def _scenario(planning: Planning, choice: PodChoice) -> Scenario:
+    from cpuctl.engine.explain.scenario import Scenario
+
+    return Scenario(
+        start=partial(planning.start, sources=planning.sources),
+        kubelet=planning.kubelet,
+        pods=planning.past.granted if choice.running else planning.wanted,
+        asked=choice.place,
+        restarted=choice.running,
+    )
+
+
+def _first_refused(admissions: Sequence[Admission]) -> int:
+    """Find the first pod that is not admitted, or the only one."""
+    from cpuctl.engine.outcome import Admitted
+    from cpuctl.inputs.pod_choice import few_names
+
+    refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
+    place = next(refused, None)
+    if place is None and len(admissions) > 1:
+        message = f"all {len(admissions)} pods are admitted, and none is named"
+        names = few_names(each.pod.full_name for each in admissions)
+        raise UsageError(message, hint=f"name the one to explain: {names}")
+    return place or 0

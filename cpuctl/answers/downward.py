@@ -15,19 +15,19 @@ class File(TypedDict):
     path: str
 
 
-class _Reference(TypedDict):
+class ResourceReference(TypedDict):
     resource: str
     container: str
     """Whose resource is told."""
     divisor: str | None
 
 
-class VariableReference(_Reference):
+class VariableReference(ResourceReference):
     variable: Variable
     file: None
 
 
-class FileReference(_Reference):
+class FileReference(ResourceReference):
     variable: None
     file: File
     """A file of a downward API volume, also of a projected one."""

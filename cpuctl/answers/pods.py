@@ -77,9 +77,13 @@ class Place(TypedDict):
     resource: str
 
 
-class StoredAmount(Place, Amount):
+class AmountSource(TypedDict):
     how: How
     rule: str | None
+
+
+class StoredAmount(Place, Amount, AmountSource):
+    """An amount of the pod as it is stored."""
 
 
 class Dropped(Place):
@@ -342,8 +346,12 @@ class ComparedSide(TypedDict):
     """The gates that are set."""
 
 
+Area = Literal["admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers"]
+Status = Literal["same", "changed", "added", "removed"]
+
+
 class Difference(TypedDict):
-    area: Literal["admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers"]
+    area: Area
     item: str
     before: str | None
     """Null where there was no such thing."""
@@ -354,7 +362,7 @@ class Difference(TypedDict):
 class ComparedPod(TypedDict):
     namespace: str
     name: str
-    status: Literal["same", "changed", "added", "removed"]
+    status: Status
     changes: list[Difference]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
@@ -47,7 +47,7 @@ class NodeOfPods(NamedTuple):
     static: frozenset[str] = frozenset()
     scope: str = "container"
     policy: str = "restricted"
-    cgroup_version: int = 2
+    cgroup_version: Literal[1, 2] = 2
     memory: int | None = None
     allocatable: Mapping[str, Quantity] | None = None
     limit_ranges: tuple[LimitRange, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import CpuctlError, InputError, UsageError
@@ -183,7 +183,7 @@ def _gate(part: str, option: str) -> tuple[str, bool]:
         ) from None
 
 
-def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sources) -> int:
+def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sources) -> Literal[1, 2]:
     """Read ``--cgroup-version``; without it what the live host or the recording has counts, else 2.
 
     Raise UsageError for another text than 1 or 2.
@@ -192,14 +192,14 @@ def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sourc
         raise UsageError(f"expected 1 or 2, found {text!r}", where="--cgroup-version")
     if text:
         sources.add("cgroupVersion", text, "given")
-        return int(text)
+        return 1 if text == "1" else 2
     found = _found_cgroup_version(machine)
     known: Origin = "live" if machine is not None and machine.origin == LIVE_MACHINE else "capture"
     sources.add("cgroupVersion", str(found or 2), known if found else "default")
     return found or 2
 
 
-def _found_cgroup_version(machine: MachineSource | None) -> int | None:
+def _found_cgroup_version(machine: MachineSource | None) -> Literal[1, 2] | None:
     from cpuctl.cgroups.hierarchies import find_hierarchies
 
     if machine is None or machine.files is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, NewType
+from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, TypeAlias
 
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.quantity import Quantity
@@ -34,12 +34,21 @@ class QosClass(StrEnum):
     BEST_EFFORT = "BestEffort"
 
 
+Side: TypeAlias = Literal["requests", "limits", "overhead"]
+"""What an amount is; overhead is the pod's as a whole."""
+
+
 class ResourceRequirements(NamedTuple):
     """Requests and limits by resource name, and the names of the resource claims used."""
 
     requests: Mapping[str, Quantity] = {}
     limits: Mapping[str, Quantity] = {}
     claims: tuple[str, ...] = ()
+
+    @property
+    def sides(self) -> tuple[tuple[Side, Mapping[str, Quantity]], ...]:
+        """Requests, then limits, each with its name."""
+        return ("requests", self.requests), ("limits", self.limits)
 
 
 class Container(NamedTuple):

@@ -8,7 +8,7 @@ Rules: ``pkg/scheduler/framework/plugins/noderesources/resource_allocation.go``,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.pods.downward_api import HUGE_PAGES, Inside, tell
 from cpuctl.pods.field_ref import ResourceFieldRef
@@ -33,7 +33,7 @@ class Reading(NamedTuple):
     is empty where the pod as a whole is meant; ``text`` is how the downward API writes it (divisor 1).
     """
 
-    reader: str
+    reader: Literal["scheduler", "HPA", "VPA", "cluster autoscaler", "downward API"]
     item: str
     rule: str
     amount: Quantity | None = None

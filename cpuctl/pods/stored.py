@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps, update_steps
 from cpuctl.pods.manifest import manifest_of
-from cpuctl.pods.model import Container, ContainerKind, Pod, StoredPod
+from cpuctl.pods.model import Container, ContainerKind, Pod, Side, StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
@@ -44,7 +44,7 @@ class Place(NamedTuple):
     """Where an amount stands in a pod; ``container`` is empty for ``spec.resources`` and the overhead."""
 
     container: str
-    side: str
+    side: Side
     resource: str
 
 
@@ -188,7 +188,7 @@ def _amounts(pod: Pod) -> Iterator[tuple[Place, Quantity]]:
     if pod.resources is not None:
         groups.append(("", pod.resources))
     for name, resources in groups:
-        for side, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+        for side, amounts in resources.sides:
             for resource, amount in amounts.items():
                 yield Place(name, side, resource), amount
     for resource, amount in pod.overhead.items():

@@ -30,6 +30,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pods.view import PodViewInputs, view_on
 
 if TYPE_CHECKING:
+    from cpuctl.answers.pods import ComparedSide
     from cpuctl.cli.answers.pods.diff_answer import Side
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.machine.sources import MachineSource
@@ -123,7 +124,7 @@ def _side(
 
     view = view_on(machine, words, sources)
     node = view.node._replace(limit_ranges=found.limit_ranges)
-    head = {
+    head: ComparedSide = {
         "pods": source_name(name),
         "kubelet": {"version": str(view.kubelet.version)},
         "apiServer": {"version": view.server_version},

@@ -1,6 +1,6 @@
 """``cpuctl pods show``: what follows from pods' resources, and by which rule."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,6 +25,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pods.view import NodeView, PodViewInputs, load_view
 
 if TYPE_CHECKING:
+    from cpuctl.answers.pods import ViewHead
     from cpuctl.cli.answers.pods.facts_answer import CgroupView
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.pods.eviction_rank import Ranked
@@ -125,9 +126,9 @@ def cgroup_view(view: NodeView) -> "CgroupView":
     return CgroupView(version=view.node.cgroup_version, host=host, formula=view.formula)
 
 
-def view_head(view: NodeView, sources: Sources) -> dict[str, Any]:
+def view_head(view: NodeView, sources: Sources) -> "ViewHead":
     """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
-    from cpuctl.cli.answers.config.show_answer import amount
+    from cpuctl.cli.answers.config.show_answer import known_amount
     from cpuctl.quantity import Format, Quantity
 
     memory, allocatable = view.node.memory, view.node.allocatable
@@ -141,15 +142,15 @@ def view_head(view: NodeView, sources: Sources) -> dict[str, Any]:
                 "since": f"1.{each.since}",
                 "behaviour": each.after,
                 "source": each.source,
-                "standing": str(each.standing),
+                "standing": each.standing.value,
             }
             for name, each in view.differences.items()
         ],
         "cgroupVersion": view.node.cgroup_version,
         "node": {
-            "memory": None if memory is None else amount(Quantity.from_value(memory, Format.BINARY_SI)),
+            "memory": None if memory is None else known_amount(Quantity.from_value(memory, Format.BINARY_SI)),
             "allocatable": None
             if allocatable is None
-            else {name: amount(each) for name, each in allocatable.items()},
+            else {name: known_amount(each) for name, each in allocatable.items()},
         },
     }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.findings import FindingCounts
 
 Finding = Mapping[str, object]
 """A finding of an answer, and what else a form names."""
@@ -77,9 +80,10 @@ def _table(findings: Iterable[Finding], form: Form) -> Table:
     return Table(tuple(Column(name.upper()) for name in form.columns), rows)
 
 
-def count_words(summary: Mapping[str, int]) -> str:
+def count_words(summary: FindingCounts) -> str:
     """Count findings by severity, those that there are."""
-    return ", ".join(counted(summary[word], word) for word in STYLES if summary[word])
+    counts = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
+    return ", ".join(counted(count, word) for word, count in counts.items() if count)
 
 
 def count_start_words(document: Document) -> str:

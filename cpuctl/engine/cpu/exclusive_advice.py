@@ -41,6 +41,10 @@ class Change(NamedTuple):
     free: bool = False
 
 
+_ALL_OF_THE_POD = Place("", "limits", "")
+"""Of a change that takes out a pod's own resources: no side by itself, and nothing that defaults fill in."""
+
+
 class ExclusiveAdvice(NamedTuple):
     """What a container is due, and where that is nothing, what to change and how many CPUs it then gets.
 
@@ -151,7 +155,7 @@ def _mends_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: boo
         if whole and name == "cpu":
             wanted = Quantity.from_value(wanted.value)
         absent = name not in resources.requests and name not in resources.limits
-        for side, before in (("requests", resources.requests), ("limits", resources.limits)):
+        for side, before in resources.sides:
             if before.get(name) != wanted and not (absent and side == "requests"):
                 place = Place("", side, name)
                 yield Change(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
@@ -161,7 +165,7 @@ def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[Change, ...]]:
     """Make every container Guaranteed by itself, and the CPUs of the one called *name* whole."""
     changes: list[Change] = []
     if pod.resources is not None:
-        changes.append(Change("spec.resources", Place("", "", "")))
+        changes.append(Change("spec.resources", _ALL_OF_THE_POD))
 
     def mended(path: str, container: Container) -> Container:
         mends = list(_mends(path, container, whole=container.name == name))
@@ -180,7 +184,7 @@ def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:
         wanted = _wanted_cpus(request, limit) if whole and name == "cpu" else _wanted(name, request, limit)
         free = not request.sign and not limit.sign
         absent = name not in resources.requests and name not in resources.limits
-        for side, before in (("requests", resources.requests), ("limits", resources.limits)):
+        for side, before in resources.sides:
             # The API server makes a limit the request where there is none.
             if before.get(name) != wanted and not (absent and side == "requests"):
                 place = Place(container.name, side, name)

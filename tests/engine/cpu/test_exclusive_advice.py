@@ -141,7 +141,7 @@ def test_a_change_tells_the_place_and_what_was_there() -> None:
     given = pod(app("cpu=1500m memory=1Gi", "cpu=2"), pod_level=resources(*FULL))
     resources_of_main = "spec.containers[0].resources"
     assert advise(given, given.containers[0]).changes == (
-        ("spec.resources", Place("", "", ""), None, None, False),
+        ("spec.resources", Place("", "limits", ""), None, None, False),
         (f"{resources_of_main}.requests.cpu", Place("main", "requests", "cpu"), fraction, whole, False),
         (f"{resources_of_main}.limits.memory", Place("main", "limits", "memory"), None, memory, False),
     )

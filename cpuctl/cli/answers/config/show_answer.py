@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine
@@ -13,6 +13,9 @@ from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plai
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers.pods import Amount
 
 
 def show_document(
@@ -119,9 +122,12 @@ def _resource(line: ResourceLine) -> dict[str, Any]:
     }
 
 
-def amount(quantity: Quantity | None) -> dict[str, Any] | None:
+def amount(quantity: Quantity | None) -> Amount | None:
+    """Write an amount, or that it is not known."""
+    return None if quantity is None else known_amount(quantity)
+
+
+def known_amount(quantity: Quantity) -> Amount:
     """Write an amount as the kubelet prints it, with its number: milli-CPUs are told as fractions."""
-    if quantity is None:
-        return None
     whole, rest = divmod(quantity.nano, 10**9)
     return {"quantity": str(quantity), "number": quantity.nano / 10**9 if rest else whole}

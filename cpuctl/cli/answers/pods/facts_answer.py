@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.answers.config.show_answer import amount as amount_answer
+from cpuctl.cli.answers.config.show_answer import known_amount
 from cpuctl.cli.answers.pods.told_answer import told_answer
 from cpuctl.engine.cpu.exclusive_advice import Change
 from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
@@ -16,7 +16,9 @@ from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.effective import Effective
 from cpuctl.pods.readers_view import Reading
 from cpuctl.pods.stored import How, Place, Source
-from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers import pods as answers
 
 _WEIGHT = "cpu.weight"
 
@@ -39,16 +41,16 @@ class CgroupView(NamedTuple):
         return linear | {_WEIGHT: CgroupFile(" or ".join(dict.fromkeys(weights)))}
 
 
-def pod_answer(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
+def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:
     """Describe one pod: its classes and sums, its cgroups, its containers, who reads what."""
     return {
-        "qosClass": str(facts.qos.qos_class),
+        "qosClass": facts.qos.qos_class.value,
         "qosReason": facts.qos.reason,
         "apiServer": {"refusals": list(facts.creation.refusals)},
         "kubelet": _rejection(facts),
         "notices": list(facts.notices),
         "amounts": list(_amounts(facts)),
-        "dropped": [_place(place) | {"rule": rule} for place, rule in facts.stored.dropped.items()],
+        "dropped": [{**_place(place), "rule": rule} for place, rule in facts.stored.dropped.items()],
         "effective": {"requests": _effective(facts.requests), "limits": _effective(facts.limits)},
         "cgroup": _cgroup(facts.cgroup, facts.cgroup_rules, view, WeightFormula.LINEAR),
         "containers": [_container(each, view) for each in facts.containers],
@@ -58,58 +60,54 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
     }
 
 
-def _rejection(facts: PodFacts) -> dict[str, Any]:
+def _rejection(facts: PodFacts) -> answers.NotRejected | answers.RejectedByKubelet:
     rejected = facts.rejected
     if rejected is None:
         return {"rejected": False}
     return {"rejected": True, "reason": str(rejected.reason), "message": rejected.message}
 
 
-def _amounts(facts: PodFacts) -> Iterator[dict[str, Any]]:
+def _amounts(facts: PodFacts) -> Iterator[answers.StoredAmount]:
     """List every amount of the pod as it is stored, in the order of the manifest, with its source."""
     pod, sources = facts.stored.pod, facts.stored.sources
     groups = [(each.name, each.resources) for each in pod.all_containers]
     if pod.resources is not None:
         groups.append(("", pod.resources))
     for name, resources in groups:
-        for side, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+        for side, amounts in resources.sides:
             for resource in sorted(amounts):
                 place = Place(name, side, resource)
-                yield _place(place) | _amount(amounts[resource]) | _source(sources[place])
+                yield {**_place(place), **known_amount(amounts[resource]), **_source(sources[place])}
     for resource in sorted(pod.overhead):
         place = Place("", "overhead", resource)
-        yield _place(place) | _amount(pod.overhead[resource]) | _source(sources[place])
+        yield {**_place(place), **known_amount(pod.overhead[resource]), **_source(sources[place])}
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: Place) -> answers.Place:
     return {"container": place.container or None, "side": place.side, "resource": place.resource}
 
 
-def _source(source: Source) -> dict[str, Any]:
-    return {"how": str(source.how), "rule": source.rule or None}
+def _source(source: Source) -> answers.AmountSource:
+    return {"how": source.how.value, "rule": source.rule or None}
 
 
-def _amount(amount: Quantity) -> dict[str, Any]:
-    return amount_answer(amount) or {}
-
-
-def _effective(amounts: Mapping[str, Effective]) -> list[dict[str, Any]]:
+def _effective(amounts: Mapping[str, Effective]) -> list[answers.EffectiveAmount]:
     return [
-        {"resource": name, **_amount(each.amount), "how": str(How.DERIVED), "rule": each.rule}
+        {"resource": name, **known_amount(each.amount), "how": How.DERIVED.value, "rule": each.rule}
         for name, each in sorted(amounts.items())
     ]
 
 
 def _cgroup(
     values: CgroupValues, rules: CgroupRules, view: CgroupView, formula: WeightFormula | None
-) -> dict[str, Any]:
+) -> answers.Cgroup:
     """Report values and files, a container's weight by both formulas while its runtime is not known."""
     return {
         "cpuShares": values.shares,
         "cpuWeight": {
             "linear": WeightFormula.LINEAR.weight(values.shares),
             "curved": WeightFormula.CURVED.weight(values.shares),
-            "formula": str(formula) if formula else None,
+            "formula": formula.value if formula else None,
         },
         "cpuQuota": values.quota,
         "cpuPeriod": values.period,
@@ -128,11 +126,11 @@ def _cgroup(
     }
 
 
-def _container(facts: ContainerFacts, view: CgroupView) -> dict[str, Any]:
+def _container(facts: ContainerFacts, view: CgroupView) -> answers.Container:
     advice = facts.advice
     return {
         "name": facts.container.name,
-        "kind": str(facts.container.kind),
+        "kind": facts.container.kind.value,
         "cgroup": _cgroup(facts.cgroup, facts.cgroup_rules, view, view.formula),
         "oomScoreAdj": facts.oom.value,
         "oomRule": facts.oom.rule,
@@ -141,14 +139,14 @@ def _container(facts: ContainerFacts, view: CgroupView) -> dict[str, Any]:
             "qualifies": advice.claim.cpus > 0,
             "count": advice.claim.cpus,
             "whyShared": facts.why_shared or None,
-            "isolation": str(facts.isolation),
+            "isolation": facts.isolation.value,
             "changes": [_change(change) for change in advice.changes],
             "countAfter": advice.count_after,
         },
     }
 
 
-def _ephemeral(facts: EphemeralFacts, view: CgroupView) -> dict[str, Any]:
+def _ephemeral(facts: EphemeralFacts, view: CgroupView) -> answers.EphemeralContainer:
     return {
         "name": facts.name,
         "cgroup": _cgroup(facts.cgroup, facts.cgroup_rules, view, view.formula),
@@ -158,7 +156,7 @@ def _ephemeral(facts: EphemeralFacts, view: CgroupView) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change) -> answers.Change:
     return {
         "path": change.path,
         "before": None if change.before is None else str(change.before),
@@ -167,12 +165,12 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def _reading(reading: Reading) -> dict[str, Any]:
+def _reading(reading: Reading) -> answers.Read:
     return {
         "reader": reading.reader,
         "container": reading.container or None,
         "item": reading.item,
-        "amount": None if reading.amount is None else _amount(reading.amount),
+        "amount": None if reading.amount is None else known_amount(reading.amount),
         "text": reading.text or None,
         "error": reading.error or None,
         "rule": reading.rule,

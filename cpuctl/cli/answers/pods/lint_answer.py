@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import API_VERSION
 from cpuctl.diagnostics import counts
 from cpuctl.documents.paths import path_text
 from cpuctl.operations.pods.lint import LintRun, Remark
 
+if TYPE_CHECKING:
+    from cpuctl.answers.pods import Finding, PodsLint
+    from cpuctl.answers.sources import Sources
 
-def lint_document(run: LintRun, sources: Mapping[str, Any]) -> dict[str, Any]:
+
+def lint_document(run: LintRun, sources: Sources) -> PodsLint:
     """List every finding with its place, and count them."""
     versions = run.setting.versions
     return {
@@ -30,12 +33,12 @@ def lint_document(run: LintRun, sources: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _finding(remark: Remark) -> dict[str, Any]:
+def _finding(remark: Remark) -> Finding:
     finding, about = remark.finding, remark.about
     return {
-        "severity": str(finding.severity),
+        "severity": finding.severity.value,
         "code": finding.code,
-        "refusedBy": str(finding.rejected_by or "nobody"),
+        "refusedBy": finding.rejected_by.value if finding.rejected_by else "nobody",
         "file": remark.source,
         "line": remark.place.line,
         "column": remark.place.column,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.answers.config.show_answer import amount
+from cpuctl.cli.answers.config.show_answer import known_amount
 from cpuctl.cli.answers.pods.facts_answer import CgroupView, pod_answer
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.engine.pod_facts import PodFacts
 from cpuctl.pods.eviction_rank import Ranked
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.governing.resource_quota import QuotaCharge, ResourceQuota
 from cpuctl.quantity import Format, Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers import pods as answers
 
 
 class Shown(NamedTuple):
@@ -24,7 +27,7 @@ class Shown(NamedTuple):
     eviction: Sequence[Ranked] | None = None
 
 
-def show_document(shown: Shown, view: CgroupView, head: Mapping[str, Any]) -> Document:
+def show_document(shown: Shown, view: CgroupView, head: answers.ViewHead) -> answers.PodsShow:
     """Describe pods and what governs their namespaces."""
     return {
         "apiVersion": API_VERSION,
@@ -37,7 +40,7 @@ def show_document(shown: Shown, view: CgroupView, head: Mapping[str, Any]) -> Do
     }
 
 
-def _pod(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
+def _pod(facts: PodFacts, view: CgroupView) -> answers.Pod:
     pod = facts.written
     return {
         "namespace": pod.namespace,
@@ -49,7 +52,7 @@ def _pod(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
     }
 
 
-def _charge(charge: QuotaCharge) -> dict[str, Any]:
+def _charge(charge: QuotaCharge) -> answers.QuotaCharge:
     return {
         "quota": charge.quota.name,
         "charged": _texts(charge.charged),
@@ -57,16 +60,16 @@ def _charge(charge: QuotaCharge) -> dict[str, Any]:
     }
 
 
-def _limit_range(limit_range: LimitRange) -> dict[str, Any]:
+def _limit_range(limit_range: LimitRange) -> answers.LimitRange:
     return {
         "namespace": limit_range.namespace,
         "name": limit_range.name,
         "origin": str(limit_range.origin),
-        "problems": limit_range.problems,
+        "problems": list(limit_range.problems),
     }
 
 
-def _quota(quota: ResourceQuota, used: Mapping[str, Quantity]) -> dict[str, Any]:
+def _quota(quota: ResourceQuota, used: Mapping[str, Quantity]) -> answers.Quota:
     """Report a quota with what is used of it once all pods are created that it lets pass."""
     return {
         "namespace": quota.namespace,
@@ -82,7 +85,7 @@ def _texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
     return {name: str(amounts[name]) for name in sorted(amounts)}
 
 
-def _ranked(ranked: Ranked) -> dict[str, Any]:
+def _ranked(ranked: Ranked) -> answers.Evicted:
     return {
         "namespace": ranked.pod.namespace,
         "name": ranked.pod.name,
@@ -94,5 +97,5 @@ def _ranked(ranked: Ranked) -> dict[str, Any]:
     }
 
 
-def _bytes(count: int) -> dict[str, Any]:
-    return amount(Quantity.from_value(count, Format.BINARY_SI)) or {}
+def _bytes(count: int) -> answers.Amount:
+    return known_amount(Quantity.from_value(count, Format.BINARY_SI))

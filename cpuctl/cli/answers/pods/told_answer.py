@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.pods.downward_api import Told
 from cpuctl.pods.field_ref import ResourceFieldRef
 
+if TYPE_CHECKING:
+    from cpuctl.answers.downward import (
+        FileReference,
+        Reading,
+        ReadValue,
+        ResourceReference,
+        VariableReference,
+    )
 
-def reference_answer(ref: ResourceFieldRef) -> dict[str, Any]:
-    """Describe one reference: whose variable or which file it is, and what it asks for."""
+
+def variable_answer(ref: ResourceFieldRef) -> VariableReference:
+    """Describe a reference that a variable makes, and what it asks for."""
     return {
-        "variable": None if ref.in_file else {"container": ref.reader, "name": ref.name},
-        "file": {"volume": ref.volume, "path": ref.name} if ref.in_file else None,
+        "variable": {"container": ref.reader, "name": ref.name},
+        "file": None,
+        **_asked(ref),
+    }
+
+
+def file_answer(ref: ResourceFieldRef) -> FileReference:
+    """Describe a reference that a file makes, and what it asks for."""
+    return {"variable": None, "file": {"volume": ref.volume, "path": ref.name}, **_asked(ref)}
+
+
+def _asked(ref: ResourceFieldRef) -> ResourceReference:
+    return {
         "resource": ref.resource,
         "container": ref.whose,
         "divisor": str(ref.divisor) if ref.divisor.sign else None,
     }
 
 
-def value_answer(told: Told) -> dict[str, Any]:
+def value_answer(told: Told) -> ReadValue:
     """Describe what is read: null where that is not known, or the kubelet's error."""
     return {"text": told.text, "error": told.error or None, "rule": told.rule or None}
 
 
-def told_answer(ref: ResourceFieldRef, told: Told) -> dict[str, Any]:
+def told_answer(ref: ResourceFieldRef, told: Told) -> Reading:
     """Describe one reference and what is read there."""
-    return reference_answer(ref) | value_answer(told)
+    if ref.in_file:
+        return {**file_answer(ref), **value_answer(told)}
+    return {**variable_answer(ref), **value_answer(told)}

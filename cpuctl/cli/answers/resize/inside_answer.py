@@ -6,9 +6,9 @@ Rule: kubelet 1.27 to 1.36. Volumes are written from the pod's spec at every syn
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.answers.pods.told_answer import reference_answer, value_answer
+from cpuctl.cli.answers.pods.told_answer import file_answer, value_answer, variable_answer
 from cpuctl.engine.inside import inside_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.placement import Isolation, isolation_of
@@ -19,12 +19,15 @@ from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.model import StoredPod
 
+if TYPE_CHECKING:
+    from cpuctl.answers.downward import Reread, Rereading
+
 _STAYS = "variables stay as they are until their container starts again"
 _RESTARTS = "its container starts again"
 _NOT_GRANTED = "volumes tell what is asked for, granted or not"
 
 
-def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[dict[str, Any]]:
+def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[Rereading]:
     """Describe every variable and file that tells of resources, before and after."""
     refs = outcome.request.running.spec.field_refs
     if not refs:
@@ -39,7 +42,7 @@ def _reference(
     node: Node,
     rules: ResizeRules,
     inside: tuple[Inside, Inside],
-) -> dict[str, Any]:
+) -> Rereading:
     running, note = outcome.request.running, ""
     desired = running.spec if outcome.ruling is Ruling.FORBIDDEN else outcome.request.desired
     old = new = running.spec if ref.in_file else running.allocated
@@ -56,11 +59,14 @@ def _reference(
         note = _STAYS
     elif ref.in_file and before.text != after.text and not outcome.ruling.accepted:
         note = _NOT_GRANTED
-    return reference_answer(ref) | {
+    reread: Reread = {
         "before": value_answer(before),
         "after": value_answer(after),
         "note": note or None,
     }
+    if ref.in_file:
+        return {**file_answer(ref), **reread}
+    return {**variable_answer(ref), **reread}
 
 
 def _held(outcome: ResizeOutcome, node: Node, *, after: bool) -> dict[str, int]:

@@ -89,10 +89,9 @@ def _closing(document: Audit) -> Iterator[Cell]:
             ("interrupt", summary["interrupts"]),
         )
     )
-    counts = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
-    yield Cell(f"{looked}: {count_words(counts) or nothing}")
+    yield Cell(f"{looked}: {count_words(summary) or nothing}")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

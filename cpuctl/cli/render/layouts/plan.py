@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
@@ -16,6 +16,10 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_look
 from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted, few
+
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Pod
+    from cpuctl.answers.downward import Reading
 
 ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
 
@@ -51,7 +55,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield from room_blocks(document, wide=wide)
 
 
-def _told(pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[Reading]]]:
     """Yield the pods that read something of their resources, and what."""
     for pod in pods:
         if "downwardAPI" in pod:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.pods import ComparedPod, ComparedSide, Difference, PodsDiff
 
 _STYLE = {"added": "green", "removed": "red"}
 _NOT_THERE = "-"
 _ONLY_WIDE = "readers"
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: PodsDiff, *, wide: bool) -> Iterator[Block]:
     """Lay out what differs; *wide* adds what autoscalers and the downward API read."""
     yield Lines.of(_side("before", document["before"]), _side("after", document["after"]))
     for pods in _alike(document["pods"]):
@@ -26,21 +28,21 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines.of(f"{counted(len(document['pods']), 'pod')}: {', '.join(told)}")
 
 
-def _side(word: str, side: Mapping[str, Any]) -> str:
+def _side(word: str, side: ComparedSide) -> str:
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in side["featureGates"].items())
     releases = f"kubelet {side['kubelet']['version']}, API server {side['apiServer']['version']}"
     return f"{word + ':':<8}{side['pods']}, {releases}" + (f", {gates}" if gates else "")
 
 
-def _alike(pods: list[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+def _alike(pods: Sequence[ComparedPod]) -> list[list[ComparedPod]]:
+    groups: dict[tuple[str, str, str], list[ComparedPod]] = {}
     for pod in pods:
         key = (pod["namespace"], pod["status"], json.dumps(pod["changes"]))
         groups.setdefault(key, []).append(pod)
     return list(groups.values())
 
 
-def _pod(pods: list[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
+def _pod(pods: Sequence[ComparedPod], *, wide: bool) -> Iterator[Block]:
     pod = pods[0]
     more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
     name = f"{pod['namespace']}/{pod['name']}{more}"
@@ -51,7 +53,7 @@ def _pod(pods: list[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
         yield Lines.of("only in what autoscalers and the downward API read (-o wide)")
 
 
-def _rows(changes: list[Mapping[str, Any]], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+def _rows(changes: Sequence[Difference], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
     shown = ""
     for change in changes:
         if wide or change["area"] != _ONLY_WIDE:

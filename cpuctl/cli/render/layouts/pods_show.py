@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.pods_cgroups import cgroup_tables
 from cpuctl.cli.render.tables.told import told_table
 from cpuctl.exports.wording import counted
 
-_Pod = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.pods import (
+        Change,
+        Container,
+        Evicted,
+        LimitRange,
+        Pod,
+        PodsShow,
+        Quota,
+        Read,
+    )
+
 _CHANGES_SHOWN = 2
 _HOW_STYLE = {"written": "", "defaulted": "cyan", "derived": "dim", "dropped": "yellow"}
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: PodsShow, *, wide: bool) -> Iterator[Block]:
     """Lay out every pod, then quotas and the order of eviction."""
     yield Lines.of(_releases(document), *(_differences(document) if wide else ()))
     for alike in _alike(document["pods"]):
@@ -30,21 +40,21 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield _eviction(document["eviction"])
 
 
-def _releases(document: Document) -> str:
+def _releases(document: PodsShow) -> str:
     kubelet, server = document["kubelet"]["version"], document["apiServer"]["version"]
     memory = document["node"]["memory"]
     node = f", {memory['quantity']} of memory" if memory else ", memory of the node not known"
     return f"API server {server}, kubelet {kubelet}, cgroup v{document['cgroupVersion']}{node}"
 
 
-def _differences(document: Document) -> Iterator[str]:
+def _differences(document: PodsShow) -> Iterator[str]:
     for each in document["differences"]:
         yield f"since {each['since']}: {each['behaviour']} ({each['standing']}: {each['source']})"
 
 
-def _alike(pods: Sequence[_Pod]) -> list[list[_Pod]]:
+def _alike(pods: Sequence[Pod]) -> list[list[Pod]]:
     """Put pods of one origin together that have the same amounts, and of which quotas make the same."""
-    groups: dict[tuple[Any, ...], list[_Pod]] = {}
+    groups: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
         refused = tuple(bool(charge["refusals"]) for charge in pod["quotas"])
         whose = (pod["namespace"], pod["owner"], pod["origin"], refused, str(pod["amounts"]))
@@ -52,7 +62,7 @@ def _alike(pods: Sequence[_Pod]) -> list[list[_Pod]]:
     return list(groups.values())
 
 
-def _pod(alike: Sequence[_Pod], *, wide: bool) -> Iterator[Block]:
+def _pod(alike: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
     pod = alike[0]
     yield Lines(tuple(_title(alike)))
     if rows := tuple(_amount_rows(pod)):
@@ -66,7 +76,7 @@ def _pod(alike: Sequence[_Pod], *, wide: bool) -> Iterator[Block]:
         yield _readers(pod["readers"])
 
 
-def _title(alike: Sequence[_Pod]) -> Iterator[Cell]:
+def _title(alike: Sequence[Pod]) -> Iterator[Cell]:
     pod = alike[0]
     more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
     of = f" of {pod['owner']}" if pod["owner"] else ""
@@ -80,36 +90,38 @@ def _title(alike: Sequence[_Pod]) -> Iterator[Cell]:
         yield warning_line(text)
 
 
-def _amount_rows(pod: _Pod) -> Iterator[tuple[Cell, ...]]:
+def _amount_rows(pod: Pod) -> Iterator[tuple[Cell, ...]]:
     shown = ""
-    for entry in (*pod["amounts"], *(each | {"how": "dropped", "quantity": ""} for each in pod["dropped"])):
-        where = entry["container"] or "(pod)"
-        yield _row("" if where == shown else where, _value(entry["resource"], entry["side"]), entry)
+    for place, cells in (
+        *((each, _told(each["quantity"], each["how"], each["rule"])) for each in pod["amounts"]),
+        *((each, _told("", "dropped", each["rule"])) for each in pod["dropped"]),
+    ):
+        where = place["container"] or "(pod)"
+        yield (
+            Cell("" if where == shown else where),
+            Cell(_value(place["resource"], place["side"])),
+            *cells,
+        )
         shown = where
     where = "(sum)"
-    for side in ("requests", "limits"):
-        for entry in pod["effective"][side]:
-            yield _row(where, _value(entry["resource"], side), entry)
+    for side, sums in (("requests", pod["effective"]["requests"]), ("limits", pod["effective"]["limits"])):
+        for entry in sums:
+            cells = _told(entry["quantity"], entry["how"], entry["rule"])
+            yield (Cell(where), Cell(_value(entry["resource"], side)), *cells)
             where = ""
 
 
-def _row(where: str, value: str, entry: Mapping[str, Any]) -> tuple[Cell, ...]:
-    return (
-        Cell(where),
-        Cell(value),
-        Cell(entry["quantity"]),
-        Cell(entry["how"], _HOW_STYLE[entry["how"]]),
-        Cell(entry["rule"] or ""),
-    )
+def _told(quantity: str, how: str, rule: str | None) -> tuple[Cell, ...]:
+    return (Cell(quantity), Cell(how, _HOW_STYLE[how]), Cell(rule or ""))
 
 
 def _value(resource: str, side: str) -> str:
     return f"{resource} {side.removesuffix('s')}"
 
 
-def _exclusive(pod: _Pod, *, wide: bool) -> Iterator[Cell]:
+def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
     """Tell which containers get exclusive CPUs; those that share for one reason, in one line."""
-    sharing: dict[str, list[Mapping[str, Any]]] = {}
+    sharing: dict[str, list[Container]] = {}
     for container in pod["containers"]:
         claim = container["exclusiveCPUs"]
         if claim["given"]:
@@ -133,7 +145,7 @@ def _exclusive(pod: _Pod, *, wide: bool) -> Iterator[Cell]:
                 yield Cell(f"  {container['name']} gets {cpus} with {'; '.join(map(_change, shown))}{more}")
 
 
-def _change(change: Mapping[str, Any]) -> str:
+def _change(change: Change) -> str:
     if change["after"] is None:
         return f"no {change['path']}"
     note = f"now {change['before']}" if change["before"] is not None else "now none"
@@ -142,7 +154,7 @@ def _change(change: Mapping[str, Any]) -> str:
     return f"{change['path']} {change['after']} ({note})"
 
 
-def _readers(readers: Sequence[Mapping[str, Any]]) -> Table:
+def _readers(readers: Sequence[Read]) -> Table:
     rows = tuple(
         (
             Cell(each["reader"]),
@@ -156,7 +168,7 @@ def _readers(readers: Sequence[Mapping[str, Any]]) -> Table:
     return Table(tuple(Column(name) for name in ("READER", "CONTAINER", "READS", "AMOUNT", "RULE")), rows)
 
 
-def _read_amount(reading: Mapping[str, Any]) -> Cell:
+def _read_amount(reading: Read) -> Cell:
     if reading["error"]:
         return Cell(f"error: {reading['error']}", "red")
     if reading["amount"] is None:
@@ -164,14 +176,14 @@ def _read_amount(reading: Mapping[str, Any]) -> Cell:
     return Cell(reading["text"] or reading["amount"]["quantity"])
 
 
-def _limit_range_problems(limit_ranges: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
+def _limit_range_problems(limit_ranges: Sequence[LimitRange]) -> Iterator[Cell]:
     for each in limit_ranges:
         for problem in each["problems"]:
             text = f"The API server rejects LimitRange {each['namespace']}/{each['name']}: {problem}"
             yield Cell(text, "red")
 
 
-def _quotas(quotas: Sequence[Mapping[str, Any]]) -> Table:
+def _quotas(quotas: Sequence[Quota]) -> Table:
     rows = []
     for quota in quotas:
         name = f"{quota['namespace']}/{quota['name']}"
@@ -184,7 +196,7 @@ def _quotas(quotas: Sequence[Mapping[str, Any]]) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _eviction(ranking: Sequence[Mapping[str, Any]]) -> Table:
+def _eviction(ranking: Sequence[Evicted]) -> Table:
     rows = tuple(
         (
             Cell(str(place)),

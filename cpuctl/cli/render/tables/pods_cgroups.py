@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Table
+
+if TYPE_CHECKING:
+    from cpuctl.answers.pods import Cgroup, CgroupRules, Container, EphemeralContainer, Pod
 
 _USUAL = {
     "cpu.weight": "CPU.WEIGHT",
@@ -19,7 +22,7 @@ _USUAL = {
 _NOT_WRITTEN = "dim"
 
 
-def cgroup_tables(pod: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+def cgroup_tables(pod: Pod, *, wide: bool) -> Iterator[Block]:
     """Lay out the cgroups of one pod; what nobody writes is dim, *wide* adds the rules."""
     groups = [("(pod)", pod["cgroup"], "")]
     groups += [(each["name"], each["cgroup"], _score(each)) for each in _running(pod)]
@@ -38,25 +41,25 @@ def cgroup_tables(pod: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
         yield Table(tuple(map(Column, ("CGROUP", "FILE", "SHOWS"))), others)
 
 
-def _running(pod: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+def _running(pod: Pod) -> tuple[Container | EphemeralContainer, ...]:
     return (*pod["containers"], *pod["ephemeralContainers"])
 
 
-def _rules(name: str, rules: Mapping[str, Any], oom: str) -> tuple[Cell, ...]:
+def _rules(name: str, rules: CgroupRules, oom: str) -> tuple[Cell, ...]:
     return tuple(map(Cell, (name, rules["cpuShares"], rules["cpuQuota"], rules["memoryLimit"], oom)))
 
 
-def _score(container: Mapping[str, Any]) -> str:
+def _score(container: Container | EphemeralContainer) -> str:
     score = container["oomScoreAdj"]
     return "needs the node's memory" if score is None else str(score)
 
 
-def _file(cgroup: Mapping[str, Any], name: str) -> Cell:
+def _file(cgroup: Cgroup, name: str) -> Cell:
     file = cgroup["files"][name]
     return Cell(file["text"], "" if file["written"] else _NOT_WRITTEN)
 
 
-def _others(groups: list[tuple[str, Mapping[str, Any], str]]) -> Iterator[tuple[Cell, ...]]:
+def _others(groups: list[tuple[str, Cgroup, str]]) -> Iterator[tuple[Cell, ...]]:
     for name, cgroup, _ in groups:
         shown = name
         for file, content in cgroup["files"].items():

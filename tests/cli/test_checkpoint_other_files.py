@@ -98,12 +98,12 @@ def test_a_crash_is_told_in_the_kubelets_words(checkpoint: Checkpoint) -> None:
     assert "1 error, 0 warnings" in result.out
 
 
-def test_a_file_that_is_not_read_is_an_information(checkpoint: Checkpoint) -> None:
+def test_a_file_that_is_not_read_is_a_note(checkpoint: Checkpoint) -> None:
     off = ("-m", "synthetic:1s1n8c2t", "--kubelet-version", "1.31")
     result = checkpoint("verify", "broken-status", *off, "-q")
     assert result.code == 0
     assert "not read by this kubelet" in result.out
-    assert "info: pod_status_manager_state: kubelet 1.31 does not read it" in result.out
+    assert "note: pod_status_manager_state: kubelet 1.31 does not read it" in result.out
 
 
 def test_a_file_from_before_the_upgrade_is_named(checkpoint: Checkpoint) -> None:

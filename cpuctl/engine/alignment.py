@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
+from cpuctl.engine.masks import CPUMask
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.topology import CPUTopology
@@ -32,7 +33,7 @@ class Alignment(NamedTuple):
     by_socket: Mapping[int, int]
 
 
-def alignment_of(topology: CPUTopology, cpus: int) -> Alignment:
+def alignment_of(topology: CPUTopology, cpus: CPUMask) -> Alignment:
     """Look at a set of CPUs in its topology; the empty set is aligned."""
     caches, nodes, sockets = (
         _split(elements, cpus) for elements in (topology.uncore_caches, topology.numa_nodes, topology.sockets)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.engine.changeable import ByContent
+from cpuctl.engine.masks import CPUMask
 
 
 class FaultKind(StrEnum):
@@ -128,7 +129,7 @@ class PickStep(NamedTuple):
 class Picked(NamedTuple):
     """The CPUs a picker chose, as a mask, and the steps that chose them."""
 
-    cpus: int
+    cpus: CPUMask
     steps: tuple[PickStep, ...] = ()
 
 

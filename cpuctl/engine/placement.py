@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import PickStep
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container
@@ -80,7 +81,7 @@ class Placement(NamedTuple):
 
     container: Container
     claim: ExclusiveClaim = _NO_CLAIM
-    cpus: int = 0
+    cpus: CPUMask = NO_CPUS
     exclusive: bool = False
     in_pod_pool: bool = False
     steps: tuple[PickStep, ...] = ()

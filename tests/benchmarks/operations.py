@@ -15,6 +15,7 @@ from cpuctl.engine.cpu.picking.packed import take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.kubelet.version import DEFAULT_VERSION
 from cpuctl.pods.model import StoredPod
@@ -65,7 +66,7 @@ def _answer(provider: Mapping[str, list[Json]]) -> Answer:
 
 
 def _hint(hint: Json) -> Hint:
-    return Hint(CPUSet.of(hint["numa"]).mask, hint["preferred"])
+    return Hint(NodeMask(CPUSet.of(hint["numa"]).mask), hint["preferred"])
 
 
 def _admit_all(node: Node, pods: list[StoredPod]) -> None:

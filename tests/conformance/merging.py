@@ -5,6 +5,7 @@ from __future__ import annotations
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import start_topology_manager
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -54,6 +55,6 @@ def _hints(hints: list[Json] | None) -> list[Hint] | None:
     if hints is None:
         return None
     return [
-        Hint(None if hint["numa"] is None else CPUSet.of(hint["numa"]).mask, hint["preferred"])
+        Hint(None if hint["numa"] is None else NodeMask(CPUSet.of(hint["numa"]).mask), hint["preferred"])
         for hint in hints
     ]

@@ -7,6 +7,7 @@ import json
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.resizing.kep import resize_by_reference
 from cpuctl.engine.cpu.resizing.request import Resized, Status
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.pods.model import StoredPod
@@ -25,11 +26,11 @@ def resized_pod(pod: Json, step: Json) -> Json:
     return changed
 
 
-def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, int]]) -> None:
+def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, CPUMask]]) -> None:
     """Carry baselines over a restart, which no file of the recordings does: as the step says, else all."""
     if "originals" in step:
         before = {
-            uid: {name: CPUSet.parse(text).mask for name, text in containers.items()}
+            uid: {name: CPUMask(CPUSet.parse(text).mask) for name, text in containers.items()}
             for uid, containers in step["originals"].items()
         }
     if before and not step.get("dropOriginals"):

@@ -22,6 +22,7 @@ from cpuctl.engine.hints.intersections import Intersections
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
+from cpuctl.engine.masks import NodeMask
 from tests.property.test_hint_merge import NODES, closer, cpu_rules, lists, matrices
 from tests.support import naive_devices
 from tests.support.naive_cuts import naive_cuts
@@ -94,7 +95,7 @@ def test_hints_are_those_of_every_device_by_itself(drawn: Drawn) -> None:
 
 
 @given(requests(), st.none() | st.integers(0, EVERYTHING))
-def test_a_choice_is_one_that_a_kubelet_may_make(drawn: Drawn, affinity: int | None) -> None:
+def test_a_choice_is_one_that_a_kubelet_may_make(drawn: Drawn, affinity: NodeMask | None) -> None:
     chosen = choose(
         drawn.pool,
         drawn.request,
@@ -123,7 +124,7 @@ def test_rules_merge_as_their_lists_would(
     usable: list[HintList] = [rule if rule.narrowest else [IMPOSSIBLE] for rule in rules]
     fit = Fit(distances=dict(enumerate(matrix or ())))
     better = closer(matrix) if matrix else narrower
-    assert merge([*usable, *others], EVERYTHING, fit) == naive_merge(
+    assert merge([*usable, *others], NodeMask(EVERYTHING), fit) == naive_merge(
         [*map(listed, rules), *others], EVERYTHING, better
     )
 
@@ -136,12 +137,14 @@ def test_two_resources_merge_as_their_lists_would(
     usable: list[HintList] = [rule if rule.narrowest else [IMPOSSIBLE] for rule in rules]
     fit = Fit(distances=dict(enumerate(matrix or ())))
     better = closer(matrix) if matrix else narrower
-    assert merge(usable, EVERYTHING, fit) == naive_merge([*map(listed, rules)], EVERYTHING, better)
+    assert merge(usable, NodeMask(EVERYTHING), fit) == naive_merge([*map(listed, rules)], EVERYTHING, better)
 
 
 @given(requests(), requests())
 def test_a_single_node_is_found_as_in_the_lists(one: Drawn, other: Drawn) -> None:
-    manager = TopologyManager(policy="single-numa-node", scope="container", everything=EVERYTHING, fit=Fit())
+    manager = TopologyManager(
+        policy="single-numa-node", scope="container", everything=NodeMask(EVERYTHING), fit=Fit()
+    )
     rules = [one.hints, other.hints]
     merged = manager.merge([{"a": rules[0], "b": rules[1]}])
     assert merged == manager.merge([{"a": list(rules[0]), "b": list(rules[1])}])

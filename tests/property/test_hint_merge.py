@@ -13,6 +13,7 @@ from cpuctl.engine.hints import merge as reachable
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault
 from tests.support.naive_merge import Better, naive_merge, naive_rivals, narrower
 from tests.support.topologies import CoreAt, topology
@@ -55,13 +56,15 @@ def closer(matrix: list[list[int]]) -> Better:
 
 @given(lists, st.integers(1, EVERYTHING))
 def test_lists_merge_as_by_hand(given_lists: list[list[Hint]], everything: int) -> None:
-    assert merge(given_lists, everything, Fit()) == naive_merge(given_lists, everything)
+    assert merge(given_lists, NodeMask(everything), Fit()) == naive_merge(given_lists, everything)
 
 
 @given(lists, matrices)
 def test_distances_decide_as_by_hand(given_lists: list[list[Hint]], matrix: list[list[int]]) -> None:
     fit = Fit(distances=dict(enumerate(matrix)))
-    assert merge(given_lists, EVERYTHING, fit) == naive_merge(given_lists, EVERYTHING, closer(matrix))
+    assert merge(given_lists, NodeMask(EVERYTHING), fit) == naive_merge(
+        given_lists, EVERYTHING, closer(matrix)
+    )
 
 
 @given(cpu_rules(), lists, st.none() | matrices)
@@ -71,7 +74,7 @@ def test_a_cpu_rule_merges_as_its_list_would(
     fit = Fit(distances=dict(enumerate(matrix or ())))
     rules: list[HintList] = [rule] if rule.narrowest else [[IMPOSSIBLE]]
     better = closer(matrix) if matrix else narrower
-    assert merge([*rules, *others], EVERYTHING, fit) == naive_merge(
+    assert merge([*rules, *others], NodeMask(EVERYTHING), fit) == naive_merge(
         [explicit(rule), *others], EVERYTHING, better
     )
 
@@ -81,7 +84,7 @@ def test_sets_that_cannot_be_compared_crash_the_kubelet(
     given_lists: list[list[Hint]], matrix: list[list[int]]
 ) -> None:
     fit = Fit(distances=dict(enumerate(matrix)))
-    merged = merge(given_lists, EVERYTHING, fit)
+    merged = merge(given_lists, NodeMask(EVERYTHING), fit)
     rivals = naive_rivals(given_lists, EVERYTHING)
     assert isinstance(merged, KubeletFault) is (
         len(rivals) > 1 and any(fit.unknown(nodes) is not None for nodes in rivals)
@@ -94,7 +97,9 @@ def test_a_cpu_rule_crashes_the_kubelet_as_its_list_would(
 ) -> None:
     fit = Fit(distances=dict(enumerate(matrix)))
     rules: list[HintList] = [rule] if rule.narrowest else [[IMPOSSIBLE]]
-    assert merge([*rules, *others], EVERYTHING, fit) == merge([explicit(rule), *others], EVERYTHING, fit)
+    assert merge([*rules, *others], NodeMask(EVERYTHING), fit) == merge(
+        [explicit(rule), *others], NodeMask(EVERYTHING), fit
+    )
 
 
 @given(cpu_rules(), short_matrices)
@@ -110,7 +115,9 @@ def test_one_list_crashes_the_kubelet_where_going_through_it_would(
         return one != other and far(matrix, one) < far(matrix, other)
 
     merged = merge(
-        [rule if rule.narrowest else [IMPOSSIBLE]], EVERYTHING, Fit(distances=dict(enumerate(matrix)))
+        [rule if rule.narrowest else [IMPOSSIBLE]],
+        NodeMask(EVERYTHING),
+        Fit(distances=dict(enumerate(matrix))),
     )
     if isinstance(merged, KubeletFault):
         with pytest.raises(IndexError):
@@ -127,13 +134,15 @@ def far(matrix: list[list[int]], nodes: int) -> tuple[int, int]:
 @given(cpu_rules(), cpu_rules())
 def test_two_rules_merge_as_their_lists_would(one: CPUHints, other: CPUHints) -> None:
     rules: list[HintList] = [rule if rule.narrowest else [IMPOSSIBLE] for rule in (one, other)]
-    assert merge(rules, EVERYTHING, Fit()) == naive_merge([explicit(one), explicit(other)], EVERYTHING)
+    assert merge(rules, NodeMask(EVERYTHING), Fit()) == naive_merge(
+        [explicit(one), explicit(other)], EVERYTHING
+    )
 
 
 @given(cpu_rules())
 def test_a_rule_knows_its_hints(rule: CPUHints) -> None:
     listed = {hint.nodes: hint.preferred for hint in rule}
-    for nodes in range(1, EVERYTHING + 1):
+    for nodes in map(NodeMask, range(1, EVERYTHING + 1)):
         assert (nodes in rule) == (nodes in listed)
         assert nodes not in listed or listed[nodes] == rule.prefers(nodes)
     assert rule.narrowest == min((nodes.bit_count() for nodes in listed if nodes), default=0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -62,7 +63,7 @@ def questions(draw: st.DrawFn) -> Question:
     for uid in draw(st.lists(st.sampled_from(["one", "two", "three", "asking"]), max_size=5)):
         pod = small_pod(uid, *draw(KINDS))
         for container in pod.all_containers:
-            nodes = draw(st.none() | st.integers(1, EVERYTHING))
+            nodes = draw(st.none() | st.integers(1, EVERYTHING).map(NodeMask))
             allocate(state, pod, container, draw(requests()), Hint(nodes, preferred=draw(st.booleans())))
         if draw(st.booleans()):
             state.remove_container(uid, draw(st.sampled_from(pod.all_containers)).name)
@@ -77,7 +78,7 @@ def test_the_rule_has_the_hints_of_the_list_in_its_order(question: Question) -> 
 @given(questions())
 def test_a_rule_knows_its_hints(question: Question) -> None:
     rule, listed = question.rule, {hint.nodes: hint.preferred for hint in question.listed}
-    for nodes in range(EVERYTHING + 1):
+    for nodes in map(NodeMask, range(EVERYTHING + 1)):
         assert (nodes in rule) == (nodes in listed)
         assert nodes not in listed or rule.prefers(nodes) == listed[nodes]
     assert rule.narrowest == min((nodes.bit_count() for nodes in listed if nodes), default=0)
@@ -101,4 +102,4 @@ def test_rules_merge_as_their_lists_would(
     fit = Fit(distances=dict(enumerate(matrix or ())))
     better = closer(matrix) if matrix else narrower
     naive = naive_merge([*map(explicit, filled), *others[:2]], EVERYTHING, better)
-    assert merge([*filled, *others[:2]], EVERYTHING, fit) == naive
+    assert merge([*filled, *others[:2]], NodeMask(EVERYTHING), fit) == naive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import groupby
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.start import start_node
@@ -260,8 +262,8 @@ class NodeLife(RuleBasedStateMachine):
                 assert _union(dict(enumerate(lasting))).bit_count() == sum(map(int.bit_count, lasting))
 
 
-def _union(masks: dict[str, int] | dict[int, int]) -> int:
-    union = 0
+def _union(masks: Mapping[str, CPUMask] | Mapping[int, CPUMask]) -> CPUMask:
+    union = NO_CPUS
     for mask in masks.values():
         union |= mask
     return union

@@ -5,7 +5,7 @@ In the three releases that have them (KEP-5526), pods come, go, lose containers,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -104,7 +104,7 @@ class PodLevelLife(RuleBasedStateMachine):
                 assert isinstance(admission.verdict, Admitted)
                 assert node.state.assignments.get(admission.pod.uid) == before.get(admission.pod.uid)
 
-    def cut_short(self, pod: Pod, before: dict[str, dict[str, int]]) -> bool:
+    def cut_short(self, pod: Pod, before: Mapping[str, Mapping[str, int]]) -> bool:
         """Tell whether a container of a pod has been released: then a kubelet cuts again, or starts anew."""
         return pod.uid not in before or len(before[pod.uid]) < len(pod.all_containers)
 
@@ -180,7 +180,7 @@ class PodLevelLife(RuleBasedStateMachine):
         assert state.blocks.keys() == state.pod_blocks.keys()
 
 
-def parts_of(pod: Pod, held: dict[str, int]) -> tuple[list[int], list[int], list[int]]:
+def parts_of(pod: Pod, held: Mapping[str, int]) -> tuple[list[int], list[int], list[int]]:
     """Sort a pod's CPUs: slices and pools of containers that last, and what init containers use."""
     slices, pools, borrowed = [], [], []
     for container in pod.all_containers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
@@ -14,6 +14,7 @@ from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Resized
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault
 from cpuctl.engine.provider import Candidate
@@ -182,12 +183,12 @@ def claimed(node: Node, uid: str, container: Container) -> int:
     return node.cpu.claim(Candidate(pod, pod_qos(node.pod_rules.view(pod))), container).cpus
 
 
-def names(owners: dict[str, dict[str, int]]) -> set[tuple[str, str]]:
+def names(owners: Mapping[str, Mapping[str, int]]) -> set[tuple[str, str]]:
     return {(uid, name) for uid, held in owners.items() for name in held}
 
 
-def union(masks: Iterable[int]) -> int:
-    united = 0
+def union(masks: Iterable[CPUMask]) -> CPUMask:
+    united = NO_CPUS
     for mask in masks:
         united |= mask
     return united

@@ -15,6 +15,7 @@ from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
@@ -137,7 +138,7 @@ def _lists(choices: Choices, ids: list[int]) -> Lists:
 
 def _hint(choices: Choices, ids: list[int]) -> Hint:
     mask = sum(1 << node for node in ids if choices.number(0, 1))
-    return Hint(mask or None, choices.number(0, 1) == 1)
+    return Hint(NodeMask(mask) if mask else None, choices.number(0, 1) == 1)
 
 
 def _outcome(merged: Merged | KubeletFault) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
@@ -56,5 +57,5 @@ def take(state: MemoryManagerState, uid: str, nodes: int, **request: int) -> Non
     names = {"memory": "memory", "pages": HUGE}
     amounts = {names[name]: amount * (PAGE if name == "pages" else 1) for name, amount in request.items()}
     pod = small_pod(uid, ContainerKind.APP)
-    given = allocate(state, pod, pod.containers[0], amounts, Hint(nodes, preferred=True))
+    given = allocate(state, pod, pod.containers[0], amounts, Hint(NodeMask(nodes), preferred=True))
     assert isinstance(given, tuple), given

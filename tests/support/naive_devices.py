@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def hints(
             near = sum(1 for device in (*available, *reusable) if device.nodes & mask)
             if near >= request:
                 found.append(mask)
-    return [Hint(mask, mask.bit_count() == narrowest) for mask in found]
+    return [Hint(NodeMask(mask), mask.bit_count() == narrowest) for mask in found]
 
 
 def choices(

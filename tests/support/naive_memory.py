@@ -8,6 +8,7 @@ from itertools import combinations
 from cpuctl.checkpoints.model import MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 
 Tables = Mapping[int, MemoryNode]
 Reusable = Mapping[tuple[int, str], int]
@@ -24,7 +25,7 @@ def naive_hints(tables: Tables, request: Mapping[str, int], reusable: Reusable) 
             smallest = min(smallest, size)
             if _free_to_join(tables, members) and _holds(tables, members, request, "free", reusable):
                 found.append(CPUSet.of(members).mask)
-    return [Hint(nodes, preferred=nodes.bit_count() == smallest) for nodes in found]
+    return [Hint(NodeMask(nodes), preferred=nodes.bit_count() == smallest) for nodes in found]
 
 
 def naive_best(hints: Sequence[Hint]) -> Hint | None:

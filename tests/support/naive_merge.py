@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 
 Better = Callable[[int, int], bool]
 
@@ -24,7 +25,7 @@ def naive_merge(lists: Sequence[Sequence[Hint]], everything: int, better: Better
         candidate = _combine(combination, everything)
         if candidate.nodes and (best is None or _wins(candidate, best, widest, better)):
             best = candidate
-    return best or Hint(everything, preferred=False)
+    return best or Hint(NodeMask(everything), preferred=False)
 
 
 def naive_rivals(lists: Sequence[Sequence[Hint]], everything: int) -> set[int]:
@@ -46,7 +47,7 @@ def _combine(hints: Sequence[Hint], everything: int) -> Hint:
     masks = {hint.nodes for hint in hints if hint.nodes is not None}
     for mask in masks:
         nodes &= mask
-    return Hint(nodes, all(hint.preferred for hint in hints) and len(masks) <= 1)
+    return Hint(NodeMask(nodes), all(hint.preferred for hint in hints) and len(masks) <= 1)
 
 
 def _wins(candidate: Hint, best: Hint, widest: int, better: Better) -> bool:

@@ -6,6 +6,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.pod_level import BubbleRequest, CPUBubble
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import NodeMask
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
@@ -24,7 +25,7 @@ def policy(topology: CPUTopology = EIGHT, *, reserved: str = "0", **options: boo
     )
 
 
-def request(total: int, words: str, affinity: int | None = None) -> BubbleRequest:
+def request(total: int, words: str, affinity: NodeMask | None = None) -> BubbleRequest:
     """``i3 s1 s0 a2``: kinds and exclusive counts of the containers, which are named as they are written."""
     counts = {word: int(word[1]) for word in words.split()}
     containers = [Container(name=word, kind=KINDS[word[0]]) for word in counts]

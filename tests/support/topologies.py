@@ -8,6 +8,7 @@ from itertools import count
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 
 
@@ -21,9 +22,9 @@ class CoreAt:
     cache: int | None = None
 
 
-def mask(text: str) -> int:
+def mask(text: str) -> CPUMask:
     """Read a CPU list as the mask that the engine works with."""
-    return CPUSet.parse(text).mask
+    return CPUMask(CPUSet.parse(text).mask)
 
 
 def machine_info(cores: Iterable[CoreAt], *, unlisted_cpus: int = 0) -> MachineInfo:
@@ -95,9 +96,10 @@ def four_way_288() -> CPUTopology:
         for place, core in enumerate(numbered)
     }
     cores |= {64 + place: (1 + place, 13 + place, 25 + place, 38 + place) for place in range(12)}
-    masks = {core: CPUSet.of(cpus).mask for core, cpus in sorted(cores.items())}
+    masks = {core: CPUMask(CPUSet.of(cpus).mask) for core, cpus in sorted(cores.items())}
     sockets = {
-        socket: sum(cpus for core, cpus in masks.items() if core // 2 % 4 == socket) for socket in range(4)
+        socket: CPUMask(sum(cpus for core, cpus in masks.items() if core // 2 % 4 == socket))
+        for socket in range(4)
     }
     return CPUTopology(
         numa_nodes=sockets,

@@ -7,6 +7,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.resizing.kep import resize_by_reference
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.start import start_node
@@ -172,10 +173,10 @@ def test_a_copy_waits_on_its_own() -> None:
 
 
 def waiting(*containers: str) -> CPUManagerState:
-    state = CPUManagerState(0)
+    state = CPUManagerState(CPUMask(0))
     for name in containers:
-        state.assign("u", name, 0b111)
-        state.postpone("u", name, 0b1)
+        state.assign("u", name, CPUMask(0b111))
+        state.postpone("u", name, CPUMask(0b1))
     return state
 
 

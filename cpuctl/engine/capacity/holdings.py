@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import StoredPod
@@ -49,7 +50,7 @@ def by_location(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPo
         yield inside
 
 
-def _node_sets(node: Node) -> list[int]:
+def _node_sets(node: Node) -> list[NodeMask]:
     """List sets of NUMA nodes: each alone, those that a socket has CPUs of, all."""
     # A package of unknown number that is taken for a node (-1) is in no set.
     nodes = {number: cpus for number, cpus in node.topology.numa_nodes.items() if number >= 0}
@@ -57,10 +58,11 @@ def _node_sets(node: Node) -> list[int]:
         CPUSet.of(number for number, cpus in nodes.items() if cpus & socket).mask
         for socket in node.topology.sockets.values()
     )
-    return list(dict.fromkeys((*(1 << number for number in nodes), *sockets, CPUSet.of(nodes).mask)))
+    masks = (*(1 << number for number in nodes), *sockets, CPUSet.of(nodes).mask)
+    return list(dict.fromkeys(map(NodeMask, masks)))
 
 
-def _held_in(node: Node, pod: StoredPod, nodes: int) -> tuple[int, int]:
+def _held_in(node: Node, pod: StoredPod, nodes: NodeMask) -> tuple[int, int]:
     cpus = held_cpus(node, pod) & node.topology.in_numa_nodes(nodes)
     blocks = node.memory.state.blocks.get(pod.uid, {}).values()
     memory = sum(block.size for held in blocks for block in held if nodes_of(block) & nodes)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.capacity.probe import exclusive_pod, free_cpus
 from cpuctl.engine.cpu.topology import Masks
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
 
@@ -84,7 +85,7 @@ def rooms(node: Node, elements: Masks) -> Iterator[ElementRoom]:
         yield ElementRoom(number=number, cpus=cpus, free=free & cpus, largest=_inside(node, cpus))
 
 
-def _inside(node: Node, cpus: int) -> int:
+def _inside(node: Node, cpus: CPUMask) -> int:
     alone = node.copy()
     alone.allocatable = None
     assert alone.policy is not None

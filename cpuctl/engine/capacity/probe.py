@@ -7,6 +7,7 @@ from itertools import count
 from typing import TypeAlias
 
 from cpuctl.engine.capacity.holdings import known_uids
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 from cpuctl.pods.rules import PodRules
@@ -27,9 +28,9 @@ def settled(node: Node) -> Node:
     return copy
 
 
-def free_cpus(node: Node) -> int:
+def free_cpus(node: Node) -> CPUMask:
     """Tell the CPUs (a mask) that can still become exclusive."""
-    return node.state.default & ~node.policy.reserved if node.policy else 0
+    return node.state.default & ~node.policy.reserved if node.policy else NO_CPUS
 
 
 def exclusive_pod(node: Node, cpus: int) -> StoredPod:

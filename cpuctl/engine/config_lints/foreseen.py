@@ -12,6 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Ceiling, Lint, LintSubject
 from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.outcome import Picked
 from cpuctl.golang.text import GoError
 from cpuctl.quantity import Quantity
@@ -32,7 +33,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
     count, taken = found
     mask = policy.reserved
     for core in policy.topology.cores.values():
-        mask |= core if core & policy.reserved else 0
+        mask |= core if core & policy.reserved else NO_CPUS
     whole = CPUSet(mask)
     yield Lint(
         severity=Severity.WARNING,

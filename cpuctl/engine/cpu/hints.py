@@ -17,6 +17,7 @@ from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DirectRule, Hint
 from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from cpuctl.engine.hints.node_sets import CPU, endless_walk
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault
 
 
@@ -73,7 +74,7 @@ class CPUHints(ByContent, DirectRule):
             for chosen, free in zip(combinations(bits, size), combinations(counts, size), strict=True):
                 nodes = sum(chosen)
                 if self.reusable + sum(free) >= self.request and not self.required & ~nodes:
-                    yield Hint(nodes, self.prefers(nodes))
+                    yield Hint(NodeMask(nodes), self.prefers(nodes))
 
     def __contains__(self, nodes: int) -> bool:
         if self.required & ~nodes or nodes & ~self.all_nodes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import (
     AllocationError,
     KubeletFault,
@@ -48,7 +49,7 @@ T = TypeVar("T")
 class Allocation(NamedTuple):
     """Exclusive CPUs for a container; ``known`` when the state held them already."""
 
-    cpus: int
+    cpus: CPUMask
     steps: tuple[PickStep, ...] = ()
     known: bool = False
 
@@ -72,7 +73,7 @@ class StaticPolicy(NamedTuple):
     topology: CPUTopology
     options: CPUPolicyOptions
     picker: Picker
-    reserved: int
+    reserved: CPUMask
     tells_no_free_cores: bool = True
 
     @classmethod
@@ -106,12 +107,12 @@ class StaticPolicy(NamedTuple):
         )
 
     @property
-    def reserved_physical(self) -> int:
+    def reserved_physical(self) -> CPUMask:
         """All threads of every core that has a reserved thread."""
         return self.topology.siblings(self.reserved)
 
     @property
-    def allocatable(self) -> int:
+    def allocatable(self) -> CPUMask:
         """CPUs that may ever become exclusive."""
         return self.topology.cpus & ~self.reserved
 
@@ -121,7 +122,12 @@ class StaticPolicy(NamedTuple):
         return CPUManagerState(self.allocatable if strict else self.topology.cpus)
 
     def allocate(
-        self, state: CPUManagerState, pod: StoredPod, container: Container, count: int, affinity: int | None
+        self,
+        state: CPUManagerState,
+        pod: StoredPod,
+        container: Container,
+        count: int,
+        affinity: NodeMask | None,
     ) -> AllocationResult:
         """Give *container* its *count* exclusive CPUs and record them in *state*.
 
@@ -150,7 +156,7 @@ class StaticPolicy(NamedTuple):
             case fault:
                 return fault
 
-    def pick(self, offered: int, count: int, affinity: int | None) -> PickResult:
+    def pick(self, offered: CPUMask, count: int, affinity: NodeMask | None) -> PickResult:
         """Pick from the affinity's NUMA nodes (or their sockets) first, what is missing from the rest.
 
         *affinity* is a mask of NUMA nodes, None without one.
@@ -166,7 +172,7 @@ class StaticPolicy(NamedTuple):
             return rest
         return Picked(near.cpus | rest.cpus, near.steps + rest.steps)
 
-    def near(self, nodes: int) -> int:
+    def near(self, nodes: NodeMask) -> CPUMask:
         """Tell the CPUs of these NUMA nodes, with ``align-by-socket`` of every socket that they touch."""
         cpus = self.topology.in_numa_nodes(nodes)
         return self.topology.in_sockets_of(cpus) if self.options.align_by_socket else cpus
@@ -203,16 +209,16 @@ class StaticPolicy(NamedTuple):
         )
 
 
-def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> int:
+def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> CPUMask:
     """Take the listed CPUs, or let the policy's own picker choose as many as are reserved."""
     if reservation.cpus:
-        reserved = reservation.cpus.mask
+        reserved = CPUMask(reservation.cpus.mask)
     else:
         picked = picker.pick(topology.cpus, reservation.number)
         if isinstance(picked, KubeletFault | Undetermined):
             raise ReservingFailsError(picked)
         # The kubelet drops the picker's error here and goes on with the empty set.
-        reserved = picked.cpus if isinstance(picked, Picked) else 0
+        reserved = picked.cpus if isinstance(picked, Picked) else NO_CPUS
     if reserved.bit_count() != reservation.number:
         raise GoError(
             "[cpumanager] unable to reserve the required amount of CPUs "

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import (
     AllocationError,
     KubeletFault,
@@ -27,13 +28,13 @@ Claims = Callable[[Container], int]
 """How many exclusive CPUs a container is due; 0 for one that shares."""
 
 _Failure = AllocationError | KubeletFault | Undetermined
-_NOTHING: Mapping[str, int] = MappingProxyType({})
+_NOTHING: Mapping[str, CPUMask] = MappingProxyType({})
 
 
 class CPUBubble(NamedTuple):
     """Where each container of a pod runs, and how each exclusive slice was picked."""
 
-    containers: Mapping[str, int]
+    containers: Mapping[str, CPUMask]
     steps: Mapping[str, tuple[PickStep, ...]]
 
 
@@ -53,7 +54,7 @@ class BubbleRequest(NamedTuple):
     pod: StoredPod
     claims: Claims
     total: int
-    affinity: int | None
+    affinity: NodeMask | None
 
 
 def allocate_bubble(
@@ -81,8 +82,8 @@ def record_bubble(
     policy: StaticPolicy,
     state: CPUManagerState,
     request: BubbleRequest,
-    held: int,
-    kept: Mapping[str, int] = _NOTHING,
+    held: CPUMask,
+    kept: Mapping[str, CPUMask] = _NOTHING,
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
     """Cut what a pod holds (a mask) into slices, and record them unless one cannot be had.
 
@@ -102,7 +103,7 @@ def record_bubble(
 class _Knife:
     """Cuts slices, init containers' first; what is left in the end is the pod's shared pool."""
 
-    def __init__(self, policy: StaticPolicy, cpus: int, kept: Mapping[str, int]) -> None:
+    def __init__(self, policy: StaticPolicy, cpus: CPUMask, kept: Mapping[str, CPUMask]) -> None:
         self.policy = policy
         self.left = cpus
         self.containers = dict(kept)
@@ -146,7 +147,7 @@ def _failed(result: _Failure, container: Container | None = None) -> Rejected | 
             return fault
 
 
-def usable_bubble(state: CPUManagerState, pod: StoredPod) -> int | None:
+def usable_bubble(state: CPUManagerState, pod: StoredPod) -> CPUMask | None:
     """Tell the CPUs a pod holds as a whole; None where it holds none, or what it holds makes no sense."""
     held = state.pod_entries.get(pod.uid)
     if held is None or held & state.default:

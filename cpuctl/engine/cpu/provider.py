@@ -17,6 +17,7 @@ from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
@@ -152,7 +153,7 @@ class CPUProvider(Copied):
         claim = self.claim(candidate, container)
         if claim.cpus == 0:
             # What it holds from before stays: only the end of the pod takes it back.
-            held = self.state.assignments.get(candidate.pod.uid, {}).get(container.name, 0)
+            held = self.state.assignments.get(candidate.pod.uid, {}).get(container.name, NO_CPUS)
             return (
                 placed._replace(claim=claim, cpus=held, exclusive=True)
                 if held

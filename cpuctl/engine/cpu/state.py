@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.pods.model import ContainerKind
 
 if TYPE_CHECKING:
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 class _Joined(NamedTuple):
     """What containers hold together, as long as *of* is where that is recorded; *twice*: of several."""
 
-    of: Mapping[str, Mapping[str, int]] | None
-    once: int
-    twice: int
+    of: Mapping[str, Mapping[str, CPUMask]] | None
+    once: CPUMask
+    twice: CPUMask
 
 
-_NOTHING = _Joined(None, 0, 0)
+_NOTHING = _Joined(None, NO_CPUS, NO_CPUS)
 
 
-def _join(assignments: Mapping[str, Mapping[str, int]]) -> _Joined:
-    once = twice = 0
+def _join(assignments: Mapping[str, Mapping[str, CPUMask]]) -> _Joined:
+    once = twice = NO_CPUS
     for held in assignments.values():
         for cpus in held.values():
             twice |= once & cpus
@@ -40,11 +41,11 @@ def _join(assignments: Mapping[str, Mapping[str, int]]) -> _Joined:
     return _Joined(assignments, once, twice)
 
 
-def _joined_with(joined: _Joined, cpus: int) -> _Joined:
+def _joined_with(joined: _Joined, cpus: CPUMask) -> _Joined:
     return _Joined(joined.of, joined.once | cpus, joined.twice | (joined.once & cpus))
 
 
-def _joined_without(joined: _Joined, cpus: int) -> _Joined:
+def _joined_without(joined: _Joined, cpus: CPUMask) -> _Joined:
     """Take CPUs out; what several held must be counted anew, when somebody asks."""
     return _NOTHING if cpus & joined.twice else _Joined(joined.of, joined.once & ~cpus, joined.twice)
 
@@ -61,17 +62,17 @@ class CPUManagerState(Changeable):
     then it has those assigned to it. What containers of a pod have is replaced as a whole: copies share it.
     """
 
-    def __init__(self, default: int) -> None:
+    def __init__(self, default: CPUMask) -> None:
         self.default = default
-        self.assignments: dict[str, dict[str, int]] = {}
+        self.assignments: dict[str, dict[str, CPUMask]] = {}
         self.reusable_by = ""
-        self.reusable = 0
-        self.baselines: dict[str, dict[str, int]] = {}
-        self.pod_entries: dict[str, int] = {}
-        self.pending: dict[str, dict[str, int]] = {}
+        self.reusable = NO_CPUS
+        self.baselines: dict[str, dict[str, CPUMask]] = {}
+        self.pod_entries: dict[str, CPUMask] = {}
+        self.pending: dict[str, dict[str, CPUMask]] = {}
 
     @property
-    def owned(self) -> int:
+    def owned(self) -> CPUMask:
         """The CPUs of which it is known who has them: the shared pool, a pod, or a container."""
         return reduce(or_, map(self.held_by, self.owners), self.default)
 
@@ -81,7 +82,7 @@ class CPUManagerState(Changeable):
         return frozenset((*self.assignments, *self.pod_entries))
 
     @property
-    def exclusive(self) -> int:
+    def exclusive(self) -> CPUMask:
         """The CPUs that are recorded for containers, those that share a pod's included."""
         if self._joined.of is not self.assignments:
             self._joined = _join(self.assignments)
@@ -91,15 +92,15 @@ class CPUManagerState(Changeable):
     def _joined(self) -> _Joined:
         return _join(self.assignments)
 
-    def held_by(self, uid: str) -> int:
+    def held_by(self, uid: str) -> CPUMask:
         """Return all that a pod holds: its own pool, and what its containers have."""
-        return reduce(or_, self.assignments.get(uid, {}).values(), self.pod_entries.get(uid, 0))
+        return reduce(or_, self.assignments.get(uid, {}).values(), self.pod_entries.get(uid, NO_CPUS))
 
-    def assigned(self, uid: str, container: str) -> int | None:
+    def assigned(self, uid: str, container: str) -> CPUMask | None:
         """Tell a container's exclusive CPUs, None when it runs in the shared pool."""
         return self.assignments.get(uid, {}).get(container)
 
-    def assign(self, uid: str, container: str, cpus: int) -> None:
+    def assign(self, uid: str, container: str, cpus: CPUMask) -> None:
         """Record a container's exclusive CPUs; the first ones it gets are its baseline."""
         held, joined = self.assignments.get(uid, {}), self._joined
         self._joined = _NOTHING if container in held else _joined_with(joined, cpus)
@@ -107,15 +108,15 @@ class CPUManagerState(Changeable):
         promised = self.baselines.get(uid, {})
         self.baselines[uid] = {**promised, container: promised.get(container, cpus)}
 
-    def baseline(self, uid: str, container: str) -> int | None:
+    def baseline(self, uid: str, container: str) -> CPUMask | None:
         """Tell the CPUs that a container keeps over every resize, None where it has none."""
         return self.baselines.get(uid, {}).get(container)
 
-    def postpone(self, uid: str, container: str, cpus: int) -> None:
+    def postpone(self, uid: str, container: str, cpus: CPUMask) -> None:
         """Record what a container will have left when its delay has passed, in place of what it was to be."""
         self.pending[uid] = {**self.pending.get(uid, {}), container: cpus}
 
-    def awaited(self, uid: str, container: str) -> int | None:
+    def awaited(self, uid: str, container: str) -> CPUMask | None:
         """Tell the CPUs that a container will have left, None where none are to be taken from it."""
         return self.pending.get(uid, {}).get(container)
 
@@ -127,36 +128,36 @@ class CPUManagerState(Changeable):
         if waiting := _without(containers, self.pending.pop(uid, {})):
             self.pending[uid] = waiting
 
-    def settle(self, uid: str, container: str) -> int:
+    def settle(self, uid: str, container: str) -> CPUMask:
         """Take from a container what it was to give up, and return it; nothing where it is gone."""
         kept, held = self.awaited(uid, container), self.assigned(uid, container)
         self.call_off(uid, container)
         if kept is None or held is None:
-            return 0
+            return NO_CPUS
         self.default |= held & ~kept
         self.assign(uid, container, kept)
         return held & ~kept
 
-    def reusable_for(self, uid: str) -> int:
+    def reusable_for(self, uid: str) -> CPUMask:
         """Tell the CPUs a container of this pod may use although they are assigned already."""
-        return self.reusable if self.reusable_by == uid else 0
+        return self.reusable if self.reusable_by == uid else NO_CPUS
 
-    def remember_reuse(self, uid: str, kind: ContainerKind, cpus: int) -> None:
+    def remember_reuse(self, uid: str, kind: ContainerKind, cpus: CPUMask) -> None:
         """Lend an ordinary init container's CPUs to its successors; others keep what they take."""
         reusable = self.reusable_for(uid)
         self.reusable_by = uid
         self.reusable = reusable | cpus if kind is ContainerKind.INIT else reusable & ~cpus
 
-    def remove_container(self, uid: str, container: str) -> int:
+    def remove_container(self, uid: str, container: str) -> CPUMask:
         """Release a container's CPUs, but for those that others of its pod still use, and return them.
 
         A pod that holds CPUs as a whole gives all of them back with its last container.
         """
-        return self._release(uid, {container}) if container in self.assignments.get(uid, {}) else 0
+        return self._release(uid, {container}) if container in self.assignments.get(uid, {}) else NO_CPUS
 
     def keep_only(
         self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
-    ) -> int:
+    ) -> CPUMask:
         """Release everything that is not held by one of these containers, by pod UID, and return it.
 
         *gone* are the pods that may hold such things, where that is known: a full node has thousands.
@@ -164,18 +165,18 @@ class CPUManagerState(Changeable):
         looked_at = self.assignments
         if gone is not None:
             looked_at = {uid: self.assignments[uid] for uid in gone if uid in self.assignments}
-        released = 0
+        released = NO_CPUS
         for uid in beyond(looked_at, containers):
             released |= self._release(uid, self.assignments[uid].keys() - set(containers.get(uid, ())))
         return released
 
-    def _release(self, uid: str, gone: AbstractSet[str]) -> int:
+    def _release(self, uid: str, gone: AbstractSet[str]) -> CPUMask:
         """Release what some containers of a pod hold, all at once: a file may name thousands."""
         held, left = self.assignments[uid], _without(gone, self.assignments[uid])
         cpus = reduce(or_, (held[name] for name in gone))
         self._joined = _joined_without(self._joined, cpus)
         if uid in self.pod_entries:
-            cpus = 0 if left else self.pod_entries.pop(uid)
+            cpus = NO_CPUS if left else self.pod_entries.pop(uid)
         for used in left.values():
             cpus &= ~used
         self.default |= cpus
@@ -210,10 +211,10 @@ class CPUManagerState(Changeable):
     @classmethod
     def of_file(cls, saved: CPUStateFile) -> CPUManagerState:
         """Return the state that a file holds; without any baselines, what a container has becomes its own."""
-        state = cls(saved.default_cpu_set.mask)
+        state = cls(CPUMask(saved.default_cpu_set.mask))
         state.assignments = _masks(saved.entries)
         state.baselines = _masks(saved.baselines or saved.entries)
-        state.pod_entries = {uid: cpus.mask for uid, cpus in saved.pod_entries.items()}
+        state.pod_entries = {uid: CPUMask(cpus.mask) for uid, cpus in saved.pod_entries.items()}
         return state
 
 
@@ -229,23 +230,24 @@ def beyond(held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Co
     return found
 
 
-def _without(gone: AbstractSet[str], masks: Mapping[str, int]) -> dict[str, int]:
+def _without(gone: AbstractSet[str], masks: Mapping[str, CPUMask]) -> dict[str, CPUMask]:
     return {name: cpus for name, cpus in masks.items() if name not in gone}
 
 
-def _sets(masks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, CPUSet]]:
+def _sets(masks: Mapping[str, Mapping[str, CPUMask]]) -> dict[str, dict[str, CPUSet]]:
     return {
         uid: {name: CPUSet(cpus) for name, cpus in containers.items()} for uid, containers in masks.items()
     }
 
 
-def _masks(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[str, dict[str, int]]:
+def _masks(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[str, dict[str, CPUMask]]:
     return {
-        uid: {name: cpus.mask for name, cpus in containers.items()} for uid, containers in entries.items()
+        uid: {name: CPUMask(cpus.mask) for name, cpus in containers.items()}
+        for uid, containers in entries.items()
     }
 
 
-def validate(state: CPUManagerState, *, machine: int, reserved: int, strict: bool) -> str:
+def validate(state: CPUManagerState, *, machine: CPUMask, reserved: CPUMask, strict: bool) -> str:
     """Check a loaded state as the static policy does at start; return the kubelet's error, or nothing.
 
     *machine* are all CPUs. An empty shared pool without assignments is no error: it becomes a fresh one.

@@ -13,14 +13,15 @@ from operator import or_
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.golang.text import GoError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 
-Masks = Mapping[int, int]
+Masks = Mapping[int, CPUMask]
 """CPU masks by element id, ids ascending."""
 
-_Label = tuple[int, int, int, int, int]
+_Label = tuple[int, int, int, int, CPUMask]
 """NUMA node, socket, core and uncore cache of one core entry, and the mask of its threads."""
 
 
@@ -77,7 +78,7 @@ class CPUTopology(_Labels):
         return len(self.uncore_caches)
 
     @cached_property
-    def cpus(self) -> int:
+    def cpus(self) -> CPUMask:
         """Mask of all CPUs."""
         return _union(self.numa_nodes.values())
 
@@ -102,10 +103,10 @@ class CPUTopology(_Labels):
         return self.num_sockets >= self.num_numa_nodes
 
     @cached_property
-    def _cores_inside(self) -> dict[int, Masks]:
+    def _cores_inside(self) -> dict[CPUMask, Masks]:
         return {}
 
-    def cores_inside(self, parent: int) -> Masks:
+    def cores_inside(self, parent: CPUMask) -> Masks:
         """Cores that meet the mask of a NUMA node or socket; looked up once for each."""
         inside = self._cores_inside.get(parent)
         if inside is None:
@@ -113,12 +114,12 @@ class CPUTopology(_Labels):
             self._cores_inside[parent] = inside
         return inside
 
-    def siblings(self, cpus: int) -> int:
+    def siblings(self, cpus: CPUMask) -> CPUMask:
         """Mask of every core that has a thread among *cpus*."""
         return _union(self.cores_of(cpus).values())
 
     @cached_property
-    def _core_of(self) -> dict[int, tuple[int, int]]:
+    def _core_of(self) -> dict[CPUMask, tuple[int, int]]:
         """By CPU, as a mask, its core: where that stands in ``cores``, and which it is."""
         return {
             cpu: (index, core)
@@ -126,27 +127,27 @@ class CPUTopology(_Labels):
             for cpu in _single(mask)
         }
 
-    def cores_of(self, cpus: int) -> Masks:
+    def cores_of(self, cpus: CPUMask) -> Masks:
         """Cores that have a thread among *cpus*, in their order; few CPUs are looked up one by one."""
         if cpus.bit_count() * _FEW > len(self.cores):
             return {core: mask for core, mask in self.cores.items() if mask & cpus}
         found = {self._core_of[cpu] for cpu in _single(cpus) if cpu in self._core_of}
         return {core: self.cores[core] for _, core in sorted(found)}
 
-    def in_numa_nodes(self, nodes: int) -> int:
+    def in_numa_nodes(self, nodes: NodeMask) -> CPUMask:
         """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
         return _union(mask for node, mask in self.numa_nodes.items() if node >= 0 and nodes >> node & 1)
 
-    def in_sockets_of(self, cpus: int) -> int:
+    def in_sockets_of(self, cpus: CPUMask) -> CPUMask:
         """Mask of the CPUs of every socket that *cpus* touch."""
         return _union(mask for mask in self.sockets.values() if mask & cpus)
 
-    def sockets_of(self, cpus: int) -> frozenset[int]:
+    def sockets_of(self, cpus: CPUMask) -> frozenset[int]:
         """Ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
 
 
-def _single(cpus: int) -> Iterator[int]:
+def _single(cpus: CPUMask) -> Iterator[CPUMask]:
     """Yield the mask of every CPU in a mask."""
     while cpus:
         lowest = cpus & -cpus
@@ -175,25 +176,25 @@ def _labels(node: InfoNode, core: InfoCore) -> _Label:
     if len(threads) != len(core.threads):
         raise GoError("cpus provided are not unique")
     cache = core.uncore_cache_ids[0] if core.uncore_cache_ids else core.socket_id
-    return node.id, core.socket_id, threads.lowest, cache, threads.mask
+    return node.id, core.socket_id, threads.lowest, cache, CPUMask(threads.mask)
 
 
 def _without_repeats(labels: list[_Label]) -> list[_Label]:
     """Leave a CPU that several core entries list to the last of them, as the kubelet's map does."""
-    claimed, kept = 0, []
+    claimed, kept = NO_CPUS, []
     for node, socket, core, cache, threads in reversed(labels):
         kept.append((node, socket, core, cache, threads & ~claimed))
         claimed |= threads
     return kept
 
 
-def _masks(labelled: Iterator[tuple[int, int]]) -> Masks:
-    masks: dict[int, int] = {}
+def _masks(labelled: Iterator[tuple[int, CPUMask]]) -> Masks:
+    masks: dict[int, CPUMask] = {}
     for element, mask in labelled:
         if mask:
-            masks[element] = masks.get(element, 0) | mask
+            masks[element] = masks.get(element, NO_CPUS) | mask
     return dict(sorted(masks.items()))
 
 
-def _union(masks: Iterable[int]) -> int:
-    return reduce(or_, masks, 0)
+def _union(masks: Iterable[CPUMask]) -> CPUMask:
+    return reduce(or_, masks, NO_CPUS)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.state import DevicePool
+from cpuctl.engine.masks import NodeMask
 
 
 class Chosen(NamedTuple):
@@ -19,7 +20,9 @@ class Chosen(NamedTuple):
     by_chance: bool
 
 
-def choose(pool: DevicePool, count: int, *, free: int, reusable: int, affinity: int | None) -> Chosen | None:
+def choose(
+    pool: DevicePool, count: int, *, free: int, reusable: int, affinity: NodeMask | None
+) -> Chosen | None:
     """Choose *count* of the *free* and *reusable* devices (masks), None where there are too few.
 
     *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
@@ -33,7 +36,7 @@ def choose(pool: DevicePool, count: int, *, free: int, reusable: int, affinity: 
     return Chosen(taken, by_chance) if taken.bit_count() == count else None
 
 
-def _tiers(pool: DevicePool, free: int, affinity: int | None) -> Iterator[tuple[int, int]]:
+def _tiers(pool: DevicePool, free: int, affinity: NodeMask | None) -> Iterator[tuple[int, int]]:
     """Yield free devices: near the affinity, elsewhere, nowhere; all at once without an affinity.
 
     With them comes what a plugin may prefer instead: of those that are not near all are the same to it.

@@ -15,6 +15,7 @@ from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 
 
 class DeviceHints(ByContent):
@@ -58,7 +59,7 @@ class DeviceHints(ByContent):
         for size in range(1, len(bits) + 1):
             for chosen in combinations(bits, size):
                 if (nodes := sum(chosen)) in self.coverage:
-                    yield Hint(nodes, self.prefers(nodes))
+                    yield Hint(NodeMask(nodes), self.prefers(nodes))
 
     def __contains__(self, nodes: int) -> bool:
         return bool(nodes) and not nodes & ~self.coverage.nodes and nodes in self.coverage

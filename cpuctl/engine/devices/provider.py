@@ -15,6 +15,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
 from cpuctl.engine.hints.node_sets import DEVICES, endless_walk
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.placement import DeviceGrant, Placement
 from cpuctl.engine.provider import Candidate
@@ -172,7 +173,7 @@ class DeviceProvider(Copied):
         return (own or self.nodes).bit_count()
 
     def _allocate(
-        self, pod: StoredPod, container: Container, asked: tuple[str, int], affinity: int | None
+        self, pod: StoredPod, container: Container, asked: tuple[str, int], affinity: NodeMask | None
     ) -> DeviceGrant | Rejected | None:
         """Give a container what it asks for of one resource; None where it needs nothing."""
         from cpuctl.engine.devices.allocation import choose

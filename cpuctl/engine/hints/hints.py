@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from cpuctl.engine.masks import NodeMask
+
 if TYPE_CHECKING:
     from cpuctl.engine.hints.coverage import Coverage, SocketRule
     from cpuctl.engine.hints.fit import Fit
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 class Hint(NamedTuple):
     """A set of NUMA nodes, None for "no constraint", and whether it is preferred."""
 
-    nodes: int | None
+    nodes: NodeMask | None
     preferred: bool
 
 

@@ -19,13 +19,14 @@ from cpuctl.engine.hints.fit import Fit, no_distance
 from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Hint, HintList, HintRule
 from cpuctl.engine.hints.intersections import Intersections
 from cpuctl.engine.hints.node_search import best_sets
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault
 
 LARGEST_PRODUCT = 1 << 17
 """Intersections made one by one before all sets of nodes are counted at once."""
 
 
-def merge(lists: Sequence[HintList], everything: int, fit: Fit) -> Hint | KubeletFault:
+def merge(lists: Sequence[HintList], everything: NodeMask, fit: Fit) -> Hint | KubeletFault:
     """Merge the lists of one request; *everything* are all NUMA nodes of the machine, as a mask.
 
     A fault where only a distance that no row holds could tell which set is best.
@@ -49,7 +50,7 @@ def _preferred(
     rules: Sequence[HintRule], explicit: Sequence[Sequence[Hint]], everything: int, fit: Fit
 ) -> set[int]:
     """Find the sets that every list prefers or leaves open; of those that only rules limit, the best."""
-    offered = [
+    offered: list[set[int]] = [
         {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None} for hints in explicit
     ]
     fixed = [sets for sets, hints in zip(offered, explicit, strict=True) if DONT_CARE not in hints]
@@ -85,7 +86,7 @@ def _best(
     unknown = fit.unknown(best)
     if unknown and any(nodes != best and nodes.bit_count() == best.bit_count() for nodes in sets):
         return no_distance(fit, *unknown)
-    return Hint(best, preferred)
+    return Hint(NodeMask(best), preferred)
 
 
 def reachable_sets(lists: Sequence[Sequence[int]], everything: int) -> set[int]:

@@ -17,6 +17,7 @@ from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.node_sets import endless_merge
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -78,7 +79,7 @@ class TopologyManager(NamedTuple):
 
     policy: str
     scope: str
-    everything: int
+    everything: NodeMask
     fit: Fit
     fault: KubeletFault | None = None
     short_rows: bool = False
@@ -88,7 +89,7 @@ class TopologyManager(NamedTuple):
         """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
         measured = closest and policy != "single-numa-node"
         ids = [node.id for node in info.nodes]
-        everything = CPUSet.of(node for node in ids if node in NODE_IDS).mask
+        everything = NodeMask(CPUSet.of(node for node in ids if node in NODE_IDS).mask)
         fit = Fit(distances={node.id: node.distances for node in info.nodes} if measured else {})
         return cls(
             policy=policy,
@@ -102,7 +103,7 @@ class TopologyManager(NamedTuple):
     @classmethod
     def none(cls) -> TopologyManager:
         """Return the policy that takes no notice of hints."""
-        return cls(policy="none", scope="none", everything=0, fit=Fit())
+        return cls(policy="none", scope="none", everything=NodeMask(0), fit=Fit())
 
     def merge(self, answers: Sequence[Answer]) -> MergeResult:
         """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
@@ -163,9 +164,9 @@ def _filled(hints: HintList | None) -> HintList:
     return hints or [IMPOSSIBLE]
 
 
-def _on_one_node(hints: HintList, everything: int) -> list[Hint]:
+def _on_one_node(hints: HintList, everything: NodeMask) -> list[Hint]:
     if not isinstance(hints, Sequence):
-        nodes = (1 << node for node in CPUSet(everything))
+        nodes = (NodeMask(1 << node) for node in CPUSet(everything))
         return [Hint(node, preferred=True) for node in nodes if node in hints and hints.prefers(node)]
     return [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]
 

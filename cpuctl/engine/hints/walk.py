@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit, no_distance
 from cpuctl.engine.hints.hints import Hint, HintList
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 
 Lists: TypeAlias = "Sequence[Sequence[Hint]]"
@@ -31,8 +32,8 @@ MOST_ORDERS = 720
 class _Combined(NamedTuple):
     """A combination so far: the nodes in common, the set that all have been, and whether it is preferred."""
 
-    nodes: int
-    equal: int | None
+    nodes: NodeMask
+    equal: NodeMask | None
     preferred: bool
 
     def with_hint(self, hint: Hint) -> _Combined:
@@ -46,7 +47,7 @@ class _Combined(NamedTuple):
 
 
 def walked(
-    providers: Sequence[Sequence[HintList]], everything: int, fit: Fit
+    providers: Sequence[Sequence[HintList]], everything: NodeMask, fit: Fit
 ) -> Hint | KubeletFault | Undetermined:
     """Merge the lists of all providers in every order that their resources may have.
 
@@ -110,7 +111,7 @@ class _CrashError(Exception):
 class _Walk:
     """All combinations of the lists, in the kubelet's order; from equal states the way on is gone once."""
 
-    def __init__(self, lists: Lists, everything: int, fit: Fit) -> None:
+    def __init__(self, lists: Lists, everything: NodeMask, fit: Fit) -> None:
         self.lists = lists
         self.everything = everything
         self.fit = fit

@@ -19,6 +19,7 @@ from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.node_search import best_sets
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.tables import allocatable_in, free_in, may_wrap, violates_groups, wrapped
 
@@ -99,7 +100,7 @@ class MemoryHints(ByContent):
             found = [nodes for nodes in sets if _covered(self.coverages, nodes)]
             found += [nodes for nodes in self.others if nodes.bit_count() == size]
             for nodes in sorted(found, key=lambda nodes: list(CPUSet(nodes))):
-                yield Hint(nodes, self.prefers(nodes))
+                yield Hint(NodeMask(nodes), self.prefers(nodes))
 
     def __contains__(self, nodes: int) -> bool:
         return nodes in self.others or (nodes > 0 and _covered(self.coverages, nodes))
@@ -122,7 +123,7 @@ class MemoryHints(ByContent):
             if not containing & ~self._unused:
                 found += best_sets(CommonSets.common([*self.coverages, required], size), Fit())
             if found:
-                return Hint(min(found), preferred=size == self.width)
+                return Hint(NodeMask(min(found)), preferred=size == self.width)
         return None
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
+from cpuctl.engine.masks import NodeMask
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 Blocks: TypeAlias = "tuple[MemoryBlock, ...]"
 
 
-def nodes_of(block: MemoryBlock) -> int:
+def nodes_of(block: MemoryBlock) -> NodeMask:
     """Return the NUMA nodes of a block, as a mask."""
-    return CPUSet.of(block.numa_affinity).mask
+    return NodeMask(CPUSet.of(block.numa_affinity).mask)
 
 
 class MemoryManagerState(Changeable):

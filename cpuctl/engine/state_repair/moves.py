@@ -7,6 +7,7 @@ from itertools import chain, islice
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import Picked
 from cpuctl.engine.state_checks.cpu_subject import Held, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE
@@ -77,28 +78,28 @@ class _Search:
         free = CPUSet(self.policy.allocatable) - self.taken
         if len(free) < len(lost):
             return None
-        mates = free & CPUSet(self.policy.topology.siblings((held.cpus - lost).mask))
+        mates = free & CPUSet(self.policy.topology.siblings(CPUMask((held.cpus - lost).mask)))
         found = _first(mates, len(lost))
         if missing := len(lost) - len(found):
             found |= self._picked(free - found, missing, self._near(held, lost))
         self.taken |= found
         return found
 
-    def _picked(self, free: CPUSet, count: int, near: int | None) -> CPUSet:
-        picked = self.policy.pick(free.mask, count, near)
+    def _picked(self, free: CPUSet, count: int, near: NodeMask | None) -> CPUSet:
+        picked = self.policy.pick(CPUMask(free.mask), count, near)
         found = CPUSet(picked.cpus) if isinstance(picked, Picked) else CPUSet()
         if len(found) == count and found <= free:
             return found
         # With uneven cores the kubelet takes CPUs that are not free (kubernetes issue 124066).
-        nodes = CPUSet(self.policy.near(near or 0))
+        nodes = CPUSet(self.policy.near(near or NodeMask(0)))
         return _first(chain(free & nodes, free - nodes), count)
 
-    def _near(self, held: Held, lost: CPUSet) -> int | None:
+    def _near(self, held: Held, lost: CPUSet) -> NodeMask | None:
         """Return the NUMA nodes of what a holder keeps or, where it keeps nothing, of what it had."""
         nodes = self.policy.topology.numa_nodes
         for cpus in (held.cpus - lost, lost):
             if near := sum(1 << node for node, mask in nodes.items() if mask & cpus.mask):
-                return near
+                return NodeMask(near)
         return None
 
     def _too_few(self, held: Held, lost: CPUSet) -> NotRepaired:

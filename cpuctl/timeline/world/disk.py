@@ -12,6 +12,7 @@ from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, SavedCPUState, SavedMemoryState
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.engine.masks import CPUMask
 
 
 class WrittenCPUs(NamedTuple):
@@ -48,7 +49,7 @@ class SavedWait(NamedTuple):
     ``cpus`` is a mask, ``due`` in nanoseconds.
     """
 
-    cpus: int
+    cpus: CPUMask
     due: int
     boot: int
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask
 from tests.support.topologies import four_way_288, uneven
 
 TOPOLOGIES = {"288 CPUs": four_way_288(), "uneven": uneven((40, 2), (3, 7))}
@@ -19,4 +20,4 @@ _FEW = st.lists(st.integers(0, 300), max_size=12).map(lambda many: sum({1 << eac
 @given(cpus=st.integers(0, (1 << 300) - 1) | _FEW)
 def test_both_ways_find_the_same_cores(topology: CPUTopology, cpus: int) -> None:
     expected = [(core, mask) for core, mask in topology.cores.items() if mask & cpus]
-    assert list(topology.cores_of(cpus).items()) == expected
+    assert list(topology.cores_of(CPUMask(cpus)).items()) == expected

@@ -10,6 +10,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
 from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.masks import NodeMask
 from tests.support.topologies import mask, regular
 
 FOUR = regular(sockets=2, nodes=2, cores=4)  # node n has CPUs 4n to 4n+3
@@ -91,8 +92,10 @@ def test_many_nodes_do_not_mean_many_sets(fit: Fit) -> None:
     """Half of 64 nodes can be chosen in 10^18 ways, and the kubelet goes through all of them."""
     rule = hints(LARGE, "0-511", 256)
     lower_half = (1 << 32) - 1
-    assert merge([rule], ALL_LARGE, fit) == Hint(lower_half, preferred=True)
-    assert merge([rule, [IMPOSSIBLE]], ALL_LARGE, fit) == Hint(lower_half, preferred=False)
+    assert merge([rule], NodeMask(ALL_LARGE), fit) == Hint(NodeMask(lower_half), preferred=True)
+    assert merge([rule, [IMPOSSIBLE]], NodeMask(ALL_LARGE), fit) == Hint(
+        NodeMask(lower_half), preferred=False
+    )
 
 
 @FITS
@@ -100,7 +103,7 @@ def test_alignment_by_socket_does_not_go_through_sets_either(fit: Fit) -> None:
     """Four nodes could hold the request, so one socket is enough, and only the last one has as much free."""
     half_used = sum(0b1111 << 8 * node for node in range(60))
     rule = hints(LARGE, str(CPUSet(half_used | mask("480-510"))), 31, align=True)
-    assert merge([rule], ALL_LARGE, fit) == Hint(0b1111 << 60, preferred=True)
+    assert merge([rule], NodeMask(ALL_LARGE), fit) == Hint(NodeMask(0b1111 << 60), preferred=True)
 
 
 @FITS
@@ -108,4 +111,4 @@ def test_sockets_without_room_are_found_out_at_once(fit: Fit) -> None:
     """Five nodes could hold the request, so two sockets would be enough, but it takes three of them now."""
     half_used = sum(0b1111 << 8 * node for node in range(64))
     rule = hints(LARGE, str(CPUSet(half_used)), 36, align=True)
-    assert merge([rule], ALL_LARGE, fit) == Hint((1 << 9) - 1, preferred=False)
+    assert merge([rule], NodeMask(ALL_LARGE), fit) == Hint((NodeMask(NodeMask(1 << 9) - 1)), preferred=False)

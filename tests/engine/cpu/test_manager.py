@@ -9,6 +9,7 @@ from cpuctl.engine.cpu.manager import Allocation, AllocationResult, ReservingFai
 from cpuctl.engine.cpu.picking import balance as repeated
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, Undetermined
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -39,7 +40,7 @@ def take(
     name: str,
     count: int,
     kind: ContainerKind = APP,
-    affinity: int | None = None,
+    affinity: NodeMask | None = None,
 ) -> str:
     """Allocate for one container of pod ``pod`` and show its CPUs, or the refusal."""
     container = Container(name=name, kind=kind)
@@ -150,7 +151,7 @@ def test_a_container_that_has_cpus_keeps_them_whatever_it_asks_for() -> None:
     assert take(static, state, "app", 2) == take(static, state, "app", 3) == "1,5"
 
 
-def answered(static: StaticPolicy, count: int, affinity: int | None = None) -> AllocationResult:
+def answered(static: StaticPolicy, count: int, affinity: NodeMask | None = None) -> AllocationResult:
     """Allocate for the only container of a pod on a fresh node."""
     container = Container(name="app")
     pod = stored(Pod(name="pod", uid="pod", containers=(container,)))
@@ -159,7 +160,7 @@ def answered(static: StaticPolicy, count: int, affinity: int | None = None) -> A
 
 def test_an_allocation_tells_its_steps() -> None:
     """One node of four is asked for, and the last CPU comes from another one."""
-    result = answered(policy(FOUR_NODES), 5, affinity=0b10)
+    result = answered(policy(FOUR_NODES), 5, affinity=NodeMask(0b10))
     assert isinstance(result, Allocation)
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
         ("whole NUMA nodes", "4-7"),
@@ -203,7 +204,7 @@ def test_a_shortage_is_an_unexpected_admission_error() -> None:
     ],
 )
 def test_cpus_of_the_affinity_come_first(
-    affinity: int | None, count: int, align_by_socket: bool, want: str
+    affinity: NodeMask | None, count: int, align_by_socket: bool, want: str
 ) -> None:
     static = policy(FOUR_NODES, align_by_socket=align_by_socket)
     assert take(static, static.fresh_state(), "app", count, affinity=affinity) == want
@@ -213,14 +214,14 @@ def test_cpus_are_distributed_over_as_many_nodes_as_the_affinity_has_from_1_38()
     options = {"distribute_cpus_across_numa": True}
     for minor, want in ((37, "4-7"), (38, "1,4,8,12")):
         static = policy(FOUR_NODES, minor=minor, **options)
-        assert take(static, static.fresh_state(), "app", 4, affinity=0b1111) == want
+        assert take(static, static.fresh_state(), "app", 4, affinity=NodeMask(0b1111)) == want
 
 
 def test_a_shortage_is_told_of_what_is_picked_outside_the_affinity() -> None:
     static = policy(FOUR_NODES)
     state = static.fresh_state()
     state.default = mask("0,4-8")
-    assert take(static, state, "app", 8, affinity=0b110) == (
+    assert take(static, state, "app", 8, affinity=NodeMask(0b110)) == (
         "UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: "
         "requested=3, available=0, which is unexpected"
     )
@@ -264,7 +265,7 @@ def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:
 
 
 @pytest.mark.parametrize("affinity", [None, 0b1111])
-def test_the_endless_loop_is_a_fault_not_an_answer(affinity: int | None) -> None:
+def test_the_endless_loop_is_a_fault_not_an_answer(affinity: NodeMask | None) -> None:
     """Four nodes of 16 CPUs, one thread of each reserved: 54 CPUs in whole cores never get dealt."""
     machine = regular(sockets=2, nodes=2, cores=8, threads=2)
     static = policy(machine, "0,8,16,24", full_pcpus_only=True, distribute_cpus_across_numa=True)

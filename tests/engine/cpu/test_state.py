@@ -16,6 +16,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu import state as state_module
 from cpuctl.engine.cpu.state import CPUManagerState, validate
+from cpuctl.engine.masks import CPUMask
 from cpuctl.pods.model import ContainerKind
 from tests.support.changed import changed
 from tests.support.topologies import mask
@@ -261,10 +262,10 @@ def test_a_state_with_nothing_in_it_becomes_a_fresh_one(strict: bool, pool: str)
 
 
 def test_who_waits_to_give_cpus_up_goes_on_waiting_when_another_of_its_pod_ends() -> None:
-    state = CPUManagerState(0)
+    state = CPUManagerState(CPUMask(0))
     for name, cpus in (("ends", 0b0011), ("waits", 0b1100)):
-        state.assign("p", name, cpus)
-        state.postpone("p", name, cpus & 0b0101)
+        state.assign("p", name, CPUMask(cpus))
+        state.postpone("p", name, CPUMask(cpus & 0b0101))
     state.remove_container("p", "ends")
     assert (state.awaited("p", "ends"), state.awaited("p", "waits")) == (None, 0b0100)
 
@@ -280,14 +281,14 @@ def test_what_containers_hold_together_is_joined_once(monkeypatch: pytest.Monkey
     joined = []
     join = state_module._join
 
-    def counted(assignments: Mapping[str, Mapping[str, int]]) -> Any:
+    def counted(assignments: Mapping[str, Mapping[str, CPUMask]]) -> Any:
         joined.append(len(assignments))
         return join(assignments)
 
     monkeypatch.setattr(state_module, "_join", counted)
-    state = CPUManagerState((1 << 4096) - 1)
+    state = CPUManagerState(CPUMask(CPUMask(1 << 4096) - 1))
     for number in range(1000):
-        state.assign(f"pod-{number}", "main", 1 << number)
+        state.assign(f"pod-{number}", "main", CPUMask(1 << number))
         assert state.exclusive == (1 << number + 1) - 1
     for number in range(0, 1000, 2):
         state.remove_container(f"pod-{number}", "main")
@@ -301,14 +302,14 @@ _HELD = st.integers(0, 255)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.none() | _HELD)))
 def test_what_containers_hold_together_is_what_each_holds(steps: list[tuple[str, str, int | None]]) -> None:
     """Also where several hold the same, or one gets others."""
-    state = CPUManagerState(0)
+    state = CPUManagerState(CPUMask(0))
     for uid, container, cpus in steps:
         if cpus is None:
             state.remove_container(uid, container)
         elif cpus == 255:
             state.forget(uid)
         else:
-            state.assign(uid, container, cpus)
+            state.assign(uid, container, CPUMask(cpus))
         held = [cpus for each in state.assignments.values() for cpus in each.values()]
         assert state.exclusive == reduce(or_, held, 0)
         assert state.copy() == state

@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from tests.support.topologies import CoreAt, machine_info, mask, regular, topology, uneven
@@ -133,8 +134,8 @@ def test_numa_nodes_sort_above_sockets_unless_there_are_more_of_them() -> None:
 
 def test_masks_of_neighbours() -> None:
     assert CPUSet(TWO_SOCKETS.siblings(mask("0,9"))) == CPUSet.parse("0-1,8-9")
-    assert CPUSet(TWO_SOCKETS.in_numa_nodes(0b1001)) == CPUSet.parse("0-1,6-9,14-15")
-    assert CPUSet(TWO_SOCKETS.in_numa_nodes(1 << 20)) == CPUSet()
+    assert CPUSet(TWO_SOCKETS.in_numa_nodes(NodeMask(0b1001))) == CPUSet.parse("0-1,6-9,14-15")
+    assert CPUSet(TWO_SOCKETS.in_numa_nodes(NodeMask(1 << 20))) == CPUSet()
     assert CPUSet(TWO_SOCKETS.in_sockets_of(mask("2"))) == CPUSet.parse("0-3,8-11")
     assert TWO_SOCKETS.sockets_of(mask("3-4")) == {0, 1}
-    assert TWO_SOCKETS.sockets_of(0) == frozenset()
+    assert TWO_SOCKETS.sockets_of(CPUMask(0)) == frozenset()

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.allocation import Chosen, choose
 from cpuctl.engine.devices.state import DevicePool
-from tests.support.topologies import mask
+from cpuctl.engine.masks import NodeMask
+
+
+def mask(text: str) -> int:
+    return CPUSet.parse(text).mask
 
 
 def pool(words: str) -> DevicePool:
@@ -21,7 +25,7 @@ def pool(words: str) -> DevicePool:
 
 def chosen(devices: DevicePool, count: int, free: str, again: str = "", near: str | None = None) -> str:
     """Write the devices that are chosen, with a question mark where others would have done."""
-    affinity = None if near is None else mask(near)
+    affinity = None if near is None else NodeMask(mask(near))
     found = choose(devices, count, free=mask(free), reusable=mask(again), affinity=affinity)
     return "too few" if found is None else f"{CPUSet(found.devices)}{'?' * found.by_chance}"
 
@@ -74,7 +78,7 @@ def test_no_plugin_that_names_a_node_makes_an_affinity_count() -> None:
 
 
 @st.composite
-def requests(draw: st.DrawFn) -> tuple[DevicePool, int, int, int, int | None]:
+def requests(draw: st.DrawFn) -> tuple[DevicePool, int, int, int, NodeMask | None]:
     places = draw(st.lists(st.integers(0, 7), min_size=1, max_size=12))
     by_nodes: dict[int, int] = {}
     for device, nodes in enumerate(places):
@@ -83,13 +87,13 @@ def requests(draw: st.DrawFn) -> tuple[DevicePool, int, int, int, int | None]:
     free = draw(st.integers(0, everything))
     again = draw(st.integers(0, everything)) & ~free
     count = draw(st.integers(0, len(places)))
-    affinity = draw(st.none() | st.integers(1, 7))
+    affinity = draw(st.none() | st.integers(1, 7).map(NodeMask))
     return DevicePool(by_nodes=by_nodes, healthy=everything), count, free, again, affinity
 
 
 @given(requests())
 def test_no_device_of_a_later_kind_before_all_of_an_earlier_one(
-    request: tuple[DevicePool, int, int, int, int | None],
+    request: tuple[DevicePool, int, int, int, NodeMask | None],
 ) -> None:
     devices, count, free, again, affinity = request
     found = choose(devices, count, free=free, reusable=again, affinity=affinity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 
 ONE_EACH = {0: 1, 1: 1, 2: 1}
 
@@ -11,15 +12,15 @@ ONE_EACH = {0: 1, 1: 1, 2: 1}
 def test_reusable_devices_that_lie_nowhere_exclude_no_set() -> None:
     hints = DeviceHints.generate(0b11, ONE_EACH, {1: 1, 2: 1}, {0: 1}, 1)
     assert list(hints) == [
-        Hint(0b01, preferred=True),
-        Hint(0b10, preferred=True),
-        Hint(0b11, preferred=False),
+        Hint(NodeMask(0b01), preferred=True),
+        Hint(NodeMask(0b10), preferred=True),
+        Hint(NodeMask(0b11), preferred=False),
     ]
 
 
 def test_a_place_without_reusable_devices_excludes_no_set() -> None:
     hints = DeviceHints.generate(0b11, ONE_EACH, {2: 1}, {1: 0}, 1)
-    assert list(hints) == [Hint(0b10, preferred=True), Hint(0b11, preferred=False)]
+    assert list(hints) == [Hint(NodeMask(0b10), preferred=True), Hint(NodeMask(0b11), preferred=False)]
 
 
 def test_no_hint_is_as_wide_as_a_request_that_nothing_serves() -> None:

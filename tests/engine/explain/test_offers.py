@@ -9,6 +9,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing, round_of
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container
 from tests.engine.explain.scenarios import GIB, TWO_NODES, named, scenario, told, whole
@@ -18,9 +19,9 @@ from tests.support.topologies import CoreAt, machine_info
 
 POD = named("a", whole(2, "one", "2Gi", "example.com/card=3"), app("memory=3Gi", name="two"))
 ONE, TWO = POD.containers
-MERGED = Merged(Hint(1, preferred=True), admit=True)
-LEFT, BOTH = Hint(0b01, preferred=True), Hint(0b11, preferred=False)
-WIDE = Hint(0b11, preferred=True)
+MERGED = Merged(Hint(NodeMask(1), preferred=True), admit=True)
+LEFT, BOTH = Hint(NodeMask(0b01), preferred=True), Hint(NodeMask(0b11), preferred=False)
+WIDE = Hint(NodeMask(0b11), preferred=True)
 
 
 def node(policy: str = "restricted", nodes: int = 2) -> Node:

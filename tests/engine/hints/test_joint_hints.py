@@ -9,6 +9,7 @@ from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList
 from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.masks import NodeMask
 from tests.support.costs import seconds_below
 from tests.support.topologies import regular
 
@@ -42,13 +43,28 @@ def nics(count: int) -> DeviceHints:
 
 
 CASES = [
-    ("one node", [cpus(8), gpus(2), nics(1)], Fit(), Hint(1, preferred=True)),
-    ("five nodes", [cpus(40), gpus(10)], Fit(), Hint(0b11111, preferred=True)),
-    ("half of all", [cpus(256), gpus(64)], Fit(), Hint((1 << 32) - 1, preferred=True)),
-    ("where devices are free", [cpus(8), gpus(2, free_from=62)], Fit(), Hint(1 << 62, preferred=True)),
-    ("close together", [cpus(32), gpus(8, free_from=3)], BY_SOCKET, Hint(0b1111 << 4, preferred=True)),
-    ("of different widths", [cpus(16), gpus(2)], Fit(), Hint(0b11, preferred=False)),
-    ("a socket for each", [cpus(24), nics(3)], Fit(), Hint(1 << 0 | 1 << 4 | 1 << 8, preferred=True)),
+    ("one node", [cpus(8), gpus(2), nics(1)], Fit(), Hint(NodeMask(1), preferred=True)),
+    ("five nodes", [cpus(40), gpus(10)], Fit(), Hint(NodeMask(0b11111), preferred=True)),
+    ("half of all", [cpus(256), gpus(64)], Fit(), Hint((NodeMask(NodeMask(1 << 32) - 1)), preferred=True)),
+    (
+        "where devices are free",
+        [cpus(8), gpus(2, free_from=62)],
+        Fit(),
+        Hint(NodeMask(1 << 62), preferred=True),
+    ),
+    (
+        "close together",
+        [cpus(32), gpus(8, free_from=3)],
+        BY_SOCKET,
+        Hint(NodeMask(0b1111 << 4), preferred=True),
+    ),
+    ("of different widths", [cpus(16), gpus(2)], Fit(), Hint(NodeMask(0b11), preferred=False)),
+    (
+        "a socket for each",
+        [cpus(24), nics(3)],
+        Fit(),
+        Hint(NodeMask(1 << 0 | 1 << 4 | 1 << 8), preferred=True),
+    ),
 ]
 
 
@@ -57,4 +73,4 @@ CASES = [
 )
 def test_rules_merge_without_making_all_sets(rules: list[HintList], fit: Fit, wanted: Hint) -> None:
     with seconds_below(30):
-        assert merge(rules, EVERYTHING, fit) == wanted
+        assert merge(rules, NodeMask(EVERYTHING), fit) == wanted

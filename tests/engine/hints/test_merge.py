@@ -12,6 +12,7 @@ from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList, HintRule
 from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.masks import NodeMask
 from tests.support.naive_merge import naive_merge
 from tests.support.topologies import mask, uneven
 
@@ -51,9 +52,13 @@ RULES: list[HintRule] = [
     nics(2),
 ]
 LISTS = [
-    [Hint(0b0100, preferred=True), Hint(0b1000, preferred=True), Hint(0b1111, preferred=False)],
-    [Hint(0b0110, preferred=True), Hint(0b1100, preferred=True), DONT_CARE],
-    [Hint(0b1000, preferred=False), Hint(0b0111, preferred=False)],
+    [
+        Hint(NodeMask(0b0100), preferred=True),
+        Hint(NodeMask(0b1000), preferred=True),
+        Hint(NodeMask(0b1111), preferred=False),
+    ],
+    [Hint(NodeMask(0b0110), preferred=True), Hint(NodeMask(0b1100), preferred=True), DONT_CARE],
+    [Hint(NodeMask(0b1000), preferred=False), Hint(NodeMask(0b0111), preferred=False)],
 ]
 
 
@@ -68,29 +73,31 @@ def listed(hints: HintList) -> Sequence[Hint]:
 @pytest.mark.parametrize("rule", RULES, ids=range(len(RULES)))
 def test_one_rule_merges_as_its_list_would(rule: HintRule) -> None:
     for others in ([], *([each] for each in LISTS), LISTS[:2]):
-        assert merge([rule, *others], ALL, Fit()) == naive_merge([listed(rule), *others], ALL)
-        assert merge([*others, rule], ALL, FAR) == naive_merge([*others, listed(rule)], ALL, closer)
+        assert merge([rule, *others], NodeMask(ALL), Fit()) == naive_merge([listed(rule), *others], ALL)
+        assert merge([*others, rule], NodeMask(ALL), FAR) == naive_merge([*others, listed(rule)], ALL, closer)
 
 
 @pytest.mark.parametrize("others", [[], [LISTS[1]], [LISTS[2]]], ids=["no list", "preferred", "not"])
 def test_two_rules_merge_as_their_lists_would(others: list[list[Hint]]) -> None:
     for one, other in combinations_with_replacement(RULES, 2):
-        assert merge([one, other, *others], ALL, Fit()) == naive_merge(
+        assert merge([one, other, *others], NodeMask(ALL), Fit()) == naive_merge(
             [listed(one), listed(other), *others], ALL
         )
 
 
 def test_the_closest_is_found_for_two_rules() -> None:
     for one, other in product(RULES[:6], RULES[6:]):
-        assert merge([one, other], ALL, FAR) == naive_merge([listed(one), listed(other)], ALL, closer)
+        assert merge([one, other], NodeMask(ALL), FAR) == naive_merge(
+            [listed(one), listed(other)], ALL, closer
+        )
 
 
 def test_lists_that_leave_it_open_offer_what_they_prefer() -> None:
     """``DONT_CARE`` stands for all nodes, but another hint of its list may be narrower."""
-    narrow = Hint(0b0100, preferred=True)
-    assert merge([[DONT_CARE, narrow]], ALL, Fit()) == narrow
-    assert merge([[DONT_CARE], [DONT_CARE, narrow]], ALL, Fit()) == narrow
+    narrow = Hint(NodeMask(0b0100), preferred=True)
+    assert merge([[DONT_CARE, narrow]], NodeMask(ALL), Fit()) == narrow
+    assert merge([[DONT_CARE], [DONT_CARE, narrow]], NodeMask(ALL), Fit()) == narrow
 
 
 def test_a_machine_without_nodes_has_nothing_to_prefer() -> None:
-    assert merge([], 0, Fit()) == Hint(0, preferred=False)
+    assert merge([], NodeMask(0), Fit()) == Hint(NodeMask(0), preferred=False)

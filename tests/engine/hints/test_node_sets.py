@@ -15,6 +15,7 @@ from cpuctl.engine.hints.node_sets import (
     endless_walk,
     walks,
 )
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -85,7 +86,7 @@ def test_measured_times_are_met() -> None:
 
 def test_hints_that_are_combined_for_too_long_are_no_answer() -> None:
     """A kubelet combined 65535 with 65535 hints within 349 seconds; with two more nodes it takes hours."""
-    sixteen = [Hint(nodes, preferred=False) for nodes in range(1, 1 << 16)]
+    sixteen = [Hint(NodeMask(nodes), preferred=False) for nodes in range(1, 1 << 16)]
     assert endless_merge([sixteen, sixteen], 16) is None
     assert endless_merge([sixteen, sixteen, sixteen[:2]], 16) == KubeletFault(
         kind=FaultKind.NO_ANSWER,

@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 
@@ -26,7 +27,9 @@ def manager(policy: str, nodes: int, *, closest: bool = False) -> TopologyManage
 def hint_list(text: str) -> list[Hint]:
     """Read ``10T 11F``: masks in binary, preferred or not; ``*`` for don't care, ``-`` for impossible."""
     special = {"*": DONT_CARE, "-": IMPOSSIBLE}
-    return [special.get(word) or Hint(int(word[:-1], 2), word.endswith("T")) for word in text.split()]
+    return [
+        special.get(word) or Hint(NodeMask(int(word[:-1], 2)), word.endswith("T")) for word in text.split()
+    ]
 
 
 def answer(policy: str, nodes: int, lists: list[str], *, closest: bool = False) -> str:
@@ -91,11 +94,11 @@ def test_without_a_policy_nothing_is_merged() -> None:
 def test_a_provider_without_preference_changes_nothing(silent: dict[str, None] | None) -> None:
     alone = manager("restricted", 2).merge([{"x": hint_list("10T 11F")}])
     assert manager("restricted", 2).merge([silent, {"x": hint_list("10T 11F")}]) == alone
-    assert alone == Merged(Hint(0b10, preferred=True), admit=True)
+    assert alone == Merged(Hint(NodeMask(0b10), preferred=True), admit=True)
 
 
 def test_an_empty_list_is_impossible() -> None:
-    everywhere = Hint(0b11, preferred=False)
+    everywhere = Hint(NodeMask(0b11), preferred=False)
     assert manager("restricted", 2).merge([{"cpu": []}]) == Merged(everywhere, admit=False)
 
 
@@ -109,7 +112,9 @@ def sparse(policy: str, *ids: int) -> TopologyManager:
 @pytest.mark.parametrize("preferred", [True, False])
 def test_a_distance_that_no_row_holds_crashes_the_kubelet(preferred: bool) -> None:
     """POWER numbers its NUMA nodes 0 and 8: rows of two distances are looked up at 8."""
-    fault = sparse("best-effort", 0, 8).merge([{"cpu": [Hint(1 << 0, preferred), Hint(1 << 8, preferred)]}])
+    fault = sparse("best-effort", 0, 8).merge(
+        [{"cpu": [Hint(NodeMask(1 << 0), preferred), Hint(NodeMask(1 << 8), preferred)]}]
+    )
     assert fault == KubeletFault(
         kind=FaultKind.CRASH,
         where="Topology Manager, looking up the distance of NUMA node 8 to NUMA node 8",
@@ -118,7 +123,7 @@ def test_a_distance_that_no_row_holds_crashes_the_kubelet(preferred: bool) -> No
 
 
 def test_a_set_that_is_compared_with_no_other_needs_no_distance() -> None:
-    both = Hint(1 << 0 | 1 << 8, preferred=True)
+    both = Hint(NodeMask(1 << 0 | 1 << 8), preferred=True)
     assert sparse("restricted", 0, 8).merge([{"cpu": [both]}]) == Merged(both, admit=True)
 
 
@@ -130,7 +135,7 @@ def test_a_node_number_that_no_mask_holds_crashes_the_kubelet(policy: str, numbe
     -1 is a package of unknown number where the kernel shows no nodes: ``NewBitMask`` returns no mask for
     either, and ``And`` of ``topologymanager/bitmask`` takes it for one (1.27 to 1.36).
     """
-    fault = sparse(policy, 0, number).merge([{"cpu": [Hint(1, preferred=True)]}])
+    fault = sparse(policy, 0, number).merge([{"cpu": [Hint(NodeMask(1), preferred=True)]}])
     assert fault == KubeletFault(
         kind=FaultKind.CRASH,
         where="Topology Manager, making a mask of all NUMA nodes",
@@ -139,5 +144,5 @@ def test_a_node_number_that_no_mask_holds_crashes_the_kubelet(policy: str, numbe
 
 
 def test_the_highest_node_number_of_a_mask_is_merged() -> None:
-    hint = Hint(1 << 63, preferred=True)
+    hint = Hint(NodeMask(1 << 63), preferred=True)
     assert sparse("single-numa-node", 0, 63).merge([{"cpu": [hint]}]) == Merged(hint, admit=True)

@@ -9,6 +9,7 @@ from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.hints.walk import walked
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 
@@ -17,7 +18,7 @@ BOTH = 0b1_0000_0001
 
 
 def hint(nodes: str, *, preferred: bool = True) -> Hint:
-    return Hint(CPUSet.parse(nodes).mask, preferred)
+    return Hint(NodeMask(CPUSet.parse(nodes).mask), preferred)
 
 
 ZERO, EIGHT, ALL = hint("0"), hint("8"), hint("0,8", preferred=False)
@@ -39,8 +40,8 @@ POWER = closest(InfoNode(0, (), distances=(10, 20)), InfoNode(8, (), distances=(
         ([[EIGHT, ALL]], EIGHT),
         ([[ZERO, EIGHT, ALL]], NO_ROW),
         ([[ALL]], ALL),
-        ([[ZERO], [EIGHT]], Hint(BOTH, preferred=False)),
-        ([[DONT_CARE]], Hint(BOTH, preferred=True)),
+        ([[ZERO], [EIGHT]], Hint(NodeMask(BOTH), preferred=False)),
+        ([[DONT_CARE]], Hint(NodeMask(BOTH), preferred=True)),
         ([[ZERO, EIGHT, ALL], [ALL]], NO_ROW),
         ([[ZERO, EIGHT], [ZERO]], ZERO),
         # Two sets lose to the third in the end, but are compared before it comes.
@@ -51,7 +52,7 @@ POWER = closest(InfoNode(0, (), distances=(10, 20)), InfoNode(8, (), distances=(
 def test_a_comparison_that_lacks_a_distance_crashes_wherever_it_comes(
     lists: list[list[Hint]], wanted: Hint | str
 ) -> None:
-    found = walked([[each] for each in lists], BOTH, SHORT)
+    found = walked([[each] for each in lists], NodeMask(BOTH), SHORT)
     assert (found.why if isinstance(found, KubeletFault) else found) == wanted
 
 
@@ -59,12 +60,12 @@ def test_of_one_provider_every_order_of_its_resources_is_gone_through() -> None:
     """A kubelet keeps them in a map: in one order two sets are compared that in the other never meet."""
     one = [ZERO, hint("8", preferred=False)]
     other = [ALL, ZERO]
-    result = walked([[one, other]], BOTH, SHORT)
+    result = walked([[one, other]], NodeMask(BOTH), SHORT)
     assert isinstance(result, Undetermined)
     assert set(result.variants) == {"it crashes in the Topology Manager", "NUMA nodes 0, preferred"}
     assert result.text.endswith(f": {result.variants[0]}, or {result.variants[1]}")
-    assert walked([[one], [other]], BOTH, SHORT) == ZERO
-    assert isinstance(walked([[other], [one]], BOTH, SHORT), KubeletFault)
+    assert walked([[one], [other]], NodeMask(BOTH), SHORT) == ZERO
+    assert isinstance(walked([[other], [one]], NodeMask(BOTH), SHORT), KubeletFault)
 
 
 def test_the_manager_walks_where_rows_are_short_and_only_there() -> None:
@@ -89,7 +90,7 @@ def test_a_machine_with_too_many_nodes_is_not_walked_unless_the_crash_is_certain
 def test_so_are_lists_that_would_be_walked_too_long() -> None:
     fit = Fit(distances={node: [10] for node in range(12)})
     everything = (1 << 12) - 1
-    masks = [Hint(nodes, preferred=False) for nodes in range(1, 1 << 12)]
-    result = walked([[masks], [masks]], everything, fit)
+    masks = [Hint(NodeMask(nodes), preferred=False) for nodes in range(1, 1 << 12)]
+    result = walked([[masks], [masks]], NodeMask(everything), fit)
     assert isinstance(result, Undetermined)
     assert not result.variants

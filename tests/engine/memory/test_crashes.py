@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.manager import allocate, find_hints
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
@@ -50,7 +51,11 @@ def test_hints_that_crash_the_kubelet(state: MemoryManagerState, where: str) -> 
 
 @pytest.mark.parametrize(
     ("size", "hint"),
-    [(1, Hint(0b10, preferred=True)), (1, IMPOSSIBLE), (5 * GI, Hint(0b01, preferred=True))],
+    [
+        (1, Hint(NodeMask(0b10), preferred=True)),
+        (1, IMPOSSIBLE),
+        (5 * GI, Hint(NodeMask(0b01), preferred=True)),
+    ],
     ids=["in the hint", "by default", "beside the hint"],
 )
 def test_allocation_on_a_node_without_such_pages_crashes_too(size: int, hint: Hint) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import allocate, find_hints
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -28,7 +29,7 @@ def with_pages() -> MemoryManagerState:
 def lend(state: MemoryManagerState, size: int, nodes: int) -> None:
     """Let an init container of the pod that asks take memory and end, so that its pod may use it again."""
     pod = small_pod("asking", INIT, APP)
-    allocate(state, pod, pod.init_containers[0], {"memory": size}, Hint(nodes, preferred=True))
+    allocate(state, pod, pod.init_containers[0], {"memory": size}, Hint(NodeMask(nodes), preferred=True))
 
 
 def lent_and_back() -> MemoryManagerState:
@@ -95,7 +96,7 @@ def far_nodes(*numbers: int) -> MemoryManagerState:
 def test_the_highest_node_that_a_mask_can_hold_is_a_hint() -> None:
     hints = find_hints(far_nodes(63), "p", {"memory": 9})
     assert isinstance(hints, MemoryHints)
-    assert list(hints) == [Hint(1 << 63, preferred=True)]
+    assert list(hints) == [Hint(NodeMask(1 << 63), preferred=True)]
 
 
 def test_a_machine_without_numa_nodes_has_no_hints() -> None:

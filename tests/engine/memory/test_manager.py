@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.manager import allocate, choose_nodes
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
@@ -36,7 +37,7 @@ def give(
 
 
 def on(nodes: int | None, *, preferred: bool = True) -> Hint:
-    return Hint(nodes, preferred)
+    return Hint(None if nodes is None else NodeMask(nodes), preferred)
 
 
 def reserved(state: MemoryManagerState, resource: str = "memory") -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.pod_level import allocate_bubble, pod_level_request
 from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -16,7 +17,7 @@ from tests.support.memory import HUGE, fresh_state, memory_machine
 from tests.support.pods import app, init, manifest, pod, resources, sidecar, stored
 
 GI, MI = 1 << 30, 1 << 20
-NEAR_ONE = Hint(0b10, preferred=True)
+NEAR_ONE = Hint(NodeMask(0b10), preferred=True)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_the_tables_are_charged_with_the_whole() -> None:
 def test_a_pod_may_lie_across_nodes() -> None:
     whole = resources("cpu=8 memory=15Gi", "cpu=8 memory=15Gi")
     told = pod(app(*exact("cpu=1 memory=1Gi", "a")), app(name="b"), pod_level=whole)
-    assert given(two_nodes(), told, Hint(0b11, preferred=True)) == {
+    assert given(two_nodes(), told, Hint(NodeMask(0b11), preferred=True)) == {
         "a": [("memory", 1024)],
         "b": [("memory", 14 * 1024)],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import StaticMemoryPolicy
 from cpuctl.engine.memory.metrics import MemoryMetrics
@@ -22,8 +23,8 @@ from tests.support.pod_level import containers, divided, made_of, size
 from tests.support.pods import app, resources, stored
 
 GI = 1 << 30
-ONE = Hint(0b01, preferred=True)
-OTHER = Hint(0b10, preferred=True)
+ONE = Hint(NodeMask(0b01), preferred=True)
+OTHER = Hint(NodeMask(0b10), preferred=True)
 KEEPS = PodLevelRules(managers=True, restores_memory=True, hints_at_held_memory=True)
 FORGETS = PodLevelRules(managers=True)
 FRACTION = app("cpu=1 memory=1.5", "cpu=1 memory=1.5")

@@ -9,6 +9,7 @@ import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, UnreadableState
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.manager import StaticMemoryPolicy, allocate
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -66,21 +67,21 @@ def test_a_group_may_divide_its_memory_in_another_way() -> None:
 def test_what_a_pod_could_use_again_is_forgotten() -> None:
     state = MemoryManagerState(fresh_tables(TWO, {}))
     pod = small_pod("p", ContainerKind.INIT, ContainerKind.APP)
-    allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(1, preferred=True))
+    allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(NodeMask(1), preferred=True))
     manager = provider()
     assert manager.restore(state.as_file()) is None
-    allocate(manager.state, pod, pod.all_containers[1], {"memory": 10}, Hint(1, preferred=True))
+    allocate(manager.state, pod, pod.all_containers[1], {"memory": 10}, Hint(NodeMask(1), preferred=True))
     assert manager.state.tables[0].memory_map["memory"].reserved == 20
 
 
 def test_what_an_init_container_finds_again_is_lent_again() -> None:
     state = MemoryManagerState(fresh_tables(TWO, {}))
     pod = small_pod("p", ContainerKind.INIT, ContainerKind.APP)
-    allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(1, preferred=True))
+    allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(NodeMask(1), preferred=True))
     manager = provider()
     assert manager.restore(state.as_file()) is None
     for container in pod.all_containers:
-        allocate(manager.state, pod, container, {"memory": 10}, Hint(1, preferred=True))
+        allocate(manager.state, pod, container, {"memory": 10}, Hint(NodeMask(1), preferred=True))
     assert manager.state.tables[0].memory_map["memory"].reserved == 10
 
 
@@ -95,7 +96,7 @@ def test_init_containers_around_a_sidecar_lose_memory_when_they_are_admitted_aga
 
     def admit(state: MemoryManagerState) -> None:
         for container in pod.all_containers:
-            allocate(state, pod, container, {"memory": 10}, Hint(1, preferred=True))
+            allocate(state, pod, container, {"memory": 10}, Hint(NodeMask(1), preferred=True))
 
     admit(state)
     state.start_container(pod, pod.containers[0].name)
@@ -245,7 +246,7 @@ def test_it_is_chance_where_any_order_of_overlapping_groups_decides_otherwise(
     """Forwards and backwards the last block is one of both nodes; in other orders it is one of node 0."""
     state = MemoryManagerState(fresh_tables(TWO, {}))
     for uid, nodes in (("a", 0b11), ("b", 0b01), ("c", 0b01), ("d", 0b11)):
-        pod, hint = small_pod(uid, ContainerKind.APP), Hint(nodes, preferred=True)
+        pod, hint = small_pod(uid, ContainerKind.APP), Hint(NodeMask(nodes), preferred=True)
         given = allocate(state, pod, pod.containers[0], {"memory": 10}, hint, refuses_overlaps=False)
         assert isinstance(given, tuple)
     policy = StaticMemoryPolicy(tables=fresh_tables(TWO, {}), compares_groups=compares_groups)

@@ -10,6 +10,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
 from tests.support.costs import seconds_below
@@ -35,35 +36,35 @@ def merged(on: Tables, cpus: int, request: Mapping[str, int]) -> object:
     machine = regular(sockets=16, nodes=4, cores=8)
     memory = MemoryHints.generate(on, request, {})
     rule = CPUHints.generate(machine, machine.cpus, 0, cpus, align_by_socket=False)
-    return merge([rule, *(memory for _ in request)], EVERYTHING, Fit())
+    return merge([rule, *(memory for _ in request)], NodeMask(EVERYTHING), Fit())
 
 
 ALL_USED = {(node,): 10 for node in range(NODES)}
 CASES = [
-    ("one node", tables(), 8, {"memory": GI}, Hint(1, preferred=True)),
+    ("one node", tables(), 8, {"memory": GI}, Hint(NodeMask(1), preferred=True)),
     (
         "half of all",
         tables(even=True),
         256,
         {"memory": 31 * 15 * GI + GI},
-        Hint((1 << 32) - 1, preferred=True),
+        Hint((NodeMask(NodeMask(1 << 32) - 1)), preferred=True),
     ),
-    ("beside a used node", tables({(0,): 1}), 16, {"memory": 20 * GI}, Hint(0b110, preferred=True)),
-    ("in its group", tables({(4, 5): 1}), 16, {"memory": 20 * GI}, Hint(0b11, preferred=True)),
+    ("beside a used node", tables({(0,): 1}), 16, {"memory": 20 * GI}, Hint(NodeMask(0b110), preferred=True)),
+    ("in its group", tables({(4, 5): 1}), 16, {"memory": 20 * GI}, Hint(NodeMask(0b11), preferred=True)),
     (
         "huge pages where there are more",
         tables(),
         8,
         {"memory": GI, HUGE: 2 * GI},
-        Hint(0b10, preferred=True),
+        Hint(NodeMask(0b10), preferred=True),
     ),
-    ("of different widths", tables(), 16, {"memory": GI}, Hint(0b11, preferred=False)),
+    ("of different widths", tables(), 16, {"memory": GI}, Hint(NodeMask(0b11), preferred=False)),
     (
         "no node is free",
         tables({(node,): 15 for node in range(NODES)}),
         8,
         {"memory": 0},
-        Hint(1, preferred=True),
+        Hint(NodeMask(1), preferred=True),
     ),
 ]
 

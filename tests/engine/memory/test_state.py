@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.pods.model import ContainerKind
@@ -22,7 +23,7 @@ def two_nodes() -> MemoryManagerState:
 
 
 def give(state: MemoryManagerState, number: int, size: int) -> None:
-    allocate(state, POD, POD.all_containers[number], {"memory": size}, Hint(1, preferred=True))
+    allocate(state, POD, POD.all_containers[number], {"memory": size}, Hint(NodeMask(1), preferred=True))
 
 
 def lending() -> MemoryManagerState:
@@ -61,7 +62,7 @@ def test_what_may_be_used_again(
 ) -> None:
     state, pod = two_nodes(), small_pod("p", *kinds)
     for container, size in zip(pod.all_containers, sizes, strict=True):
-        allocate(state, pod, container, {"memory": size}, Hint(1, preferred=True))
+        allocate(state, pod, container, {"memory": size}, Hint(NodeMask(1), preferred=True))
     assert dict(state.reusable_for("p")) == left
 
 

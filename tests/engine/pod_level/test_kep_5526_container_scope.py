@@ -13,6 +13,7 @@ import pytest
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import StoredPod
@@ -29,7 +30,7 @@ from tests.support.pod_level import (
     undivided,
 )
 
-NODE_0, ANY = Hint(1, preferred=True), Hint(3, preferred=True)
+NODE_0, ANY = Hint(NodeMask(1), preferred=True), Hint(NodeMask(3), preferred=True)
 
 
 def node_of(policy: str = "restricted", *, memory: bool = False, **config: Any) -> Node:

@@ -12,6 +12,7 @@ import pytest
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import StoredPod
 from tests.support.pod_level import (
@@ -28,7 +29,7 @@ from tests.support.pod_level import (
 )
 from tests.support.pods import app
 
-NODE_0 = Hint(1, preferred=True)
+NODE_0 = Hint(NodeMask(1), preferred=True)
 TOO_LITTLE = (
     "pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus for shared "
     "containers"
@@ -225,7 +226,7 @@ def test_a_budget_larger_than_a_numa_node_is_spread_where_the_policy_permits() -
     large = made_of(*containers("- 4"), total="cpu=12 memory=20Gi")
     for policy in ("best-effort", "restricted"):
         admission = admitted(large, policy)
-        assert admission.asked[0].merged == Merged(Hint(3, preferred=True), admit=True)
+        assert admission.asked[0].merged == Merged(Hint(NodeMask(3), preferred=True), admit=True)
         assert admission.pod_cpus.bit_count() == 12
         assert memory(admission) == "16Gi@0-1 4Gi@0-1"
     verdict = started(topology_manager_policy="single-numa-node").admit(large).verdict

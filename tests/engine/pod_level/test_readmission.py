@@ -7,6 +7,7 @@ import pytest
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.pod_level import allocate_bubble
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.readmission import PodAllocation, Readmission, pod_allocation_of, readmission_of
@@ -30,7 +31,7 @@ def memory(*pods: StoredPod) -> MemoryManagerState:
 
 def give(state: MemoryManagerState, pod: StoredPod) -> None:
     assert isinstance(
-        allocate_bubble(state, pod, lambda _: {}, {"memory": GI}, Hint(1, preferred=True)), dict
+        allocate_bubble(state, pod, lambda _: {}, {"memory": GI}, Hint(NodeMask(1), preferred=True)), dict
     )
 
 

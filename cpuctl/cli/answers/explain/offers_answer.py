@@ -34,7 +34,7 @@ def _hints(hints: HintList | None) -> dict[str, Any]:
 
 def _preferred(hints: HintList) -> list[str] | None:
     if isinstance(hints, Sequence):
-        sets = {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None}
+        sets: set[int] = {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None}
     else:
         nodes = 0
         for coverage in hints.coverages:

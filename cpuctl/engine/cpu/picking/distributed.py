@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: D
     if count % dealing.group_size:
         return take_packed(topology, offered, count, spread=dealing.spread, rules=dealing.rules)
     if count < 1:
-        return Picked(0)
+        return Picked(NO_CPUS)
     free = offered & topology.cpus
     if count > free.bit_count():
         return not_enough(count, offered, dealing.rules)
@@ -125,7 +126,7 @@ class _Dealer:
             steps.append(PickStep("remainder, group by group", self.taken & ~shared))
         if self.need:
             return AllocationError(f"accounting error, not enough CPUs allocated, remaining: {self.need}")
-        return Picked(self.taken, tuple(steps))
+        return Picked(CPUMask(self.taken), tuple(steps))
 
     def _deal_remainder(self, left: int, nodes: list[int]) -> bool:
         while left > 0:

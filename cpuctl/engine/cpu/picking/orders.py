@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
+from cpuctl.engine.masks import CPUMask
 
 
 class Orders:
@@ -47,13 +48,13 @@ class Orders:
         ]
 
     @property
-    def core_parents(self) -> Iterator[int]:
+    def core_parents(self) -> Iterator[CPUMask]:
         """Masks of the elements inside which cores are sorted: the lower of socket and NUMA node."""
         if self.topology.numa_first:
             return (self.topology.sockets[socket] for socket in self.sockets)
         return (self.topology.numa_nodes[node] for node in self.numa_nodes)
 
-    def cores_within(self, parent: int) -> list[int]:
+    def cores_within(self, parent: CPUMask) -> list[int]:
         """List the cores with a free CPU in a parent's mask."""
         return self._within(self.topology.cores_inside(parent), parent)
 
@@ -68,7 +69,7 @@ class Orders:
         caches, nodes = self.topology.uncore_caches, self.topology.numa_nodes
         return (cache for node in self.numa_nodes for cache in self._within(caches, nodes[node]))
 
-    def _within(self, elements: Masks, parent: int) -> list[int]:
+    def _within(self, elements: Masks, parent: CPUMask) -> list[int]:
         return self._by_free(elements, self.free & parent, self.own & parent)
 
     def _by_free(self, elements: Masks, inside: int, own: int) -> list[int]:

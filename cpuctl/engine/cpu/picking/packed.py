@@ -13,6 +13,7 @@ from itertools import islice
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology, Masks, no_cpus_per_core
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickStep
 
 
@@ -43,7 +44,7 @@ def take_packed(
     ``prefer_uncore`` is the policy option ``prefer-align-cpus-by-uncorecache``.
     """
     if count < 1:
-        return Picked(0)
+        return Picked(NO_CPUS)
     free = offered & topology.cpus
     if count > free.bit_count():
         return not_enough(count, offered, rules)
@@ -56,7 +57,7 @@ def take_packed(
         if before != picker.free:
             picker.steps.append(PickStep(rule, before & ~picker.free))
         if picker.need <= 0:
-            return Picked(picker.taken, tuple(picker.steps))
+            return Picked(CPUMask(picker.taken), tuple(picker.steps))
     return AllocationError("failed to allocate cpus")
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.resizing.packed import complete_packed
 from cpuctl.engine.cpu.resizing.request import not_a_subset
+from cpuctl.engine.masks import NO_CPUS, NodeMask
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 
 RETAINED = "requested CPUs to be retained"
@@ -39,13 +40,13 @@ class ContainerCPUs(NamedTuple):
 
 
 def allocate_resized(
-    policy: StaticPolicy, container_cpus: ContainerCPUs, count: int, affinity: int | None
+    policy: StaticPolicy, container_cpus: ContainerCPUs, count: int, affinity: NodeMask | None
 ) -> PickResult:
     """Pick *count* CPUs for a container, first from the NUMA nodes of *affinity*: a mask, or None."""
     if few := too_few(count, container_cpus):
         return few
     pool = container_cpus.pool(count)
-    aligned = Picked(0)
+    aligned = Picked(NO_CPUS)
     if affinity is not None:
         near = pool & policy.near(affinity)
         first = pick_resized(policy, near, min(count, near.bit_count()), container_cpus)

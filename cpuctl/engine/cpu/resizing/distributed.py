@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import not_enough
 from cpuctl.engine.cpu.resizing.packed import KEPT, complete_packed
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
 
 
@@ -27,7 +28,7 @@ def complete_distributed(
     if count % group:
         return complete_packed(topology, offered, count, kept, spread=dealing.spread)
     if missing <= 0:
-        return Picked(kept, (PickStep(KEPT, kept),))
+        return Picked(CPUMask(kept), (PickStep(KEPT, kept),))
     if missing > free.bit_count():
         return not_enough(count, offered)
     nodes = Orders(topology, free, kept).numa_nodes
@@ -95,7 +96,7 @@ class _Dealer:
         if need:
             trouble = "not enough" if need > 0 else "too many"
             return AllocationError(f"accounting error, {trouble} CPUs allocated, remaining: {need}")
-        return Picked(self.own, tuple(self.steps))
+        return Picked(CPUMask(self.own), tuple(self.steps))
 
     def _deal_remainder(self, left: int, nodes: list[int]) -> bool:
         group = self.dealing.group_size

@@ -30,6 +30,7 @@ from cpuctl.engine.cpu.resizing.request import (
 )
 from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import Admitted, AllocationError, KubeletFault, Picked, Rejected, RejectionReason
 from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, ContainerKind, QosClass
@@ -186,7 +187,7 @@ class KEPResize:
     def _count(self, container: Container) -> int:
         return self.round.claim(container).cpus
 
-    def _held(self, container: Container) -> int | None:
+    def _held(self, container: Container) -> CPUMask | None:
         return self.round.state.assigned(self.round.request.pod.uid, container.name)
 
     def _ended(self, container: Container) -> bool:
@@ -216,7 +217,7 @@ class KEPResize:
 
     def _leave(self, container: Container) -> None:
         self.round.state.call_off(self.round.request.pod.uid, container.name)
-        self.round.record(container, self._held(container) or 0)
+        self.round.record(container, self._held(container) or NO_CPUS)
         if self._ended(container):
             count, container_cpus = self._count(container), self.round.container_cpus(container)
             fresh = allocate_resized(self.round.policy, container_cpus, count, None)
@@ -228,7 +229,7 @@ class KEPResize:
         kept, others = 0, self._free
         for container in containers:
             room = self._room(container)
-            kept |= (self._held(container) or 0) if room is None else room.kept
+            kept |= (self._held(container) or NO_CPUS) if room is None else room.kept
             others |= 0 if room is None else room.others
         return self._hints(_Room(kept, others & ~kept), pod_count(containers, self._count))
 
@@ -240,7 +241,7 @@ class KEPResize:
         }
 
     def _resize_container(
-        self, container: Container, room: _Room, affinity: int | None
+        self, container: Container, room: _Room, affinity: NodeMask | None
     ) -> Rejected | KubeletFault | None:
         count, held = self._count(container), self._held(container)
         assert held is not None  # it has room
@@ -255,7 +256,7 @@ class KEPResize:
         self.round.record(container, picked.cpus, picked.steps)
         return None
 
-    def _pick(self, room: _Room, count: int, affinity: int | None) -> Picked | AllocationError:
+    def _pick(self, room: _Room, count: int, affinity: NodeMask | None) -> Picked | AllocationError:
         """Complete what is kept, near the affinity first."""
         if count > (room.kept | room.others).bit_count():
             return not_enough(count, room.kept | room.others)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, not_enough, part_of_cache
 from cpuctl.engine.cpu.topology import CPUTopology, Masks, no_cpus_per_core
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickStep
 
 KEPT = "CPUs it keeps"
@@ -39,7 +40,7 @@ def complete_packed(
             return picker.fault
         if before != picker.own:
             picker.steps.append(PickStep(rule, picker.own & ~before))
-    return Picked(picker.own, tuple(picker.steps))
+    return Picked(CPUMask(picker.own), tuple(picker.steps))
 
 
 def _steps(

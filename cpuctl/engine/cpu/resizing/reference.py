@@ -23,6 +23,7 @@ from cpuctl.engine.cpu.resizing.request import (
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import (
     Admitted,
     AllocationError,
@@ -123,7 +124,7 @@ class Resizing(NamedTuple):
             container=container.name if container else "",
         )
 
-    def resize_container(self, container: Container, affinity: int | None) -> Refusal | None:
+    def resize_container(self, container: Container, affinity: NodeMask | None) -> Refusal | None:
         """Give a container the CPUs of its new size; None when that went well."""
         pod, state = self.request.pod, self.state
         baseline = state.baseline(pod.uid, container.name)
@@ -133,7 +134,7 @@ class Resizing(NamedTuple):
             return refused
         claim = self.claim(container)
         if claim.cpus == 0 or pod.has_pod_level_resources:
-            self.record(container, 0)
+            self.record(container, NO_CPUS)
             return None
         if refused_by_smt := self.policy.smt_refusal(
             state, container, claim.cpus, own=self.request.allocated_cpus(container)
@@ -145,7 +146,7 @@ class Resizing(NamedTuple):
         """Count the exclusive CPUs that a container is due after the resize."""
         return self.cpu.claim(self.candidate, container)
 
-    def _allocate(self, container: Container, count: int, affinity: int | None) -> Refusal | None:
+    def _allocate(self, container: Container, count: int, affinity: NodeMask | None) -> Refusal | None:
         container_cpus = self.container_cpus(container)
         result = allocate_resized(self.policy, container_cpus, count, affinity)
         match result:
@@ -174,17 +175,17 @@ class Resizing(NamedTuple):
             lent=state.reusable_for(uid),
         )
 
-    def record(self, container: Container, cpus: int, steps: tuple[PickStep, ...] = ()) -> None:
+    def record(self, container: Container, cpus: CPUMask, steps: tuple[PickStep, ...] = ()) -> None:
         """Keep what a container comes to for the answer; 0 means the shared pool."""
         claim = self.claim(container)
         self.placements.append(
             Placement(container=container, claim=claim, cpus=cpus, exclusive=bool(cpus), steps=steps)
         )
 
-    def take(self, container: Container, cpus: int) -> None:
+    def take(self, container: Container, cpus: CPUMask) -> None:
         """Record the CPUs of a container; those it gives up are shared again, at once or later."""
         uid, state = self.request.pod.uid, self.state
-        held = state.assigned(uid, container.name) or 0
+        held = state.assigned(uid, container.name) or NO_CPUS
         if self.postpones and cpus.bit_count() < held.bit_count():
             state.postpone(uid, container.name, cpus)
             return
@@ -214,8 +215,8 @@ def resize_hints(
     elif count > held.bit_count():
         available, reusable = free, held | lent
     elif count < held.bit_count():
-        available, reusable = held, state.baseline(pod.uid, container.name) or 0
+        available, reusable = held, state.baseline(pod.uid, container.name) or NO_CPUS
     else:
-        available, reusable = held, 0
+        available, reusable = held, NO_CPUS
     align = policy.options.align_by_socket
     return {"cpu": CPUHints.generate(policy.topology, available, reusable, count, align_by_socket=align)}

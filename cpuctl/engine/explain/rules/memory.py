@@ -14,6 +14,7 @@ from cpuctl.engine.explain.decision import Blocked, Rule, bytes_text, counted, n
 from cpuctl.engine.explain.offers import SINGLE, memory_asked
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.requests import MemoryRequest
@@ -44,7 +45,7 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Stor
 
 
 def blocked_allocation(
-    failure: AllocationFailure, request: MemoryRequest, affinity: int | None, tables: Tables
+    failure: AllocationFailure, request: MemoryRequest, affinity: NodeMask | None, tables: Tables
 ) -> Blocked:
     """Name the rule behind an error of the Memory Manager.
 
@@ -92,7 +93,7 @@ def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
     )
 
 
-def _not_extended(request: MemoryRequest, affinity: int | None, tables: Tables) -> Blocked:
+def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tables) -> Blocked:
     if MEMORY not in request:
         return Rule.HUGE_PAGES_ALONE, (
             "the hint's NUMA nodes have too few huge pages, and the kubelet looks for others only where the "

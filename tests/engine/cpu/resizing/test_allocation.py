@@ -9,11 +9,12 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.resizing.allocation import ContainerCPUs, allocate_resized
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import AllocationError, Picked
 from tests.support.resizing import Setting, two_nodes
 from tests.support.topologies import mask
 
-NODE0, NODE1 = 0b01, 0b10
+NODE0, NODE1 = NodeMask(0b01), NodeMask(0b10)
 
 
 def policy(**options: str) -> StaticPolicy:
@@ -33,7 +34,7 @@ class Case:
     free: str
     count: int
     want: str
-    affinity: int | None = None
+    affinity: NodeMask | None = None
     lent: str = ""
 
 

@@ -12,6 +12,7 @@ from cpuctl.engine.explain.offers import Offer, Round, Standing
 from cpuctl.engine.explain.rules.hints import hint_decision
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.pods.model import Container
@@ -20,7 +21,7 @@ from tests.support.pods import app
 
 POD = named("a", whole(2))
 (MAIN,) = POD.containers
-NO = Merged(Hint(0b11, preferred=False), admit=False)
+NO = Merged(Hint(NodeMask(0b11), preferred=False), admit=False)
 SINGLE = "single-numa-node"
 
 
@@ -39,7 +40,7 @@ def decision(*offers: Offer, merged: Merged | KubeletFault = NO, node: Node | No
 
 def test_a_preferred_hint_leaves_nothing_to_explain() -> None:
     bad = offer("cpu", Standing.IMPOSSIBLE)
-    assert decision(bad, merged=Merged(Hint(1, preferred=True), admit=True)) is None
+    assert decision(bad, merged=Merged(Hint(NodeMask(1), preferred=True), admit=True)) is None
     assert decision(bad, merged=KubeletFault(kind=FaultKind.CRASH, where="here", why="so")) is None
     assert decision(bad) is not None
 
@@ -80,7 +81,7 @@ def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(hold
     shared: Container = app("cpu=1 memory=1Gi", name="shared")
     pod = divided("a", "cpu=2 memory=2Gi", whole(2), shared)
     if holds:
-        node.cpu.state.assignments["a"] = {"main": 0b110}
+        node.cpu.state.assignments["a"] = {"main": CPUMask(0b110)}
     found = hint_decision(
         Round(container=None, offers=(offer("memory", Standing.IMPOSSIBLE),), merged=NO), node, pod
     )

@@ -10,6 +10,7 @@ import pytest
 
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.rules.memory import blocked_allocation, blocked_by_memory
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
@@ -48,7 +49,7 @@ class Case:
     why: str
     policy: str = "single-numa-node"
     failure: AllocationFailure = AllocationFailure.NO_DEFAULT
-    affinity: int | None = None
+    affinity: NodeMask | None = None
 
     @property
     def request(self) -> dict[str, int]:
@@ -151,7 +152,7 @@ FAILURES = [
         Rule.GROUP_RULE,
         "the hint NUMA nodes 0-1 has nodes in use by themselves or in other groups: {0} {2-3}",
         failure=AllocationFailure.VIOLATES_GROUPS,
-        affinity=0b11,
+        affinity=NodeMask(0b11),
     ),
     Case(
         "no hint, but nodes of other groups",
@@ -188,7 +189,7 @@ FAILURES = [
         "none has that now: 9Gi of memory on node 0, 10Gi of memory on node 1, 10Gi of memory on "
         "node 2, 10Gi of memory on node 3",
         failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
-        affinity=1,
+        affinity=NodeMask(1),
     ),
     Case(
         "more pages than there are",
@@ -212,7 +213,7 @@ FAILURES = [
         Rule.GROUP_RULE,
         "the hint is NUMA nodes 0-1, with 9Gi of memory on node 0, 9Gi of memory on node 1 free; " + TOGETHER,
         failure=AllocationFailure.NOT_EXTENDED,
-        affinity=0b11,
+        affinity=NodeMask(0b11),
     ),
     Case(
         "there was no hint to begin with",
@@ -230,7 +231,7 @@ FAILURES = [
         "the hint's NUMA nodes have too few huge pages, and the kubelet looks for others only where the "
         "container requests memory, too",
         failure=AllocationFailure.NOT_EXTENDED,
-        affinity=1,
+        affinity=NodeMask(1),
     ),
 ]
 

@@ -1,0 +1,32 @@
+"""Sets as integers: bit *n* of a mask is set where CPU, or NUMA node, *n* is a member.
+
+To a running program both are plain integers. To the type checker they are types of their own, whose
+operations keep the type: CPUs are no NUMA nodes, and numbers are neither.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NewType
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    class _Mask(int):
+        # The operations of an integer, but among masks of one kind only, and with such a mask as the result:
+        # those of a plain NewType are integers, which would have to be named anew after every step.
+        def __and__(self, other: Self, /) -> Self: ...  # type: ignore[override]
+        def __or__(self, other: Self, /) -> Self: ...  # type: ignore[override]
+        def __xor__(self, other: Self, /) -> Self: ...  # type: ignore[override]
+        def __neg__(self) -> Self: ...
+        def __invert__(self) -> Self: ...
+
+    class CPUMask(_Mask):
+        """A set of CPUs."""
+
+    class NodeMask(_Mask):
+        """A set of NUMA nodes."""
+else:
+    CPUMask = NewType("CPUMask", int)
+    NodeMask = NewType("NodeMask", int)
+
+NO_CPUS = CPUMask(0)

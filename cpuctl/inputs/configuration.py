@@ -30,7 +30,7 @@ _ANOTHER = "name a configuration with --kubelet-config"
 
 
 class KubeletInputs(NamedTuple):
-    """The words of a command line that say what the kubelet is told; None or empty where one is left out."""
+    """What the kubelet is told beside what its node tells it; None or empty where something is left out."""
 
     config: str | None = None
     config_dir: str | None = None

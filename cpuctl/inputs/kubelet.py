@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
 
 
-def load_kubelet(words: KubeletInputs, sources: Sources, *, machine: MachineSource | None) -> LoadedKubelet:
+def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSource | None) -> LoadedKubelet:
     """Read what the kubelet is told: as given, else as the recording or the live host has it.
 
     The release of the live host's kubelet is that of the installed program. Release 1.36 and an empty
@@ -34,15 +34,15 @@ def load_kubelet(words: KubeletInputs, sources: Sources, *, machine: MachineSour
         of_other_tools,
     )
 
-    arguments = given_arguments(words.arguments)
+    arguments = given_arguments(inputs.arguments)
     given = any_flags(arguments)
-    config = words.config if words.config is not None else given.config or None
+    config = inputs.config if inputs.config is not None else given.config or None
     origin = machine.origin if machine else ""
-    recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
+    recorded = RecordedKubelet() if inputs.version and config is not None else _recorded_kubelet(machine)
     # With another file it is another kubelet: nothing that the recorded one was told counts beside it.
     own = recorded if config is None else RecordedKubelet()
-    directory = words.config_dir if words.config_dir is not None else given.config_dir or None
-    version = _version(words, recorded, origin, sources)
+    directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
+    version = _version(inputs, recorded, origin, sources)
     main, beside = configuration_text(config, own, origin, sources)
     places = None
     if main is not None and config is not None:
@@ -52,16 +52,16 @@ def load_kubelet(words: KubeletInputs, sources: Sources, *, machine: MachineSour
         main=main,
         beside=beside,
         drop_ins=drop_in_source(directory, own, sources),
-        arguments=all_arguments(arguments, words.arguments, own, origin, sources),
-        gate_flags=read_gates(words.gates),
-        ignores_unknown_gates=words.ignores_unknown_gates,
+        arguments=all_arguments(arguments, inputs.arguments, own, origin, sources),
+        gate_flags=read_gates(inputs.gates),
+        ignores_unknown_gates=inputs.ignores_unknown_gates,
         places=places,
         cgroup_version=_found_cgroup_version(machine) or 2,
         released=sources.entries["kubeletVersion"]["from"] != "default",
     )
     if config is not None:
         _tell_set_aside(recorded, sources)
-    if machine is not None and main is None and not words.arguments and setup.drop_ins is None:
+    if machine is not None and main is None and not inputs.arguments and setup.drop_ins is None:
         _tell_assumed(machine, sources)
         if sources.assumed_configuration:
             gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
@@ -113,12 +113,12 @@ def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
 
 
 def _version(
-    words: KubeletInputs, recorded: RecordedKubelet, origin: str, sources: Sources
+    inputs: KubeletInputs, recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
-    told = named_version(words) if words.version else recorded.version
-    known: Origin = "given" if words.version else "capture"
+    told = named_version(inputs) if inputs.version else recorded.version
+    known: Origin = "given" if inputs.version else "capture"
     if not told and origin == LIVE_MACHINE:
         from cpuctl.capture.kubelet.version import installed_version
 
@@ -127,24 +127,24 @@ def _version(
     try:
         return KubeletVersion.parse(told) if told else DEFAULT_VERSION
     except ValueError as error:
-        if words.version:
-            raise UsageError(str(error), where=words.version_option) from None
-        hint = f"name another version with {words.version_option}"
+        if inputs.version:
+            raise UsageError(str(error), where=inputs.version_option) from None
+        hint = f"name another version with {inputs.version_option}"
         raise InputError(str(error), where=origin, hint=hint) from None
 
 
-def named_version(words: KubeletInputs) -> str:
+def named_version(inputs: KubeletInputs) -> str:
     """Return the release that a command line names, or the Node does that it names (``@FILE``).
 
     Raise InputError for a file without a Node that tells its kubelet's release.
     """
-    if not words.version.startswith("@"):
-        return words.version
+    if not inputs.version.startswith("@"):
+        return inputs.version
 
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.documents.loading import load_documents
 
-    name = words.version[1:]
+    name = inputs.version[1:]
     values: list[Any] = [each.value for each in load_documents(read_input(name), source_name(name))]
     whole = [each for each in values if isinstance(each, dict)]
     listed = [item for each in whole if isinstance(each.get("items"), list) for item in each["items"]]
@@ -208,18 +208,18 @@ def _found_cgroup_version(machine: MachineSource | None) -> Literal[1, 2] | None
     return found.version if found else None
 
 
-def load_known_kubelet(words: KubeletInputs, sources: Sources, *, machine: MachineSource) -> LoadedKubelet:
+def load_known_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSource) -> LoadedKubelet:
     """Read what the kubelet is told, as other commands do.
 
     Raise UsageError where neither the command line nor the recording names its release, and no kubelet is
     installed on the live host.
     """
     try:
-        loaded = load_kubelet(words, sources, machine=machine)
+        loaded = load_kubelet(inputs, sources, machine=machine)
     except ConfigRefusedError:
-        require_version(words, sources)
+        require_version(inputs, sources)
         raise
-    require_version(words, sources)
+    require_version(inputs, sources)
     return loaded
 
 
@@ -228,10 +228,10 @@ def release_is_known(sources: Sources) -> bool:
     return sources.origin("kubeletVersion") != "default"
 
 
-def require_version(words: KubeletInputs, sources: Sources) -> None:
+def require_version(inputs: KubeletInputs, sources: Sources) -> None:
     """Raise UsageError where nobody says which release the kubelet is."""
     if not release_is_known(sources):
         raise UsageError(
             "the kubelet's release is not known, and every release reads state files in its own way",
-            hint=f"name it with {words.version_option}, 1.36 for instance",
+            hint=f"name it with {inputs.version_option}, 1.36 for instance",
         )

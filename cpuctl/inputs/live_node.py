@@ -65,7 +65,7 @@ class LiveNode(NamedTuple):
     state_files: tuple[StateFile, ...]
 
 
-def load_node(words: NodeInputs, sources: Sources) -> LiveNode:
+def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
     """Read machine, kubelet, state files and the list of pods.
 
     Raise UsageError for a machine that has no files to look at.
@@ -73,20 +73,20 @@ def load_node(words: NodeInputs, sources: Sources) -> LiveNode:
     from cpuctl.audit.reading import Known
     from cpuctl.kubelet.releases.recorded import Topic
 
-    refuse_stdin_twice(words.machine, words.kubelet.config, words.state, words.pods)
-    source = load_machine(_spec(words), sources)
+    refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods)
+    source = load_machine(_spec(inputs), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"
         raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)
     files = _files(source, source.files)
-    kubelet = _kubelet(words.kubelet, source, sources)
+    kubelet = _kubelet(inputs.kubelet, source, sources)
     sources.add_unrecorded(kubelet.version.minor, (Topic.STATE_FILES, Topic.GROUPS))
-    pods = _pods(words.pods, kubelet, sources)
+    pods = _pods(inputs.pods, kubelet, sources)
     live = source.origin == LIVE_MACHINE
-    texts = _state_texts(words.state, files, kubelet, source, sources)
+    texts = _state_texts(inputs.state, files, kubelet, source, sources)
     known = Known(
         machine=source.machine,
-        state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not words.state),
+        state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not inputs.state),
         promises=_promises(source, kubelet, sources),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
@@ -193,21 +193,21 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
     return files
 
 
-def _spec(words: NodeInputs) -> str:
-    if words.root and words.machine != LIVE_MACHINE:
+def _spec(inputs: NodeInputs) -> str:
+    if inputs.root and inputs.machine != LIVE_MACHINE:
         raise UsageError("-m names another node", where="--root")
-    return words.root or words.machine
+    return inputs.root or inputs.machine
 
 
-def _kubelet(words: KubeletInputs, source: MachineSource, sources: Sources) -> Kubelet:
+def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> Kubelet:
     """Read what the kubelet is told; one whose files are closed to us is no reason to see nothing."""
     try:
-        return load_kubelet(words, sources, machine=source).kubelet
+        return load_kubelet(inputs, sources, machine=source).kubelet
     except NodeAccessError as error:
-        if words.config is not None:
+        if inputs.config is not None:
             raise
         sources.warnings.append(f"{error}: reserved CPUs and quotas are not known (try again with sudo)")
-        return load_kubelet(words, sources, machine=None).kubelet
+        return load_kubelet(inputs, sources, machine=None).kubelet
 
 
 def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod] | None:

@@ -1,6 +1,6 @@
 """``cpuctl checkpoint diff``: what has changed between two states."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,11 +9,7 @@ from cpuctl.cli.checkpoint.options import ExitCodeOption
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
-from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-
-if TYPE_CHECKING:
-    from cpuctl.inputs.state_files import StateInput
 
 app = command_group()
 
@@ -50,44 +46,15 @@ def diff(
 ) -> None:
     """Read both sides, compare, answer."""
     from cpuctl.cli.answers.checkpoint.diff_answer import diff_document
+    from cpuctl.operations.checkpoint.reading import read_pairs
     from cpuctl.operations.checkpoint.states import load_owners
     from cpuctl.pods.rules import PodRules
 
     refuse_stdin_twice(a, b, pods)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    pairs = _pairs(_side("a", a, sources), _side("b", b, sources), f"{a} and {b}")
+    pairs = read_pairs(a, b, sources)
     document = diff_document(pairs, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
     tell_sources(sources, style)
     emit(document, style)
     if exit_code and not all(file["equal"] for file in document["files"]):
         raise typer.Exit(EXIT_NO)
-
-
-def _side(member: str, name: str, sources: Sources) -> "dict[str, StateInput]":
-    from cpuctl.checkpoints.inspection import OTHER_FILES
-    from cpuctl.documents.files import source_name
-    from cpuctl.inputs.state_files import StatePlace, read_states
-
-    states = read_states(name, StatePlace(), Sources())
-    sources.add(member, source_name(name), "given")
-    readable = {}
-    for state in states:
-        if state.inspection.state is not None:
-            readable[state.file_name] = state
-        elif len(states) > 1 and state.file_name in OTHER_FILES:
-            sources.warnings.append(f"{state.source}: left out: {state.inspection.problem}")
-        else:
-            raise InputError(state.inspection.problem, where=state.source)
-    return readable
-
-
-def _pairs(
-    a: "dict[str, StateInput]", b: "dict[str, StateInput]", both: str
-) -> "list[tuple[StateInput | None, StateInput | None]]":
-    """Bring together what is to be compared; beside a single file, others do not count."""
-    single = min(len(a), len(b)) == 1
-    names = sorted(a.keys() & b.keys() if single else a.keys() | b.keys())
-    if not names:
-        found = ", ".join(sorted({*a, *b}))
-        raise InputError(f"are different files ({found}): there is nothing to compare", where=both)
-    return [(a.get(name), b.get(name)) for name in names]

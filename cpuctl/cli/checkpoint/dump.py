@@ -18,8 +18,6 @@ from cpuctl.cli.output import Document, MetricsOutput, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.errors import InputError
-from cpuctl.inputs.configuration import LIVE_MACHINE
-from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
@@ -98,24 +96,11 @@ def _drawn(document: Document, pictures: Pictures, *, keep: bool) -> Document:
 
 
 def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> Document:
-    from cpuctl.checkpoints.inspection import OTHER_FILES
     from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
-    from cpuctl.inputs.state_files import StatePlace, is_recording, read_states
-    from cpuctl.operations.checkpoint.states import load_owners
-    from cpuctl.pods.rules import PodRules
+    from cpuctl.operations.checkpoint.reading import read_shown
 
-    if not machine and is_recording(name):
-        name, machine = "", name
-    needed = machine or picture or not name
-    source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
-    states = read_states(name, StatePlace(machine=source), sources)
-    if not states:
-        hint = "name a state file, the directory that holds some, or a recording of a node that has them"
-        raise InputError("no state file is there", where=machine or LIVE_MACHINE, hint=hint)
-    for state in states:
-        if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
-            raise InputError(state.inspection.problem, where=state.source)
-    document = dump_document(states, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
+    states, owners, source = read_shown(name, machine, pods, sources, on_machine=picture)
+    document = dump_document(states, owners, {"sources": sources.entries})
     return {**document, "map": _map(document, source)} if picture and source else document
 
 

@@ -23,7 +23,7 @@ _RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 
 
 class LintInputs(NamedTuple):
-    """The words of a command line that say by what rules manifests are looked at."""
+    """By what rules manifests are looked at."""
 
     kubelet: KubeletInputs
     machine: str = ""
@@ -34,7 +34,7 @@ class LintInputs(NamedTuple):
 
 
 class LintSetting(NamedTuple):
-    """What the words name: ``trial`` is an empty node, None where no machine is named."""
+    """What the inputs name: ``trial`` is an empty node, None where no machine is named."""
 
     rules: LintRules
     kubelet: KubeletView
@@ -42,7 +42,7 @@ class LintSetting(NamedTuple):
     versions: Mapping[str, str]
 
 
-def load_setting(words: LintInputs, sources: Sources) -> LintSetting:
+def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     """Read node, kubelet and API server."""
     import json
 
@@ -54,20 +54,20 @@ def load_setting(words: LintInputs, sources: Sources) -> LintSetting:
     from cpuctl.pods.validation.shape import Shapes
     from cpuctl.schemas import schema_text
 
-    machine = load_machine(words.machine, sources) if words.machine else None
-    told = machine is not None or _is_told(words.kubelet)
-    kubelet = load_kubelet(words.kubelet, sources, machine=machine).kubelet
+    machine = load_machine(inputs.machine, sources) if inputs.machine else None
+    told = machine is not None or _is_told(inputs.kubelet)
+    kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     if not told:
         # Defaults stand in for its release and gates only: what policies it has is not known.
         sources.entries.pop("kubeletConfiguration", None)
     gates = kubelet_gates(kubelet, sources)
-    server = server_gates(words.server_version, words.server_gates, gates, sources)
+    server = server_gates(inputs.server_version, inputs.server_gates, gates, sources)
     sources.add_unrecorded(server.minor, (Topic.VALIDATION,))
     rules = LintRules(
         pods=PodRules(server=server_rules(server), node=node_rules(gates)),
         shapes=Shapes(json.loads(schema_text("podresources"))),
-        static=words.static,
-        cgroup_version=load_cgroup_version(words.cgroup_version, machine, sources),
+        static=inputs.static,
+        cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
         resizable=server.enabled(_RESIZE),
     )
     return LintSetting(
@@ -78,9 +78,9 @@ def load_setting(words: LintInputs, sources: Sources) -> LintSetting:
     )
 
 
-def _is_told(words: KubeletInputs) -> bool:
+def _is_told(inputs: KubeletInputs) -> bool:
     """Whether anything names a configuration."""
-    return words.config is not None or bool(words.config_dir or words.arguments)
+    return inputs.config is not None or bool(inputs.config_dir or inputs.arguments)
 
 
 def _trial(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Trial | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class PodViewInputs(NamedTuple):
-    """The words of a command line that say by what rules and on what node pods are looked at."""
+    """By what rules and on what node pods are looked at."""
 
     kubelet: KubeletInputs
     machine: str = ""
@@ -36,7 +36,7 @@ class PodViewInputs(NamedTuple):
 
 
 class NodeView(NamedTuple):
-    """What the words name. ``formula`` is None where the containers' runtime is not known."""
+    """What the inputs name. ``formula`` is None where the containers' runtime is not known."""
 
     node: NodeOfPods
     kubelet: Kubelet
@@ -50,12 +50,12 @@ class NodeView(NamedTuple):
         return self.kubelet.config.cgroup_driver == "systemd"
 
 
-def load_view(words: PodViewInputs, sources: Sources) -> NodeView:
+def load_view(inputs: PodViewInputs, sources: Sources) -> NodeView:
     """Read node, kubelet and API server; raise UsageError as :func:`view_on` does."""
-    return view_on(load_machine(words.machine, sources) if words.machine else None, words, sources)
+    return view_on(load_machine(inputs.machine, sources) if inputs.machine else None, inputs, sources)
 
 
-def view_on(machine: MachineSource | None, words: PodViewInputs, sources: Sources) -> NodeView:
+def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sources) -> NodeView:
     """Read kubelet and API server of a machine that has been read.
 
     Raise UsageError for a node's memory that is given beside a machine.
@@ -65,12 +65,12 @@ def view_on(machine: MachineSource | None, words: PodViewInputs, sources: Source
     from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
 
-    if machine and words.memory:
+    if machine and inputs.memory:
         raise UsageError("-m names a machine, which has its own memory", where="--memory")
-    kubelet = load_kubelet(words.kubelet, sources, machine=machine).kubelet
+    kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     sources.add_unrecorded(kubelet.version.minor, (Topic.QOS, Topic.GROUPS))
     gates = kubelet_gates(kubelet, sources)
-    server = server_gates(words.server_version, words.server_gates, gates, sources)
+    server = server_gates(inputs.server_version, inputs.server_gates, gates, sources)
     allocatable = allocatable_of_node(machine, kubelet.config, sources) if machine else None
     memory = allocatable.get("memory") if allocatable else None
     node = NodeOfPods(
@@ -84,15 +84,15 @@ def view_on(machine: MachineSource | None, words: PodViewInputs, sources: Source
         static=_static(kubelet.config),
         scope=_scope(kubelet.config),
         policy=kubelet.config.topology_manager_policy,
-        cgroup_version=load_cgroup_version(words.cgroup_version, machine, sources),
-        memory=(machine.info.memory_bytes or None) if machine else _memory(words.memory, sources),
+        cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
+        memory=(machine.info.memory_bytes or None) if machine else _memory(inputs.memory, sources),
         allocatable=allocatable,
     )
     return NodeView(
         node=node,
         kubelet=kubelet,
         server_version=f"1.{server.minor}",
-        formula=runtime_formula(words.runtime, sources),
+        formula=runtime_formula(inputs.runtime, sources),
         differences=differences_in_force(server, gates),
     )
 

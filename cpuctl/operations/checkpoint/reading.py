@@ -1,0 +1,77 @@
+"""State files as they stand, whatever a kubelet makes of them: to be shown, or compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from cpuctl.checkpoints.inspection import OTHER_FILES
+from cpuctl.documents.files import source_name
+from cpuctl.errors import InputError
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
+from cpuctl.operations.checkpoint.states import load_owners
+from cpuctl.pods.rules import PodRules
+
+if TYPE_CHECKING:
+    from cpuctl.engine.state_checks.owners import Owners
+    from cpuctl.machine.sources import MachineSource
+
+Pair: TypeAlias = tuple[StateInput | None, StateInput | None]
+"""A file on either side; None where a side does not have it."""
+
+
+class Shown(NamedTuple):
+    """State files, who owns what is in them, and the machine, where one was needed."""
+
+    states: tuple[StateInput, ...]
+    owners: Owners
+    source: MachineSource | None
+
+
+def read_shown(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> Shown:
+    """Read the state files that *name* names, else those of the machine, and the machine if it is asked for.
+
+    Raise InputError where there are none, and for files that are none.
+    """
+    if not machine and is_recording(name):
+        name, machine = "", name
+    needed = machine or on_machine or not name
+    source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
+    states = read_states(name, StatePlace(machine=source), sources)
+    if not states:
+        hint = "name a state file, the directory that holds some, or a recording of a node that has them"
+        raise InputError("no state file is there", where=machine or LIVE_MACHINE, hint=hint)
+    for state in states:
+        if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
+            raise InputError(state.inspection.problem, where=state.source)
+    return Shown(states, load_owners(pods, PodRules(), sources), source)
+
+
+def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
+    """Bring together the files of two sides to be compared; beside a single file, others do not count.
+
+    Raise InputError where the sides have nothing in common, and for files that cannot be read.
+    """
+    one, other = _side("a", a, sources), _side("b", b, sources)
+    single = min(len(one), len(other)) == 1
+    names = sorted(one.keys() & other.keys() if single else one.keys() | other.keys())
+    if not names:
+        found = ", ".join(sorted({*one, *other}))
+        raise InputError(f"are different files ({found}): there is nothing to compare", where=f"{a} and {b}")
+    return [(one.get(name), other.get(name)) for name in names]
+
+
+def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
+    states = read_states(name, StatePlace(), Sources())
+    sources.add(member, source_name(name), "given")
+    readable = {}
+    for state in states:
+        if state.inspection.state is not None:
+            readable[state.file_name] = state
+        elif len(states) > 1 and state.file_name in OTHER_FILES:
+            sources.warnings.append(f"{state.source}: left out: {state.inspection.problem}")
+        else:
+            raise InputError(state.inspection.problem, where=state.source)
+    return readable

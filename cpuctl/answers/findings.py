@@ -9,7 +9,7 @@ from cpuctl.answers.values import Count, Pattern
 
 class Graded(TypedDict):
     severity: Literal["error", "warning", "note"]
-    code: Annotated[str, Pattern("^[a-z-]+$")]
+    code: Annotated[str, Pattern("^[a-z0-9-]+$")]
 
 
 class Found(TypedDict):

@@ -8,6 +8,7 @@ from cpuctl.answers.downward import Reading
 from cpuctl.answers.findings import FindingCounts
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.values import (
+    Amount,
     ApiVersion,
     Bounds,
     ContainerKind,
@@ -21,11 +22,6 @@ from cpuctl.answers.values import (
 
 class Component(TypedDict):
     version: Release
-
-
-class Amount(TypedDict):
-    quantity: str
-    number: float
 
 
 class ReleaseDifference(TypedDict):

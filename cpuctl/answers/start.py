@@ -1,4 +1,4 @@
-"""Whether a kubelet comes up, and by what policies it goes."""
+"""Whether a kubelet comes up, by what policies it goes, and where a setting stands that it stumbles over."""
 
 from __future__ import annotations
 
@@ -7,18 +7,31 @@ from typing import Literal, NotRequired, TypedDict
 from cpuctl.answers.values import CPUList, Release
 
 Fault = Literal["endless loop", "no answer", "crash"]
+_From = TypedDict("_From", {"from": str | None})
+
+
+class SettingPlace(TypedDict):
+    setting: str | None
+    where: str | None
+    """File and line, or the flag; null where nobody has set it."""
+
+
+class SettingToMend(SettingPlace, _From):
+    pass
 
 
 class Started(TypedDict):
     outcome: Literal["Started"]
 
 
-class Later(TypedDict):
-    later: NotRequired[list[str]]
+class WayOut(TypedDict, total=False):
+    later: list[str]
     """Errors to which the kubelet comes once the first is mended, in this order."""
+    mend: list[SettingToMend]
+    """The settings that the kubelet stumbles over."""
 
 
-class StartRefused(Later):
+class StartRefused(WayOut):
     outcome: Literal["Refused"]
     stage: str
     error: str
@@ -27,7 +40,7 @@ class StartRefused(Later):
     """The whole text that the kubelet logs, where it is known."""
 
 
-class KubeletFault(Later):
+class KubeletFault(WayOut):
     outcome: Literal["KubeletFault"]
     fault: Fault
     where: str

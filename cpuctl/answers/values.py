@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 
 class Pattern(NamedTuple):
@@ -48,6 +48,8 @@ CPUList = Annotated[str, Pattern("^$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")]
 
 SHA256 = Annotated[str, Pattern("^[0-9a-f]{64}$")]
 
+Minor = Annotated[str, Pattern("^1\\.[0-9]+$")]
+
 Release = Annotated[str, Pattern("^1\\.[0-9]+(\\.[0-9]+)?$")]
 
 QOSClass = Literal["Guaranteed", "Burstable", "BestEffort"]
@@ -55,3 +57,10 @@ QOSClass = Literal["Guaranteed", "Burstable", "BestEffort"]
 ContainerKind = Literal["app", "init", "sidecar"]
 
 Isolation = Literal["container", "pod", "host"]
+
+
+class Amount(TypedDict):
+    quantity: str
+    """As the kubelet prints it."""
+    number: float
+    """CPUs, or bytes."""

@@ -7,9 +7,12 @@ kubelet *refuses* files and settings, and does not start.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.start import Start
 
 Json = Mapping[str, Any]
 
@@ -46,13 +49,13 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
 """What a kubelet does with files that do not keep it from starting."""
 
 
-def start_look(start: Json, who: str) -> Look:
+def start_look(start: Start, who: str) -> Look:
     """Say whether *who* comes up, in the colour of the answer."""
     style = {"Started": "green", "Undetermined": "yellow"}.get(start["outcome"], "red")
     return Look(start_sentence(start, who), style)
 
 
-def start_sentence(start: Json, who: str) -> str:
+def start_sentence(start: Start, who: str) -> str:
     """Say whether *who* comes up, and if not, in which stage and in what words it ends."""
     match start["outcome"]:
         case "Started":
@@ -61,13 +64,14 @@ def start_sentence(start: Json, who: str) -> str:
             return f"{who} would not start ({start['stage']}): {start['error']}"
         case "KubeletFault":
             return f"{who} would fail ({start['fault']} in {start['where']}): {start['why']}"
-        case _:
+        case "Undetermined":
             return f"Whether {who[0].lower()}{who[1:]} would start cannot be said: {start['why']}"
 
 
-def later_lines(start: Json) -> tuple[str, ...]:
+def later_lines(start: Start) -> tuple[str, ...]:
     """List the errors to which a kubelet comes once the first one, of which its start ends, is mended."""
-    return tuple(f"  {error} (once the first is mended)" for error in start.get("later", ()))
+    later = start.get("later", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
+    return tuple(f"  {error} (once the first is mended)" for error in later)
 
 
 def rejection_words(pod: Json) -> str:

@@ -274,7 +274,7 @@ def test_every_table_has_its_help(pods: Pods) -> None:
     assert bare.code == 0
     assert {"show", "diff", "lint"} <= set(bare.out.split())
     for verb in ("show", "diff"):
-        text = pods(verb, "--help").out
+        text = pods(verb, "--help", columns=80).out
         assert "Examples:" in text
         assert "Exit codes:" in text
         assert max(map(len, text.splitlines())) <= 80

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpuctl.answers.config import Head
 from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
 from cpuctl.cli.answers.config.parts import start_text
 from cpuctl.engine.start import Started, check_start
@@ -112,11 +113,10 @@ def test_a_start_that_fails_is_an_error_with_words(
     config: dict[str, Any], minor: int, cgroup_version: int
 ) -> None:
     version = KubeletVersion(minor)
-    head: dict[str, Any] = {"sources": {}}
     loaded = load(config, version)
     if isinstance(loaded, ConfigRefusedError):
         assert loaded.refusal.error
-        assert unloaded_document(loaded, head)["summary"]["error"] == 1
+        assert unloaded_document(loaded, {}, None)["summary"]["error"] == 1
         return
     kubelet = Kubelet(
         version=version,
@@ -125,6 +125,7 @@ def test_a_start_that_fails_is_an_error_with_words(
         cgroup_version=cgroup_version,
     )
     outcome = check_start(MACHINE.info, kubelet)
+    head: Head = {"sources": {}, "kubelet": {"version": str(version)}}
     document = check_document(loaded, outcome, [], head)
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)

@@ -85,7 +85,9 @@ def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: Machi
     if isinstance(found, NoProposal):
         return
     loaded = load_configuration(ConfigSources(main=(text, "kubelet.yaml")))
-    proposal = proposal_document(loaded, found, [], {})["proposal"]
+    proposal = proposal_document(loaded, found, [], {"sources": {}, "kubelet": {"version": "1.36"}})[
+        "proposal"
+    ]
     pasted = loaded_kubelet(text + proposal["snippet"].removeprefix(HEAD))
     flagged = loaded_kubelet(text, *proposal["flags"])
     assert pasted.config == flagged.config

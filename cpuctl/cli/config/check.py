@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import load_cgroup_version, load_known_kubelet, load_kubelet
@@ -28,6 +28,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.checkpoint.states import CheckpointInputs
 
 if TYPE_CHECKING:
+    from cpuctl.answers.config import ConfigCheck
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()
@@ -95,7 +96,7 @@ def check(
 
 def _checked(
     words: KubeletInputs, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
-) -> Document:
+) -> "ConfigCheck":
     from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
@@ -106,8 +107,8 @@ def _checked(
         loaded = load(words, sources, machine=source)
     except ConfigRefusedError as refused:
         known = sources.entries.get("kubeletVersion")
-        version = {"kubelet": {"version": str(KubeletVersion.parse(known["value"]))}} if known else {}
-        return unloaded_document(refused, {"sources": sources.entries} | version)
+        release = KubeletVersion.parse(known["value"]) if known else None
+        return unloaded_document(refused, sources.entries, release)
     # Warnings of the configuration are findings here, and need no line of their own on stderr.
     findings = set(map(str, loaded.configuration.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
@@ -118,14 +119,15 @@ def _checked(
     if not states:
         return check_document(loaded.configuration, outcome, lints, head, unseen)
 
-    from cpuctl.cli.answers.checkpoint.verdict_answer import as_remarks, outcome_answer
+    from cpuctl.cli.answers.checkpoint.verdict_answer import as_remarks, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     remarks = as_remarks(verdict, states)
     document = check_document(loaded.configuration, verdict.start, lints, head, unseen, remarks)
-    return {**document, "start": {**document["start"], **outcome_answer(verdict.start)}}
+    document["start"] = shortened_start(document["start"])
+    return document
 
 
-def _is_clean(document: Document, *, strict: bool) -> bool:
+def _is_clean(document: "ConfigCheck", *, strict: bool) -> bool:
     started = document["start"]["outcome"] == "Started" and not document["summary"]["error"]
     return started and not (strict and document["summary"]["warning"])

@@ -23,6 +23,7 @@ from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
+    from cpuctl.answers.config import Pools
     from cpuctl.engine.reservation_summary import ReservationSummary
     from cpuctl.machine.sources import MachineSource
 
@@ -68,14 +69,14 @@ def show(
     )
 
 
-def _pools(source: "MachineSource", loaded: LoadedKubelet) -> dict[str, str]:
+def _pools(source: "MachineSource", loaded: LoadedKubelet) -> "Pools | None":
     if loaded.kubelet.config.cpu_manager_policy == "none":
-        return {}
+        return None
     from cpuctl.cli.answers.config.parts import pools_answer
     from cpuctl.engine.start import Started, check_start
 
     outcome = check_start(source.info, loaded.kubelet)
-    return pools_answer(outcome) if isinstance(outcome, Started) else {}
+    return pools_answer(outcome) if isinstance(outcome, Started) else None
 
 
 def _reservation(source: "MachineSource", loaded: LoadedKubelet) -> "ReservationSummary | str":

@@ -23,7 +23,7 @@ from cpuctl.cli.options import (
     RunningPodsOption,
     TemplateOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.output import Output, Style, emit
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
@@ -31,6 +31,7 @@ from cpuctl.inputs.pods import GivenPods, load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
+    from cpuctl.answers.config import ConfigVersions, VersionsHead
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()
@@ -110,7 +111,7 @@ class _Node(NamedTuple):
 
 def _compared(
     words: KubeletInputs, to_version: str, node: _Node, sources: Sources, *, everything: bool
-) -> Document:
+) -> "ConfigVersions":
     from cpuctl.cli.answers.config.versions_answer import versions_document
     from cpuctl.inputs.pods import load_running, rules_of_pods
     from cpuctl.kubelet.releases.recorded import Topic
@@ -132,7 +133,9 @@ def _compared(
     if other is not None and not trial.is_empty:
         effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
     sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
-    versions = {"from": str(loaded.kubelet.version), "to": str(target)}
-    head = answer_head(loaded, sources) | versions
-    document = versions_document(changes, starts, head, everything=everything, effects=effects)
-    return {**document, "notLookedAt": [unseen] if unseen else []}
+    head: VersionsHead = {
+        **answer_head(loaded, sources),
+        "from": str(loaded.kubelet.version),
+        "to": str(target),
+    }
+    return versions_document(changes, starts, head, everything=everything, effects=effects, unseen=unseen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
 from cpuctl.cli.answers.config.parts import (
@@ -24,6 +24,9 @@ from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
+
+if TYPE_CHECKING:
+    from cpuctl.answers.start import Start
 
 _FIELDS = {"system_reserved": "systemReserved"}
 
@@ -82,10 +85,20 @@ def as_remarks(verdict: StateVerdict, states: Sequence[StateInput]) -> list[Conf
     return [_shortened(each).at(SettingPlace("", sources[each.place.file_name])) for each in verdict.findings]
 
 
-def outcome_answer(outcome: StartOutcome) -> dict[str, Any]:
+def outcome_answer(outcome: StartOutcome) -> Start:
     """Say how a start ends; texts that quote a file are cut."""
-    answer = start_answer(outcome)
-    return {name: shortened(value) if isinstance(value, str) else value for name, value in answer.items()}
+    return shortened_start(start_answer(outcome))
+
+
+def shortened_start(start: Start) -> Start:
+    """Cut the texts that quote a file."""
+    if start["outcome"] == "Refused":
+        start["error"] = shortened(start["error"])
+        if "logged" in start:
+            start["logged"] = shortened(start["logged"])
+    elif start["outcome"] != "Started":
+        start["why"] = shortened(start["why"])
+    return start
 
 
 def _of_file(verdict: StateVerdict, file_name: str) -> dict[str, Any]:
@@ -97,7 +110,7 @@ def _of_file(verdict: StateVerdict, file_name: str) -> dict[str, Any]:
         return {"outcome": "PassedOver"}
     if refusal is None:
         return {"outcome": "Accepted" if verdict.reached else "NotReached"}
-    return outcome_answer(refusal)
+    return {**outcome_answer(refusal)}
 
 
 def drift_answer(drift: MemoryDrift) -> dict[str, Any]:

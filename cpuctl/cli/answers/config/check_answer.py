@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.config.parts import (
     StartOutcome,
-    mend_answer,
     place_of,
     pools_answer,
     settings_to_mend,
     start_answer,
     start_finding,
     start_text,
+    start_to_mend,
 )
 from cpuctl.cli.answers.config.ways_out import way_out
-from cpuctl.cli.answers.diagnostics import finding_answer
+from cpuctl.cli.answers.diagnostics import found, graded
 from cpuctl.cli.answers.kubelet_view import topology_counts
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.config_lints.lint import Lint
 from cpuctl.engine.start import Started
@@ -31,6 +31,11 @@ from cpuctl.kubelet.configuration.settings import path_name
 from cpuctl.kubelet.validation.later import not_looked_at
 from cpuctl.kubelet.version import KubeletVersion
 
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.start import Start
+
 _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
 
@@ -38,23 +43,22 @@ def check_document(
     loaded: LoadedConfiguration,
     outcome: StartOutcome,
     lints: Sequence[Lint],
-    head: Mapping[str, Any],
+    head: answers.Head,
     unseen: str = "",
     in_states: Sequence[ConfigRemark] = (),
-) -> Document:
+) -> answers.ConfigCheck:
     """Say whether the kubelet would start, and what else there is to remark, *in_states* among it.
 
     An error in a state file takes the place of the start that fails for it. *unseen* says which of the
     node's files were not looked at, with the command that does.
     """
-    start: dict[str, Any] = {**start_answer(outcome)}
-    if paths := settings_to_mend(outcome):
-        start["mend"] = mend_answer(loaded, paths)
+    start = start_to_mend(loaded, outcome)
     remarks = [remark_on(loaded, lint) for lint in lints]
     refusal = _refusal(loaded, outcome, (*remarks, *in_states))
     findings = worst_first((*refusal, *remarks, *loaded.warnings, *in_states))
-    node = _node(outcome) if isinstance(outcome, Started) else {}
-    document = _document(head, start, findings) | node
+    document = _document(head["sources"], KubeletVersion.parse(head["kubelet"]["version"]), start, findings)
+    if isinstance(outcome, Started):
+        document["node"] = _node(outcome)
     if unseen:
         document["notLookedAt"] = [{"settings": [], "what": unseen}, *document["notLookedAt"]]
     return document
@@ -95,16 +99,18 @@ def _within(part: str, whole: str) -> bool:
     return part == whole or part.startswith((f"{whole}.", f"{whole}["))
 
 
-def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> Document:
-    """Describe a configuration that the kubelet cannot even load."""
+def unloaded_document(
+    refused: ConfigRefusedError, sources: Sources, release: KubeletVersion | None
+) -> answers.ConfigCheck:
+    """Describe a configuration that the kubelet cannot even load; its *release* may not be known."""
     place = _place(refused.where)
-    start = start_answer(refused.refusal) | {
-        "mend": [{"setting": place.setting or None, "from": None, "where": place.where or None}]
-    }
+    start = start_answer(refused.refusal)
+    if start["outcome"] in ("Refused", "KubeletFault"):
+        start["mend"] = [{"setting": place.setting or None, "from": None, "where": place.where or None}]
     findings = [_unloaded(refused, "not-loaded", refused.message)]
     later = "the kubelet comes to it once the first error is mended"
     findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
-    return _document(head, start, findings)
+    return _document(sources, release, start, findings)
 
 
 def _unloaded(error: InputError, code: str, message: str) -> ConfigRemark:
@@ -119,33 +125,34 @@ def _unloaded(error: InputError, code: str, message: str) -> ConfigRemark:
 
 
 def _document(
-    head: Mapping[str, Any], start: dict[str, Any], findings: Sequence[ConfigRemark]
-) -> dict[str, Any]:
+    sources: Sources, release: KubeletVersion | None, start: Start, findings: Sequence[ConfigRemark]
+) -> answers.ConfigCheck:
+    kubelet: answers.KnownRelease = {} if release is None else {"kubelet": {"version": str(release)}}
+    node: answers.CheckedNode = {}
+    unseen = not_looked_at(release.minor if release else None)
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigCheck",
-        **head,
+        "sources": sources,
+        **kubelet,
+        **node,
         "start": start,
         "summary": counts(findings),
         "findings": [remark_answer(finding) for finding in findings],
-        "notLookedAt": [
-            {"settings": list(each.fields), "what": each.what} for each in not_looked_at(_minor(head))
-        ],
+        "notLookedAt": [{"settings": list(each.fields), "what": each.what} for each in unseen],
     }
 
 
-def _minor(head: Mapping[str, Any]) -> int | None:
-    version = head.get("kubelet", {}).get("version")
-    return KubeletVersion.parse(version).minor if version else None
-
-
-def _node(started: Started) -> dict[str, Any]:
-    node: dict[str, Any] = topology_counts(started.topology) | {
-        "cpuManagerPolicy": "none" if started.policy is None else "static",
+def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
+    counted: answers.CountedNode = {
+        **topology_counts(started.topology),
         "topologyManagerPolicy": started.topology_manager.policy,
         "reservation": {name: str(amount) for name, amount in started.reserved.items()},
     }
-    return {"node": node | pools_answer(started)}
+    pools = pools_answer(started)
+    if pools is None:
+        return {"cpuManagerPolicy": "none", **counted}
+    return {"cpuManagerPolicy": "static", **counted, **pools}
 
 
 def remark_on(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
@@ -153,10 +160,11 @@ def remark_on(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
     return lint.at(SettingPlace(path_name(lint.place), place_of(loaded, lint.place) or ""))
 
 
-def remark_answer(remark: ConfigRemark) -> dict[str, Any]:
-    """Describe a remark, and where its setting stands."""
+def remark_answer(remark: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
+    """Describe a remark, and where its setting stands; nowhere yet where it is *unwritten*."""
     place = remark.place
-    return finding_answer(remark, setting=place.setting or None, where=place.where or None)
+    where = None if unwritten else place.where or None
+    return {**graded(remark), "setting": place.setting or None, "where": where, **found(remark)}
 
 
 def _place(where: str) -> SettingPlace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
@@ -14,7 +14,8 @@ from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:
-    from cpuctl.answers.start import Later, Start
+    from cpuctl.answers.config import Pools
+    from cpuctl.answers.start import SettingToMend, Start, WayOut
 
 StartOutcome = Started | StartRefused | KubeletFault | Undetermined | Refusal
 
@@ -48,8 +49,16 @@ def start_answer(outcome: StartOutcome) -> Start:
             return {"outcome": "Undetermined", "why": outcome.text}
 
 
-def _later(refusal: Refusal) -> Later:
+def _later(refusal: Refusal) -> WayOut:
     return {"later": list(refusal.later)} if refusal.later else {}
+
+
+def start_to_mend(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
+    """Say whether the kubelet comes up, and where the settings stand that it stumbles over."""
+    start = start_answer(outcome)
+    if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_mend(outcome)):
+        start["mend"] = mend_answer(loaded, paths)
+    return start
 
 
 def start_text(outcome: StartOutcome) -> str:
@@ -73,11 +82,11 @@ def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     return (("featureGates",),) if at_gates else ()
 
 
-def pools_answer(started: Started) -> dict[str, str]:
-    """Say which CPUs are for whom under a static policy; nothing under none."""
+def pools_answer(started: Started) -> Pools | None:
+    """Say which CPUs are for whom under a static policy; None under none."""
     policy = started.policy
     if policy is None:
-        return {}
+        return None
     return {
         "reservedCPUs": str(CPUSet(policy.reserved)),
         "allocatableCPUs": str(CPUSet(policy.allocatable)),
@@ -85,12 +94,12 @@ def pools_answer(started: Started) -> dict[str, str]:
     }
 
 
-def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[dict[str, Any]]:
+def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToMend]:
     """Say where each setting stands; one that nobody has set is to be added."""
-    answer = []
+    answer: list[SettingToMend] = []
     for path in paths:
         origin = loaded.origin(*path)
-        answer.append({"setting": path_name(path), "from": str(origin.kind), "where": origin.place or None})
+        answer.append({"setting": path_name(path), "from": origin.kind.value, "where": origin.place or None})
     return answer
 
 

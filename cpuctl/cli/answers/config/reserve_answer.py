@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryTable
 from cpuctl.cli.answers.config.check_answer import remark_answer, remark_on
-from cpuctl.cli.answers.config.parts import mend_answer, settings_to_mend, start_answer
-from cpuctl.cli.answers.config.show_answer import amount
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.answers.config.parts import mend_answer, start_to_mend
+from cpuctl.cli.answers.config.show_answer import known_amount
+from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint
 from cpuctl.engine.memory.tables import MEMORY
@@ -20,17 +20,23 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.quantity import Format, Quantity
 
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+
 _HEAD = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
 _FLAGS = {"memoryManagerPolicy": "--memory-manager-policy", "reservedSystemCPUs": "--reserved-cpus"}
 _CODES = "reserved-"
 
 
 def proposal_document(
-    loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], head: Mapping[str, Any]
-) -> Document:
+    loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], head: answers.Head
+) -> answers.Proposed:
     """Describe settings with which the kubelet starts, and what is to be said of them."""
     settings = _settings(loaded.config, proposal)
-    return _document(head) | {
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigReserve",
+        **head,
         "proposal": {
             "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
             "memory": None if proposal.memory is None else _memory(proposal.memory, proposal.started),
@@ -44,32 +50,27 @@ def proposal_document(
             ],
             "findings": [
                 # What is proposed stands in no file yet.
-                remark_answer(remark_on(loaded, lint))
-                | ({"where": None} if lint.place[0] in settings else {})
+                remark_answer(remark_on(loaded, lint), unwritten=lint.place[0] in settings)
                 for lint in lints
                 if lint.code.startswith(_CODES)
             ],
-        }
+        },
     }
 
 
-def refusal_document(loaded: LoadedConfiguration, refused: NoProposal, head: Mapping[str, Any]) -> Document:
+def refusal_document(
+    loaded: LoadedConfiguration, refused: NoProposal, head: answers.Head
+) -> answers.Unproposed:
     """Say why nothing that was asked for makes the kubelet start."""
-    refusal: dict[str, Any] = {"why": refused.why}
+    refusal: answers.Refusal = {"why": refused.why}
     if refused.outcome is not None:
-        refusal["start"] = start_answer(refused.outcome)
-        if paths := settings_to_mend(refused.outcome):
-            refusal["start"]["mend"] = mend_answer(loaded, paths)
-    return _document(head) | {"refusal": refusal}
+        refusal["start"] = start_to_mend(loaded, refused.outcome)
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
 
 
-def _document(head: Mapping[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head}
-
-
-def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> dict[str, Any]:
+def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> answers.ChosenCPUs:
     return {
-        "cpuManagerPolicy": config.cpu_manager_policy,
+        "cpuManagerPolicy": "none" if config.cpu_manager_policy == "none" else "static",
         "cpus": str(CPUSet(choice.cpus)),
         "count": choice.cpus.bit_count(),
         "inSplitCores": str(CPUSet(choice.split_cores)),
@@ -78,14 +79,14 @@ def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> dict[str, Any]:
     }
 
 
-def _memory(memory: MemoryProposal, started: Started) -> dict[str, Any]:
+def _memory(memory: MemoryProposal, started: Started) -> answers.ChosenMemory:
     kept = started.reservations
     eviction = kept.kept_by_eviction(started.capacity)
     return {
-        "keptFromPods": amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
-        "kubeReserved": amount(kept.kube.get(MEMORY, Quantity())),
-        "systemReserved": amount(kept.system.get(MEMORY, Quantity())),
-        "evictionHard": amount(eviction.get(MEMORY, Quantity())),
+        "keptFromPods": known_amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
+        "kubeReserved": known_amount(kept.kube.get(MEMORY, Quantity())),
+        "systemReserved": known_amount(kept.system.get(MEMORY, Quantity())),
+        "evictionHard": known_amount(eviction.get(MEMORY, Quantity())),
         "numaNodes": [
             _numa_node(number, node.memory_map[MEMORY], pages_known=started.hugepages_known)
             for number, node in sorted(started.memory_policy.tables.items() if started.memory_policy else ())
@@ -93,7 +94,7 @@ def _memory(memory: MemoryProposal, started: Started) -> dict[str, Any]:
     }
 
 
-def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> dict[str, Any]:
+def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> answers.NodeMemory:
     pages = table.total - table.system_reserved - table.allocatable
     return {
         "numaNode": number,
@@ -104,11 +105,12 @@ def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> dict[st
     }
 
 
-def _settings(before: KubeletConfiguration, proposal: Proposal) -> dict[str, Any]:
+def _settings(before: KubeletConfiguration, proposal: Proposal) -> answers.ProposedSettings:
     """Name the settings as a KubeletConfiguration has them, where they were chosen or have to change."""
-    config, settings = proposal.config, dict[str, Any]()
+    config = proposal.config
+    settings: answers.ProposedSettings = {}
     if config.memory_manager_policy != before.memory_manager_policy:
-        settings["memoryManagerPolicy"] = config.memory_manager_policy
+        settings["memoryManagerPolicy"] = "Static"
     if proposal.cpus is not None:
         settings["reservedSystemCPUs"] = config.reserved_system_cpus
     if proposal.memory is not None:
@@ -119,7 +121,7 @@ def _settings(before: KubeletConfiguration, proposal: Proposal) -> dict[str, Any
     return settings
 
 
-def _lines(settings: Mapping[str, Any]) -> Iterator[str]:
+def _lines(settings: answers.ProposedSettings) -> Iterator[str]:
     """Write the settings as YAML; what looks like a number is quoted, as the kubelet takes text only."""
     for name, value in settings.items():
         if not isinstance(value, list):
@@ -132,7 +134,7 @@ def _lines(settings: Mapping[str, Any]) -> Iterator[str]:
             yield from (f'    {kind}: "{each}"' for kind, each in item["limits"].items())
 
 
-def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
+def _flags(settings: answers.ProposedSettings) -> Iterator[str]:
     for name, value in settings.items():
         if isinstance(value, list):
             yield "--reserved-memory=" + ";".join(_flag_part(item) for item in value)
@@ -140,5 +142,5 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
             yield f"{_FLAGS[name]}={value}"
 
 
-def _flag_part(item: Mapping[str, Any]) -> str:
+def _flag_part(item: answers.MemoryReservation) -> str:
     return f"{item['numaNode']}:" + ",".join(f"{kind}={each}" for kind, each in item["limits"].items())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine
 from cpuctl.kubelet.config import ATTRIBUTES
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -15,20 +15,29 @@ from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
-    from cpuctl.answers.pods import Amount
+    from cpuctl.answers import config as answers
+    from cpuctl.answers.values import Amount
+
+_STAGES: Final[Mapping[str, answers.GateStageName]] = {
+    "a": "alpha",
+    "b": "beta",
+    "g": "GA",
+    "d": "deprecated",
+}
 
 
 def show_document(
     loaded: LoadedConfiguration,
     gates: FeatureGates,
     reservation: ReservationSummary | str,
-    head: Mapping[str, Any],
-    pools: Mapping[str, str],
-) -> Document:
+    head: answers.Head,
+    pools: answers.Pools | None,
+) -> answers.ConfigShow:
     """Describe an effective configuration; *reservation* is a text where the kubelet refuses it.
 
     *pools* says which CPUs are for whom, where the kubelet would start and hands out CPUs.
     """
+    node: answers.ShownPools = {} if pools is None else {"node": pools}
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigShow",
@@ -37,7 +46,7 @@ def show_document(
         "settings": [entry for name in loaded.settings for entry in _entries(loaded.settings[name], (name,))],
         "featureGates": list(_gates(gates)),
         "reservation": reservation_answer(reservation),
-        **({"node": dict(pools)} if pools else {}),
+        **node,
         "warnings": [
             {
                 "code": warning.code,
@@ -50,7 +59,7 @@ def show_document(
     }
 
 
-def _entries(setting: Setting, path: Path) -> Iterator[dict[str, Any]]:
+def _entries(setting: Setting, path: Path) -> Iterator[answers.Setting]:
     """List a scalar, a list or an empty mapping as one entry, any other mapping member by member."""
     members = setting.members
     if members:
@@ -61,13 +70,13 @@ def _entries(setting: Setting, path: Path) -> Iterator[dict[str, Any]]:
         "setting": path_name(path),
         "field": path[0],
         "value": plain(setting),
-        "from": str(setting.origin.kind),
+        "from": setting.origin.kind.value,
         "where": setting.origin.place or None,
         "resourceManagers": path[0] in ATTRIBUTES,
     }
 
 
-def _gates(gates: FeatureGates) -> Iterator[dict[str, Any]]:
+def _gates(gates: FeatureGates) -> Iterator[answers.FeatureGate]:
     """List the gates that resource managers depend on, as far as the release has them."""
     for name in (line.split()[0] for line in MANAGER_GATES.split("\n") if line):
         stage = gates.stage(name)
@@ -82,12 +91,12 @@ def _gates(gates: FeatureGates) -> Iterator[dict[str, Any]]:
             }
 
 
-def stage_name(letter: str) -> str:
+def stage_name(letter: str) -> answers.GateStageName:
     """Spell out a gate's stage."""
-    return {"a": "alpha", "b": "beta", "g": "GA", "d": "deprecated"}[letter]
+    return _STAGES[letter]
 
 
-def reservation_answer(summary: ReservationSummary | str) -> dict[str, Any]:
+def reservation_answer(summary: ReservationSummary | str) -> answers.Reservation | answers.RefusedReservation:
     """Report what is kept from pods, or the kubelet's error about it."""
     if isinstance(summary, str):
         return {"error": summary}
@@ -95,14 +104,14 @@ def reservation_answer(summary: ReservationSummary | str) -> dict[str, Any]:
         "resources": [_resource(line) for line in summary.lines],
         "podsMemoryLimit": amount(summary.pods_memory),
         "reservedMemory": [
-            {"numaNode": node, "limits": {kind: amount(each) for kind, each in limits.items()}}
+            {"numaNode": node, "limits": {kind: known_amount(each) for kind, each in limits.items()}}
             for node, limits in summary.numa_nodes.items()
         ],
         "memoryBalance": [
             {
                 "type": balance.kind,
-                "reservedMemory": amount(balance.listed),
-                "keptFromPods": amount(balance.kept),
+                "reservedMemory": known_amount(balance.listed),
+                "keptFromPods": known_amount(balance.kept),
                 "equal": balance.equal,
             }
             for balance in summary.balances
@@ -110,12 +119,12 @@ def reservation_answer(summary: ReservationSummary | str) -> dict[str, Any]:
     }
 
 
-def _resource(line: ResourceLine) -> dict[str, Any]:
+def _resource(line: ResourceLine) -> answers.ReservedResource:
     return {
         "resource": line.resource,
         "capacity": amount(line.capacity),
-        "kubeReserved": amount(line.kube),
-        "systemReserved": amount(line.system),
+        "kubeReserved": known_amount(line.kube),
+        "systemReserved": known_amount(line.system),
         "evictionHard": amount(line.eviction),
         "reserved": amount(line.reserved),
         "allocatable": amount(line.allocatable),

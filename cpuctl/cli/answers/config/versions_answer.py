@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.config.parts import StartOutcome, start_answer
 from cpuctl.cli.answers.config.show_answer import stage_name
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.engine.release_effects import Effects
 from cpuctl.kubelet.gates.feature_gates import GateStage
 from cpuctl.kubelet.releases.changes import (
@@ -20,77 +19,82 @@ from cpuctl.kubelet.releases.changes import (
     VersionChanges,
 )
 
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+
 
 def versions_document(
     changes: VersionChanges,
     starts: tuple[StartOutcome, StartOutcome],
-    head: Mapping[str, Any],
+    head: answers.VersionsHead,
     *,
     everything: bool,
     effects: Effects | None = None,
-) -> Document:
+    unseen: str = "",
+) -> answers.ConfigVersions:
     """Describe what differs between two releases; without *everything* only what concerns the configuration.
 
-    *effects* are those on state files and pods, None where there are neither.
+    *effects* are those on state files and pods, None where there are neither; *unseen* says which of the
+    node's files were not looked at.
     """
-    parts: dict[str, list[dict[str, Any]]] = {
-        "behaviours": [_behaviour(change, effects) for change in changes.behaviours],
-        "featureGates": [_gate(change) for change in changes.gates],
-        "options": [_option(change) for change in changes.options],
-        "fields": [_field(change) for change in changes.fields],
-        "flags": [_flag(change) for change in changes.flags],
-        "rules": [_rule(change) for change in changes.rules],
+    behaviours = [_behaviour(change, effects) for change in changes.behaviours]
+    parts: answers.Changes = {
+        "behaviours": [each for each in behaviours if everything or each["concerns"] or _is_shown(each)],
+        "featureGates": [_gate(change) for change in changes.gates if everything or change.concerns],
+        "options": [_option(change) for change in changes.options if everything or change.concerns],
+        "fields": [_field(change) for change in changes.fields if everything or change.concerns],
+        "flags": [_flag(change) for change in changes.flags if everything or change.concerns],
+        "rules": [_rule(change) for change in changes.rules if everything or change.concerns],
     }
-    shown = {
-        name: [
-            change
-            for change in part
-            if everything or change["concerns"] or change.get("shownByPods") or change.get("shownByState")
+    found = (*behaviours, *changes.gates, *changes.options, *changes.fields, *changes.flags, *changes.rules)
+    shown = sum(len(part) for part in (parts["behaviours"], parts["featureGates"], parts["options"]))
+    shown += sum(len(part) for part in (parts["fields"], parts["flags"], parts["rules"]))
+    pods: answers.ChangedPods = {}
+    if effects is not None and effects.pods is not None:
+        pods["pods"] = [
+            {"pod": each.pod, "before": each.before, "after": each.after} for each in effects.pods
         ]
-        for name, part in parts.items()
-    }
-    left_out = sum(map(len, parts.values())) - sum(map(len, shown.values()))
-    start = {"from": start_answer(starts[0]), "to": start_answer(starts[1])}
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
         **head,
-        "start": start,
-        **shown,
-        "leftOut": left_out,
-        **_pods(effects),
+        "start": {"from": start_answer(starts[0]), "to": start_answer(starts[1])},
+        **parts,
+        "leftOut": len(found) - shown,
+        **pods,
+        "notLookedAt": [unseen] if unseen else [],
     }
 
 
-def _pods(effects: Effects | None) -> dict[str, Any]:
-    pods = None if effects is None else effects.pods
-    return {} if pods is None else {"pods": [each._asdict() for each in pods]}
+def _is_shown(change: answers.BehaviourChange) -> bool:
+    return change.get("shownByPods", False) or change.get("shownByState", False)
 
 
-def _behaviour(change: BehaviourChange, effects: Effects | None) -> dict[str, Any]:
+def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.BehaviourChange:
     difference = change.difference
+    shown: answers.ShownBy = {} if effects is None else _shown(change.name, effects)
     before, after = difference.before, difference.after
     return {
         "name": change.name,
-        "area": str(difference.area),
+        "area": difference.area.value,
         "since": f"1.{difference.since}",
         "backports": [f"1.{minor}.{patch}" for minor, patch in sorted(difference.patches.items())],
         "before": before if change.begins else after,
         "after": after if change.begins else before,
         "source": difference.source,
-        "standing": str(difference.standing),
+        "standing": difference.standing.value,
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "concerns": change.concerns,
-        **({} if effects is None else _shown(change.name, effects)),
+        **shown,
     }
 
 
-def _shown(name: str, effects: Effects) -> dict[str, Any]:
+def _shown(name: str, effects: Effects) -> answers.ShownBy:
     return {"shownByPods": name in effects.shown_by_pods, "shownByState": name in effects.shown_by_start}
 
 
-def _gate(change: GateChange) -> dict[str, Any]:
+def _gate(change: GateChange) -> answers.GateChange:
     return {
         "gate": change.gate,
         "before": _stage(change.before),
@@ -103,7 +107,7 @@ def _gate(change: GateChange) -> dict[str, Any]:
     }
 
 
-def _stage(stage: GateStage | None) -> dict[str, Any] | None:
+def _stage(stage: GateStage | None) -> answers.GateStage | None:
     if stage is None:
         return None
     return {
@@ -114,7 +118,7 @@ def _stage(stage: GateStage | None) -> dict[str, Any] | None:
     }
 
 
-def _option(change: OptionChange) -> dict[str, Any]:
+def _option(change: OptionChange) -> answers.OptionChange:
     return {
         "field": change.field,
         "option": change.option,
@@ -124,11 +128,11 @@ def _option(change: OptionChange) -> dict[str, Any]:
     }
 
 
-def _field(change: FieldChange) -> dict[str, Any]:
+def _field(change: FieldChange) -> answers.FieldChange:
     return {"field": change.field, "since": f"1.{change.since}", "concerns": change.concerns}
 
 
-def _flag(change: FlagChange) -> dict[str, Any]:
+def _flag(change: FlagChange) -> answers.FlagChange:
     return {
         "flag": f"--{change.flag}",
         "since": f"1.{change.since}",
@@ -137,7 +141,7 @@ def _flag(change: FlagChange) -> dict[str, Any]:
     }
 
 
-def _rule(change: RuleChange) -> dict[str, Any]:
+def _rule(change: RuleChange) -> answers.RuleChange:
     return {
         "setting": change.rule.field,
         "stage": change.rule.stage,

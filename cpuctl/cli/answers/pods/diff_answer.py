@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
     from cpuctl.answers.downward import Reading
     from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import Amount
 
 _AREAS = ("admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers")
 _UNPROTECTED = ("memory.min", "memory.low")
@@ -176,7 +177,7 @@ def _pinning(name: str, claim: answers.ExclusiveCPUs) -> _Item:
     return _Item("pinning", name, "shared", f"shared, because {claim['whyShared']}")
 
 
-def _amount(entry: answers.Amount) -> tuple[str, str]:
+def _amount(entry: Amount) -> tuple[str, str]:
     """Compare by the number, tell as it is written."""
     return str(entry["number"]), str(entry["quantity"])
 

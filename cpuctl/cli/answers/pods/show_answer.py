@@ -16,6 +16,7 @@ from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
+    from cpuctl.answers.values import Amount
 
 
 class Shown(NamedTuple):
@@ -97,5 +98,5 @@ def _ranked(ranked: Ranked) -> answers.Evicted:
     }
 
 
-def _bytes(count: int) -> answers.Amount:
+def _bytes(count: int) -> Amount:
     return known_amount(Quantity.from_value(count, Format.BINARY_SI))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
 from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.plan_words import shared_sentence
 
+if TYPE_CHECKING:
+    from cpuctl.answers.config import ConfigCheck, PooledNode, Pools, UnpooledNode
+    from cpuctl.answers.start import SettingToMend, Start
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+
+def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     """Lay out a check; wide adds what was expected and how to mend it as columns."""
     yield Lines(tuple(_verdict(document, wide=wide)))
     findings = document["findings"]
@@ -22,39 +25,43 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines.of(count_start_words(document), f"Not looked at: {unseen}")
 
 
-def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
+def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
     start = document["start"]
-    version = document.get("kubelet", {}).get("version")
-    who = f"Kubelet {version}" if version else "The kubelet"
+    who = f"Kubelet {document['kubelet']['version']}" if "kubelet" in document else "The kubelet"
     yield Cell(*start_look(start, who))
-    if "logged" in start and wide:
+    if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
-    for place in start.get("mend", ()):
+    for place in settings_to_mend(start):
         if text := mend_line(place):
             yield Cell(f"  mend {text}")
     if node := document.get("node"):
         yield Cell(_node_line(node))
-        if text := shared_line(node):
-            yield Cell(text)
+        if node["cpuManagerPolicy"] == "static":
+            yield Cell(shared_line(node))
 
 
-def mend_line(place: Mapping[str, Any]) -> str:
+def settings_to_mend(start: Start) -> Sequence[SettingToMend]:
+    """Return the settings that a kubelet stumbles over, as far as an answer names them."""
+    return start.get("mend", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
+
+
+def mend_line(place: SettingToMend) -> str:
     """Say where a setting stands that is to be mended."""
     if place["where"] is None:
         return f"{place['setting']}, which nobody has set" if place["setting"] else ""
     return f"{place['where']}: {place['setting']}" if place["setting"] else place["where"]
 
 
-def _node_line(node: Mapping[str, Any]) -> str:
+def _node_line(node: PooledNode | UnpooledNode) -> str:
     policies = (
         f"CPU Manager policy {node['cpuManagerPolicy']}, topology policy {node['topologyManagerPolicy']}"
     )
-    if "reservedCPUs" not in node:
+    if node["cpuManagerPolicy"] == "none":
         return policies
     exclusive = f"exclusive CPUs out of {node['allocatableCPUs'] or 'none'}"
     return f"{policies}, reserved CPUs {node['reservedCPUs']}, {exclusive}"
 
 
-def shared_line(node: Mapping[str, Any]) -> str:
-    """Say where containers without exclusive CPUs run, where the node hands out any."""
-    return shared_sentence(node["sharedCPUs"], node["reservedCPUs"]) if "sharedCPUs" in node else ""
+def shared_line(pools: Pools) -> str:
+    """Say where containers without exclusive CPUs run."""
+    return shared_sentence(pools["sharedCPUs"], pools["reservedCPUs"])

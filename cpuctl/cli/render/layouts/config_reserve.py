@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
-from cpuctl.cli.render.layouts.config_check import mend_line
+from cpuctl.cli.render.layouts.config_check import mend_line, settings_to_mend
 from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.wording import byte_text, counted
 
-_ADDENDS = ("kubeReserved", "systemReserved", "evictionHard")
+if TYPE_CHECKING:
+    from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Refusal
+    from cpuctl.answers.start import SettingToMend
+
+_ADDENDS: Final = ("kubeReserved", "systemReserved", "evictionHard")
+_Size = Literal["total", "hugePages", "reserved", "allocatable"]
+_SIZES: Mapping[_Size, str] = {
+    "total": "MEMORY",
+    "hugePages": "HUGE PAGES",
+    "reserved": "RESERVED",
+    "allocatable": "FOR PODS",
+}
 _HEAD_LINES = 2
 """Of the snippet: what makes it a file of its own."""
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out a proposal, or why there is none."""
     who = f"Kubelet {document['kubelet']['version']}"
     if "refusal" in document:
@@ -34,16 +44,16 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
         yield Lines(remarks)
 
 
-def _refusal(refusal: Mapping[str, Any], who: str) -> Iterator[Cell]:
+def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
     yield Cell(f"Nothing to propose: {refusal['why']}", "red")
     if start := refusal.get("start"):
         yield Cell(*start_look(start, who))
         # A setting that nobody has set yet is one of those that would be proposed.
-        places = (place for place in start.get("mend", ()) if place["where"])
+        places = (place for place in settings_to_mend(start) if place["where"])
         yield from (Cell(f"  mend {mend_line(place)}") for place in places)
 
 
-def _choices(proposal: Mapping[str, Any], who: str) -> Iterator[Cell]:
+def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:
     yield Cell(f"{who} would start with this.", "green")
     if cpus := proposal["cpus"]:
         yield Cell(f"Reserved CPUs: {cpus['cpus']} ({counted(cpus['count'], 'CPU')})")
@@ -56,18 +66,17 @@ def _choices(proposal: Mapping[str, Any], who: str) -> Iterator[Cell]:
         yield Cell(f"Memory kept from pods: {memory['keptFromPods']['quantity']} = {addends}")
 
 
-def _nodes(nodes: list[Mapping[str, Any]]) -> Table:
-    names = {"total": "MEMORY", "hugePages": "HUGE PAGES", "reserved": "RESERVED", "allocatable": "FOR PODS"}
+def _nodes(nodes: Sequence[NodeMemory]) -> Table:
     rows = tuple(
         (
             Cell(str(node["numaNode"])),
-            *(Cell("?" if node[name] is None else byte_text(node[name])) for name in names),
+            *(Cell("?" if (size := node[name]) is None else byte_text(size)) for name in _SIZES),
         )
         for node in nodes
     )
-    return Table(tuple(Column(name, "right") for name in ("NODE", *names.values())), rows)
+    return Table(tuple(Column(name, "right") for name in ("NODE", *_SIZES.values())), rows)
 
 
-def _replaced(places: list[Mapping[str, Any]]) -> Iterator[Cell]:
+def _replaced(places: Sequence[SettingToMend]) -> Iterator[Cell]:
     for place in places:
         yield Cell(f"in place of {place['setting']} at {place['where'] or place['from']}")

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.config_check import shared_line
+
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+    from cpuctl.answers.values import Amount
 
 _ALWAYS = frozenset(
     {"cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy", "topologyManagerScope"}
 )
-_AMOUNTS = ("capacity", "kubeReserved", "systemReserved", "evictionHard", "reserved", "allocatable")
+_AMOUNTS: Final = ("capacity", "kubeReserved", "systemReserved", "evictionHard", "reserved", "allocatable")
 _HEADINGS = ("CAPACITY", "KUBE", "SYSTEM", "EVICTION", "RESERVED", "ALLOCATABLE")
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
     """Lay out a configuration: what somebody has set and the policies, or with *wide* every field."""
     yield Lines.of(f"Kubelet {document['kubelet']['version']}")
     yield _settings(document["settings"], wide=wide)
     if wide:
         yield _gates(document["featureGates"])
     yield from _reservation(document["reservation"])
-    if text := shared_line(document.get("node", {})):
-        yield Lines.of(text)
+    if "node" in document:
+        yield Lines.of(shared_line(document["node"]))
 
 
-def _settings(settings: list[Mapping[str, Any]], *, wide: bool) -> Table:
+def _settings(settings: Sequence[answers.Setting], *, wide: bool) -> Table:
     shown = [
         entry
         for entry in settings
@@ -51,7 +54,7 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _gates(gates: list[Mapping[str, Any]]) -> Table:
+def _gates(gates: Sequence[answers.FeatureGate]) -> Table:
     rows = tuple(
         (
             Cell(gate["gate"]),
@@ -66,7 +69,7 @@ def _gates(gates: list[Mapping[str, Any]]) -> Table:
     return Table(tuple(Column(name) for name in names), rows)
 
 
-def _reservation(reservation: Mapping[str, Any]) -> Iterator[Block]:
+def _reservation(reservation: answers.Reservation | answers.RefusedReservation) -> Iterator[Block]:
     if "error" in reservation:
         yield Lines((Cell(f"What is kept from pods cannot be said: {reservation['error']}", "red"),))
         return
@@ -79,11 +82,11 @@ def _reservation(reservation: Mapping[str, Any]) -> Iterator[Block]:
     yield Lines(tuple(_memory_lines(reservation)))
 
 
-def _amount(amount: Mapping[str, Any] | None) -> str:
+def _amount(amount: Amount | None) -> str:
     return "?" if amount is None else str(amount["quantity"])
 
 
-def _memory_lines(reservation: Mapping[str, Any]) -> Iterator[Cell]:
+def _memory_lines(reservation: answers.Reservation) -> Iterator[Cell]:
     yield Cell(f"Memory limit of all pods together: {_amount(reservation['podsMemoryLimit'])}")
     for item in reservation["reservedMemory"]:
         limits = ", ".join(f"{kind} {_amount(each)}" for kind, each in item["limits"].items())

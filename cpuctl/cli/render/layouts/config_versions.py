@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.outcomes import later_lines, start_look
 from cpuctl.exports.wording import counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+    from cpuctl.answers.start import Start
+
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
-_PARTS = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
+_PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
+
+_SIDES: Final = ("from", "to")
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* names where each change is known from."""
-    starts = (("from", document["from"]), ("to", document["to"]))
-    yield Lines(tuple(line for key, version in starts for line in _start(document["start"][key], version)))
+    yield Lines(tuple(line for side in _SIDES for line in _start(document["start"][side], document[side])))
     if document["behaviours"]:
         yield Lines(tuple(_behaviours(document, wide=wide)))
     if document["featureGates"]:
@@ -34,17 +38,17 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if document["rules"]:
         yield Lines.of(*map(_rule, document["rules"]))
     if "pods" in document:
-        yield Lines.of(*_pods(document))
+        yield Lines.of(*_pods(document, document["pods"]))
     unseen = (f"Not looked at: {what}" for what in document["notLookedAt"])
     yield Lines.of(_closing(document), *unseen)
 
 
-def _start(start: Mapping[str, Any], version: str) -> Iterator[Cell]:
+def _start(start: Start, version: str) -> Iterator[Cell]:
     yield Cell(*start_look(start, f"Kubelet {version}"))
     yield from map(Cell, later_lines(start))
 
 
-def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
+def _behaviours(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Cell]:
     for change in document["behaviours"]:
         on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
         known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
@@ -57,7 +61,7 @@ def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
         yield Cell(f"  after:  {change['after']}")
 
 
-def _gates(document: Document) -> Table:
+def _gates(document: answers.ConfigVersions) -> Table:
     rows = tuple(
         (
             Cell(gate["gate"]),
@@ -71,7 +75,7 @@ def _gates(document: Document) -> Table:
     return Table(tuple(Column(name) for name in names), rows)
 
 
-def _stage(stage: Mapping[str, Any] | None, *, on: bool) -> str:
+def _stage(stage: answers.GateStage | None, *, on: bool) -> str:
     if stage is None:
         return "always on" if on else "absent"
     words = [stage["stage"], "on" if on else "off"]
@@ -80,7 +84,7 @@ def _stage(stage: Mapping[str, Any] | None, *, on: bool) -> str:
     return ", ".join(words) + ("" if stage["verified"] else " (not verified)")
 
 
-def _options(document: Document) -> Table:
+def _options(document: answers.ConfigVersions) -> Table:
     rows = tuple(
         (
             Cell(option["option"]),
@@ -92,25 +96,25 @@ def _options(document: Document) -> Table:
     return Table((Column("OPTION"), Column(document["from"]), Column(document["to"])), rows)
 
 
-def _pods(document: Document) -> Iterator[str]:
-    if not document["pods"]:
+def _pods(document: answers.ConfigVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
+    if not pods:
         yield "Nothing else becomes of these pods."
-    for pod in document["pods"]:
+    for pod in pods:
         yield pod["pod"]
         yield f"  {document['from']}: {pod['before']}"
         yield f"  {document['to']}: {pod['after']}"
 
 
-def _flag(change: Mapping[str, Any]) -> str:
+def _flag(change: answers.FlagChange) -> str:
     return f"{change['flag']} {'came with' if change['known'] else 'is gone since'} {change['since']}"
 
 
-def _rule(change: Mapping[str, Any]) -> str:
+def _rule(change: answers.RuleChange) -> str:
     when = f"from {change['since']} on" if change["known"] else f"before {change['since']}"
     return f"{change['setting']}: {when} it refuses ({change['stage']}): {change['words']}"
 
 
-def _closing(document: Document) -> str:
+def _closing(document: answers.ConfigVersions) -> str:
     shown = sum(len(document[part]) for part in _PARTS)
     if not document["leftOut"]:
         return counted(shown, "change") if shown else "Nothing changes."

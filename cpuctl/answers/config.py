@@ -1,0 +1,396 @@
+"""The answers about a kubelet's configuration."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypedDict, final
+
+from cpuctl.answers.findings import FindingCounts, Found, Graded
+from cpuctl.answers.sources import Sources
+from cpuctl.answers.start import SettingPlace, SettingToMend, Start
+from cpuctl.answers.topology import TopologyCounts
+from cpuctl.answers.values import Amount, ApiVersion, Bounds, Count, CPUList, Minor, Pattern, Release
+
+GateStageName = Literal["alpha", "beta", "GA", "deprecated"]
+
+
+class KubeletRelease(TypedDict):
+    version: Release
+
+
+class Head(TypedDict):
+    sources: Sources
+    kubelet: KubeletRelease
+
+
+class Pools(TypedDict):
+    reservedCPUs: CPUList
+    allocatableCPUs: CPUList
+    sharedCPUs: CPUList
+    """Where Burstable and BestEffort containers run."""
+
+
+class ConfigFinding(Graded, SettingPlace, Found):
+    pass
+
+
+# config check
+
+
+class KnownRelease(TypedDict, total=False):
+    kubelet: KubeletRelease
+    """Absent where it is not known and the configuration cannot be read."""
+
+
+class CheckedNode(TypedDict, total=False):
+    node: PooledNode | UnpooledNode
+    """The node as the kubelet counts it; only where it would start."""
+
+
+class ConfigCheck(KnownRelease, CheckedNode):
+    """Whether a kubelet would start with a configuration on a machine, and what else is wrong with it."""
+
+    apiVersion: ApiVersion
+    kind: Literal["ConfigCheck"]
+    sources: Sources
+    start: Start
+    summary: FindingCounts
+    """How many findings there are of each severity."""
+    findings: list[ConfigFinding]
+    notLookedAt: list[NotLookedAt]
+    """What the kubelet asks of its host when it starts, and nobody asked here."""
+
+
+class NotLookedAt(TypedDict):
+    settings: list[str]
+    what: str
+
+
+class CountedNode(TopologyCounts):
+    topologyManagerPolicy: str
+    """none, best-effort, restricted or single-numa-node."""
+    reservation: dict[str, str]
+    """What is kept from pods, by resource."""
+
+
+class PooledNode(CountedNode, Pools):
+    cpuManagerPolicy: Literal["static"]
+
+
+class UnpooledNode(CountedNode):
+    cpuManagerPolicy: Literal["none"]
+
+
+# config show
+
+
+class ShownPools(TypedDict, total=False):
+    node: Pools
+    """Which CPUs are for whom, where the kubelet starts with a static policy."""
+
+
+class ConfigShow(Head, ShownPools):
+    """A kubelet's configuration in force, with the origin of every value."""
+
+    apiVersion: ApiVersion
+    kind: Literal["ConfigShow"]
+    dropIns: list[str]
+    """Drop-in files, in the order in which they are merged."""
+    settings: list[Setting]
+    """One entry a scalar, a list or an empty mapping."""
+    featureGates: list[FeatureGate]
+    """Gates of this release that resource managers depend on."""
+    reservation: Reservation | RefusedReservation
+    warnings: list[ConfigWarning]
+
+
+_FROM = TypedDict("_FROM", {"from": Literal["default", "file", "drop-in", "flag"]})
+
+
+class Setting(_FROM):
+    setting: str
+    """The path, as in kubeReserved.cpu."""
+    field: str
+    value: Any
+    where: str | None
+    """File and line, or the flag; null where nobody has set it."""
+    resourceManagers: bool
+    """Whether a resource manager depends on the field."""
+
+
+class GateStage(TypedDict):
+    stage: GateStageName
+    default: bool
+    locked: bool
+    verified: bool
+    """Whether the stage in this release is known from the kubelet itself."""
+
+
+class FeatureGate(GateStage):
+    gate: str
+    enabled: bool
+
+
+@final
+class RefusedReservation(TypedDict):
+    error: str
+    """The kubelet's own text."""
+
+
+@final
+class Reservation(TypedDict):
+    resources: list[ReservedResource]
+    podsMemoryLimit: Amount | None
+    """The memory limit of all pods together, where the node's memory is known; hard eviction is not taken
+    off.
+    """
+    reservedMemory: list[ReservedMemory]
+    memoryBalance: list[MemoryBalance]
+    """The Memory Manager's static policy asks for equality."""
+
+
+class ReservedResource(TypedDict):
+    resource: str
+    capacity: Amount | None
+    """null where it is not known."""
+    kubeReserved: Amount
+    systemReserved: Amount
+    evictionHard: Amount | None
+    """null where it is a share of a capacity that is not known."""
+    reserved: Amount | None
+    allocatable: Amount | None
+    """What the node's status offers to pods."""
+
+
+class ReservedMemory(TypedDict):
+    numaNode: int
+    limits: dict[str, Amount]
+
+
+class MemoryBalance(TypedDict):
+    type: str
+    reservedMemory: Amount
+    keptFromPods: Amount
+    equal: bool
+
+
+class ConfigWarning(TypedDict):
+    code: str
+    """A stable name."""
+    setting: str | None
+    where: str | None
+    """File and line, or the directory."""
+    message: str
+
+
+# config reserve
+
+
+class _Reserving(Head):
+    apiVersion: ApiVersion
+    kind: Literal["ConfigReserve"]
+
+
+@final
+class Proposed(_Reserving):
+    proposal: Proposal
+
+
+@final
+class Unproposed(_Reserving):
+    refusal: Refusal
+
+
+ConfigReserve = Annotated[
+    Proposed | Unproposed, "Reserved CPUs and memory with which a kubelet starts, or why there are none."
+]
+
+
+class Proposal(TypedDict):
+    cpus: ChosenCPUs | None
+    """null where none were asked for."""
+    memory: ChosenMemory | None
+    """null where only CPUs were asked for."""
+    settings: ProposedSettings
+    """The settings to write, as a KubeletConfiguration has them."""
+    snippet: str
+    """A KubeletConfiguration with these settings, as YAML."""
+    flags: list[str]
+    """The same as flags of the kubelet, not quoted for a shell."""
+    replaces: list[SettingToMend]
+    """Where these settings stand now."""
+    findings: list[ConfigFinding]
+
+
+class ChosenCPUs(TypedDict):
+    cpuManagerPolicy: Literal["none", "static"]
+    """With none, only the number of CPUs counts."""
+    cpus: str
+    count: Annotated[int, Bounds(1)]
+    inSplitCores: str
+    """Those whose core is shared with CPUs for pods."""
+    inSplitCaches: str
+    """Those whose L3 cache is shared with CPUs for pods."""
+    performanceCPUs: str
+    """Those that --keep-p-cores could not spare."""
+
+
+class ChosenMemory(TypedDict):
+    keptFromPods: Amount
+    kubeReserved: Amount
+    systemReserved: Amount
+    evictionHard: Amount
+    numaNodes: list[NodeMemory]
+    """In bytes; null is not known, where nothing is recorded of huge pages."""
+
+
+class NodeMemory(TypedDict):
+    numaNode: int
+    total: Count
+    hugePages: Count | None
+    reserved: Count
+    allocatable: Count | None
+
+
+class ProposedSettings(TypedDict, total=False):
+    memoryManagerPolicy: Literal["Static"]
+    reservedSystemCPUs: Annotated[str, Pattern("^[0-9,-]+$")]
+    reservedMemory: list[MemoryReservation]
+
+
+class MemoryReservation(TypedDict):
+    numaNode: int
+    limits: dict[str, str]
+
+
+class _Stumbling(TypedDict, total=False):
+    start: Start
+    """What the kubelet stumbles over besides."""
+
+
+class Refusal(_Stumbling):
+    why: str
+
+
+# config versions
+
+
+_Between = TypedDict("_Between", {"from": Release, "to": Release})
+Starts = TypedDict("Starts", {"from": Start, "to": Start})
+
+
+class ChangedPods(TypedDict, total=False):
+    pods: list[PodChange]
+    """Pods that another thing becomes of, those that run first; where pods are named."""
+
+
+class VersionsHead(Head, _Between):
+    pass
+
+
+class Changes(TypedDict):
+    behaviours: list[BehaviourChange]
+    featureGates: list[GateChange]
+    options: list[OptionChange]
+    fields: list[FieldChange]
+    """Fields that one of the two releases does not know."""
+    flags: list[FlagChange]
+    """Flags that one of the two releases does not know; a kubelet that is given one ends at once."""
+    rules: list[RuleChange]
+    """Rules of validation and of the start after it that only one of the two releases has."""
+
+
+class ConfigVersions(VersionsHead, Changes, ChangedPods):
+    """What changes for a configuration between two minors of the kubelet."""
+
+    apiVersion: ApiVersion
+    kind: Literal["ConfigVersions"]
+    start: Starts
+    """Whether the kubelet would start, in each of the two."""
+    notLookedAt: list[str]
+    """What decides a start, too, and nobody looked at here, with the command that does."""
+    leftOut: Count
+    """Changes that this configuration cannot notice; --all has them, too."""
+
+
+class ShownBy(TypedDict, total=False):
+    shownByPods: bool
+    """Whether the pods that are named show it: with this difference alone another answer."""
+    shownByState: bool
+    """Whether the state files show it: with this difference alone the kubelet starts on them or not."""
+
+
+class _Change(TypedDict):
+    concerns: bool
+    """Whether this configuration can notice it."""
+
+
+class BehaviourChange(_Change, ShownBy):
+    name: str
+    area: str
+    since: Minor
+    backports: list[Annotated[str, Pattern(r"^1\.[0-9]+\.[0-9]+$")]]
+    """The first patch releases of older minors that have it, too."""
+    before: str
+    after: str
+    source: str
+    """A pull request of kubernetes/kubernetes, a KEP or a source file."""
+    standing: Literal["verified", "documented", "preview"]
+    recordedOn: list[Minor]
+    """Releases whose recorded answers show it; none where it was only read in documents or sources."""
+    gate: str | None
+    """The gate whose default it is."""
+
+
+class GateChange(_Change):
+    gate: str
+    before: GateStage | None
+    """null where the gate does not exist."""
+    after: GateStage | None
+    """null where the gate does not exist."""
+    enabledBefore: bool
+    enabledAfter: bool
+    setTo: bool | None
+    problem: str | None
+    """The other release's error about how it is set."""
+
+
+class OptionChange(_Change):
+    field: str
+    option: str
+    before: str | None
+    """The stage; null where the release does not know the option."""
+    after: str | None
+
+
+class FieldChange(_Change):
+    field: str
+    since: Minor
+
+
+class _Known(TypedDict):
+    since: Minor
+    """The first release that has it, or has it no longer."""
+    known: bool
+    """Whether it is there since then, or gone."""
+
+
+class FlagChange(_Known):
+    flag: str
+    concerns: bool
+    """Whether this kubelet is given it."""
+
+
+class RuleChange(_Known):
+    setting: str
+    stage: str
+    """The part of the start that refuses."""
+    words: str
+    """The kubelet's words, with ... where a value stands."""
+    concerns: bool
+    """Whether somebody has set the setting."""
+
+
+class PodChange(TypedDict):
+    pod: str
+    before: str
+    after: str

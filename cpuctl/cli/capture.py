@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl import __version__
 from cpuctl.cli.app import command_group
 from cpuctl.cli.notes import tell_unreadable
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, remember_written
 from cpuctl.cli.panels import INPUT, OUTPUT
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from cpuctl.answers.sources import Sources
     from cpuctl.capture.manifest import Capture
-    from cpuctl.capture.node.node import Node
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()
@@ -92,7 +90,7 @@ def capture(
     """Record, write, answer."""
     style = Style(output, color=not no_color, quiet=quiet)
     save = _to_stdout(style) if file == STDOUT else _to_file(file, replace=force)
-    recording = _record(_node(root), style, anonymize=anonymize, recorded_at=_now() if timestamp else "")
+    recording = _record(root, style, anonymize=anonymize, recorded_at=_now() if timestamp else "")
     save(recording)
     _tell_unreadable(recording, style)
     if file != STDOUT:
@@ -133,33 +131,13 @@ def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
     return write
 
 
-def _node(root: str) -> "Node":
-    from cpuctl.capture.node.node import live_node, recorded_node
-
-    path = Path(root)
-    if path.resolve() == Path("/"):
-        return live_node()
-    if not path.is_dir():
-        raise InputError("is no directory", where=root)
-    if not (path / "sys").is_dir():
-        raise InputError(
-            "found no sys/ in this directory", where=root, hint="name the root of a node's files"
-        )
-    return recorded_node(path)
-
-
-def _record(node: "Node", style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
-    from cpuctl.capture.anonymous.anonymize import anonymized
-    from cpuctl.capture.manifest import make_capture
-    from cpuctl.capture.node.node import record
-    from cpuctl.capture.reading import with_reading
+def _record(root: str, style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
     from cpuctl.cli.progress import ProgressBar
+    from cpuctl.operations.capture import CaptureInputs, capture_node
 
+    inputs = CaptureInputs(Path(root), anonymize=anonymize, recorded_at=recorded_at)
     with ProgressBar(style) as progress:
-        collected = record(node, progress)
-    if anonymize:
-        collected = anonymized(collected)
-    return make_capture(with_reading(collected, _description), cpuctl=__version__, recorded_at=recorded_at)
+        return capture_node(inputs, _description, progress)
 
 
 def _description(source: "MachineSource") -> str:

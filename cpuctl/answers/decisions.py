@@ -47,6 +47,12 @@ class Reasons(TypedDict, total=False):
     why: str
 
 
+class Faulty(TypedDict):
+    fault: Fault
+    where: str
+    why: str
+
+
 class Verdict(Reasons):
     """What becomes of a pod."""
 
@@ -73,12 +79,15 @@ class Step(TypedDict):
     cpus: CPUList
 
 
-class Offer(TypedDict):
-    provider: Literal["devices", "cpu", "memory"]
-    resource: str
+class OfferedHints(TypedDict):
     standing: Literal["hints", "no preference", "impossible"]
     preferred: list[CPUList] | None
     """The sets of NUMA nodes that are preferred; null where none are told."""
+
+
+class Offer(OfferedHints):
+    provider: Literal["devices", "cpu", "memory"]
+    resource: str
 
 
 @final
@@ -92,12 +101,9 @@ class MergedHint(TypedDict):
 
 
 @final
-class FaultyRound(TypedDict):
+class FaultyRound(Faulty):
     container: str | None
     outcome: Literal["KubeletFault"]
-    fault: Fault
-    where: str
-    why: str
 
 
 @final

@@ -157,15 +157,18 @@ class Final(TypedDict):
     slis: Slis
 
 
-class Replay(TypedDict):
+class About(TypedDict):
+    description: str
+    pods: Count
+    """The pods that the timeline lists."""
+
+
+class Replay(About):
     """What happens on a node over simulated time. With -o jsonl each line is one of the entries."""
 
     apiVersion: ApiVersion
     kind: Literal["Replay"]
     sources: Sources
-    description: str
-    pods: Count
-    """The pods that the timeline lists."""
     until: Duration
     entries: list[Entry]
     expectations: Expectations

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.topology_manager import Answer
+from cpuctl.engine.hints.topology_manager import Answer, ProviderName
 from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
 from cpuctl.engine.placement import Placement
 from cpuctl.pods.model import Container, StoredPod
@@ -33,7 +33,7 @@ class Provider(Protocol):
     """One resource manager with its state; a container's placement goes from one to the next."""
 
     @property
-    def name(self) -> str:
+    def name(self) -> ProviderName:
         """What to call it in a trace."""
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
-from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, ProviderName, TopologyManager
 from cpuctl.engine.outcome import (
     FAILED_IN_POD_SCOPE,
     Admitted,
@@ -57,7 +57,7 @@ class ScopedAdmission:
 
     def ask(self, container: Container | None) -> HintRound:
         """Collect hints for a container, or for the pod where that is None, and merge them."""
-        answers: dict[str, Answer] = {}
+        answers: dict[ProviderName, Answer] = {}
         if self.manager.fault is not None:
             return HintRound(container=container, answers=answers, merged=self.manager.fault)
         for provider in self.providers():

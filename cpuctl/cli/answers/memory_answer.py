@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 
 if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Block, MemoryPart, MemoryTable, TablesPart
     from cpuctl.checkpoints.model import MemoryNode
     from cpuctl.engine.memory.provider import MemoryProvider
     from cpuctl.engine.placement import Placement
 
 
-def container_memory(placement: Placement) -> dict[str, Any]:
+def container_memory(placement: Placement) -> MemoryPart:
     """Describe a container's memory, or why it has none; nothing where the policy does nothing."""
     if placement.memory:
-        blocks = [
+        blocks: list[Block] = [
             {
                 "resource": block.type,
                 "bytes": block.size,
@@ -30,14 +31,14 @@ def container_memory(placement: Placement) -> dict[str, Any]:
     return {}
 
 
-def memory_left(provider: MemoryProvider) -> dict[str, Any]:
+def memory_left(provider: MemoryProvider) -> TablesPart:
     """Describe the tables of every NUMA node; nothing where the policy does nothing."""
     if provider.policy is None:
         return {}
     return {"memory": node_answers(provider.state.tables)}
 
 
-def node_answers(tables: Mapping[int, MemoryNode]) -> list[dict[str, Any]]:
+def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
     """Describe the tables of NUMA nodes, in bytes."""
     return [
         {

@@ -1,18 +1,21 @@
 """``cpuctl replay``: a node's history over simulated time."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption, SkipApiServerOption
-from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
+
+if TYPE_CHECKING:
+    from cpuctl.answers.replay import Replay
 
 app = command_group()
 
@@ -122,7 +125,7 @@ def replay(
         simulation = live.follow(history, pace, style)
         style = style._replace(layout="replay_end")
     if pace is None or style.for_people or pictures:
-        document = replay_document(simulation, {"sources": sources.entries})
+        document = replay_document(simulation, sources.entries)
         _draw(document, pictures)
         if not pictures.instead and (pace is None or style.for_people):
             emit(document, style)
@@ -130,7 +133,7 @@ def replay(
         raise typer.Exit(EXIT_NO)
 
 
-def _draw(document: Document, pictures: Pictures) -> None:
+def _draw(document: "Replay", pictures: Pictures) -> None:
     if pictures:
         from cpuctl.exports.timeline.facts import replay_facts
         from cpuctl.exports.timeline.picture import timeline_svg

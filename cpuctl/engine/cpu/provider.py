@@ -17,6 +17,7 @@ from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.topology_manager import ProviderName
 from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
@@ -55,7 +56,7 @@ class CPUProvider(Copied):
         self.keeps_baselines = False
 
     @property
-    def name(self) -> str:
+    def name(self) -> ProviderName:
         """What to call it in a trace."""
         return "cpu"
 

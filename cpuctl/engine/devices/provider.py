@@ -15,6 +15,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
 from cpuctl.engine.hints.node_sets import DEVICES, endless_walk
+from cpuctl.engine.hints.topology_manager import ProviderName
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.placement import DeviceGrant, Placement
@@ -57,7 +58,7 @@ class DeviceProvider(Copied):
         return manager
 
     @property
-    def name(self) -> str:
+    def name(self) -> ProviderName:
         """What to call it in a trace."""
         return "devices"
 

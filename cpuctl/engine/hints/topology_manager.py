@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
@@ -35,6 +35,7 @@ from cpuctl.pods.model import Container
 NODE_IDS = range(64)
 """The ids that a set of NUMA nodes can hold: the kubelet keeps them in 64 bits."""
 
+ProviderName: TypeAlias = Literal["devices", "cpu", "memory"]
 Answer: TypeAlias = Mapping[str, HintList | None] | None
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
 
@@ -60,7 +61,7 @@ class HintRound(NamedTuple):
     """
 
     container: Container | None
-    answers: Mapping[str, Answer]
+    answers: Mapping[ProviderName, Answer]
     merged: MergeResult
 
     @property

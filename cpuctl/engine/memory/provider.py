@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import ProviderName
 from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
 from cpuctl.engine.outcome import HUGE_PAGES_UNKNOWN, KubeletFault, Rejected, StartRefused, Undetermined
@@ -39,7 +40,7 @@ class MemoryProvider(Copied):
         self.metrics = MemoryMetrics()
 
     @property
-    def name(self) -> str:
+    def name(self) -> ProviderName:
         """What to call it in a trace."""
         return "memory"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.marks import mark_of
 from cpuctl.exports.timeline.time_scale import drawn_until
 from cpuctl.exports.wording import counted
 
-Json = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.replay import ChartRow, Entry, Replay
 
 BAD = frozenset(
     {
@@ -29,7 +30,7 @@ def short(name: str) -> str:
     return name.removeprefix("default/")
 
 
-def owner_names(rows: Iterable[Json]) -> list[str]:
+def owner_names(rows: Iterable[ChartRow]) -> list[str]:
     """Name the containers of a chart, in the order in which they come up in it."""
     return list(
         dict.fromkeys(span["container"] for row in rows for span in row["spans"] if span["container"])
@@ -54,14 +55,14 @@ class TimelineFacts(NamedTuple):
 
     title: str
     lines: tuple[str, ...]
-    rows: Sequence[Json]
+    rows: Sequence[ChartRow]
     marks: Mapping[str, str]
     end: int
     events: tuple[Event, ...]
     failures: tuple[str, ...]
 
 
-def replay_facts(replay: Json) -> TimelineFacts:
+def replay_facts(replay: Replay) -> TimelineFacts:
     """Take a replay as ``cpuctl replay`` answers it."""
     first, *rest = (replay["description"] or "Replay").splitlines()
     names = owner_names(replay["chart"])
@@ -80,7 +81,7 @@ def replay_facts(replay: Json) -> TimelineFacts:
     )
 
 
-def _sums(replay: Json) -> Iterator[str]:
+def _sums(replay: Replay) -> Iterator[str]:
     what = [counted(replay["pods"], "pod"), f"until {replay['until']}"]
     checked, failures = replay["expectations"]["checked"], replay["expectations"]["failures"]
     if checked:
@@ -93,6 +94,6 @@ def _sums(replay: Json) -> Iterator[str]:
     )
 
 
-def _event(entry: Json) -> Event:
+def _event(entry: Entry) -> Event:
     who = " ".join(filter(None, (short(entry["pod"]), entry["container"])))
     return Event(entry["nanoseconds"], entry["at"], who, entry["text"], entry["what"] in BAD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
@@ -13,6 +13,9 @@ from cpuctl.exports.timeline.events import RADIUS, Cluster, clusters, event_list
 from cpuctl.exports.timeline.facts import TimelineFacts, short
 from cpuctl.exports.timeline.time_scale import tick_step, tick_text
 from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.replay import ChartRow, Span
 
 _PLOT = 880.0
 _LABEL_LEAST, _LABEL_MOST = 60.0, 190.0
@@ -83,14 +86,14 @@ class _Plot(NamedTuple):
             at, side = (edge, "e") if x + half > edge else (x, "c")
             yield words(label, at, 12, f"m s {side}")
 
-    def _row(self, row: Mapping[str, Any], y: float) -> Iterator[Markup]:
+    def _row(self, row: ChartRow, y: float) -> Iterator[Markup]:
         label = fitted(row["cpus"], self.label - 8, 12)
         yield words(label, 0, y + 15, full=row["cpus"])
         for span in row["spans"]:
             if span["nanoseconds"][0] < self.facts.end:
                 yield self._span(row["cpus"], span, y)
 
-    def _span(self, cpus: str, span: Mapping[str, Any], y: float) -> Markup:
+    def _span(self, cpus: str, span: Span, y: float) -> Markup:
         start, end = span["nanoseconds"]
         x = self._x(start)
         width = self._x(end) - x
@@ -108,11 +111,11 @@ class _Plot(NamedTuple):
         attributes = {"data-cpus": cpus, "data-use": span["use"], "data-owner": span["container"]}
         return element("g", {**attributes, "data-from": start, "data-until": end}, *parts)
 
-    def _look(self, span: Mapping[str, Any]) -> Item:
+    def _look(self, span: Span) -> Item:
         name = span["container"]
         return _look(span["use"], self.places.get(name, 0), self.facts.marks.get(name, ""))
 
-    def _tip(self, cpus: str, span: Mapping[str, Any]) -> str:
+    def _tip(self, cpus: str, span: Span) -> str:
         name = span["container"]
         whose = f"{self.facts.marks[name]} {short(name)}" if name else ""
         what = ", ".join(filter(None, (whose, _NOT_OWN.get(span["use"], ""))))

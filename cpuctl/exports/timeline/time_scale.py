@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cpuctl.answers.replay import Replay
 
 _SECOND = 1_000_000_000
 _MINUTE, _HOUR = 60 * _SECOND, 3600 * _SECOND
@@ -28,7 +30,7 @@ def tick_text(time: int) -> str:
     return f"{time / _SECOND:g}s" if time else "0"
 
 
-def drawn_until(replay: Mapping[str, Any]) -> int:
+def drawn_until(replay: Replay) -> int:
     """Tell where a replay's chart ends: a little after the last thing that happens, as all is quiet then."""
     last = max((span["nanoseconds"][1] for row in replay["chart"] for span in row["spans"]), default=0)
     happens = replay["entries"][-1]["nanoseconds"] * 9 // 8 if replay["entries"] else 0

@@ -42,8 +42,9 @@ def explanation_document(
             "restarted": replay.scenario.restarted,
             "podsBefore": replay.position,
         },
-        "pod": pod_answer(replay.before.topology, replay.admission)
-        | inside_answer(replay.after, replay.admission),
+        "pod": pod_answer(
+            replay.before.topology, replay.admission, inside_answer(replay.after, replay.admission)
+        ),
         "decision": _decision(explanation.decision),
         "unaligned": [_decision(decision) for decision in explanation.unaligned],
         "rounds": [_round(each) for each in explanation.rounds],

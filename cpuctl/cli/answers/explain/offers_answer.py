@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import HintRound
 
+if TYPE_CHECKING:
+    from cpuctl.answers import decisions as answers
+
 LISTED_NODES = 8
 """Preferred sets are listed for as many NUMA nodes as a kubelet takes by default: else there are too many."""
 
 
-def offers_answer(asked: HintRound) -> list[dict[str, Any]]:
+def offers_answer(asked: HintRound) -> list[answers.Offer]:
     """Describe the hints by provider and resource; one that has no preference at all is left out."""
     return [
         {"provider": provider, "resource": resource, **_hints(hints)}
@@ -23,7 +26,7 @@ def offers_answer(asked: HintRound) -> list[dict[str, Any]]:
     ]
 
 
-def _hints(hints: HintList | None) -> dict[str, Any]:
+def _hints(hints: HintList | None) -> answers.OfferedHints:
     """Tell the preferred sets of NUMA nodes: none where no set at all will do, null where none are told."""
     if hints is None:
         return {"standing": "no preference", "preferred": None}

@@ -29,6 +29,7 @@ from cpuctl.engine.outcome import (
 from cpuctl.engine.placement import Placement, PoolWarning
 
 if TYPE_CHECKING:
+    from cpuctl.answers import decisions as answers
     from cpuctl.engine.alignment import Alignment
 
 OUTCOMES = ("Admitted", "Rejected", "Forbidden", "KubeletFault", "Undetermined")
@@ -57,8 +58,8 @@ def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "summary": _summary(node, admissions),
-        "pods": [pod_answer(node.topology, each) | inside_answer(node, each) for each in admissions],
-        "after": after_answer(node) | memory_left(node.memory) | devices_left(node.devices),
+        "pods": [pod_answer(node.topology, each, inside_answer(node, each)) for each in admissions],
+        "after": {**after_answer(node), **memory_left(node.memory), **devices_left(node.devices)},
         "warnings": [
             *_warnings(admissions, _missed_at_restart(node)),
             *_overdrawn(node),
@@ -124,29 +125,29 @@ def outcome_name(verdict: Verdict) -> str:
     return type(verdict).__name__
 
 
-def pod_answer(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
-    """Describe the decision on one pod."""
+def pod_answer(
+    topology: CPUTopology, admission: Admission, inside: answers.DownwardPart | None = None
+) -> answers.Pod:
+    """Describe the decision on one pod; *inside* is what its containers read."""
     pod = admission.pod
+    held: answers.PodCPUs = {"podCPUs": cpu_list(admission.pod_cpus)} if admission.pod_cpus else {}
+    read: answers.DownwardPart = inside or {}
     return {
         "namespace": pod.namespace,
         "name": pod.name,
         "uid": pod.uid,
         "origin": str(pod.origin),
-        "qosClass": str(admission.qos.qos_class),
+        "qosClass": admission.qos.qos_class.value,
         "qosReason": admission.qos.reason,
         **verdict_answer(admission.verdict),
-        **({"podCPUs": cpu_list(admission.pod_cpus)} if admission.pod_cpus else {}),
+        **held,
         "hints": [round_answer(asked) for asked in admission.asked],
-        "containers": [
-            _container(topology, placement)
-            | container_memory(placement)
-            | container_devices(topology, placement)
-            for placement in admission.placements
-        ],
+        "containers": [_container(topology, placement) for placement in admission.placements],
+        **read,
     }
 
 
-def inside_answer(node: Node, admission: Admission) -> dict[str, Any]:
+def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
     """Tell what containers of an admitted pod read of resources by the downward API, where any does."""
     refs = admission.pod.field_refs
     if not refs or not isinstance(admission.verdict, Admitted):
@@ -161,17 +162,18 @@ def inside_answer(node: Node, admission: Admission) -> dict[str, Any]:
     return {"downwardAPI": [told_answer(ref, tell(pod, ref, inside)) for ref in refs]}
 
 
-def round_answer(asked: HintRound) -> dict[str, Any]:
+def round_answer(asked: HintRound) -> answers.HintRound:
     """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
     from cpuctl.cli.answers.explain.offers_answer import offers_answer
 
-    answer: dict[str, Any] = {"container": asked.container.name if asked.container else None}
+    container = asked.container.name if asked.container else None
     if isinstance(asked.merged, KubeletFault):
-        return answer | {"outcome": "KubeletFault", **_fault(asked.merged)}
+        return {"container": container, "outcome": "KubeletFault", **_fault(asked.merged)}
     if isinstance(asked.merged, Undetermined):
-        return answer | {"outcome": "Undetermined", "why": asked.merged.text}
+        return {"container": container, "outcome": "Undetermined", "why": asked.merged.text}
     hint = asked.merged.hint
-    return answer | {
+    return {
+        "container": container,
         "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
         "preferred": hint.preferred,
         "admitted": asked.merged.admit,
@@ -179,46 +181,62 @@ def round_answer(asked: HintRound) -> dict[str, Any]:
     }
 
 
-def verdict_answer(verdict: Verdict) -> dict[str, Any]:
+def verdict_answer(verdict: Verdict) -> answers.Verdict:
     """Describe a verdict: its outcome, and the kubelet's words where there are any."""
-    outcome: dict[str, Any] = {"outcome": outcome_name(verdict)}
     match verdict:
         case Admitted():
-            return outcome
+            return {"outcome": "Admitted"}
         case Rejected():
-            return outcome | {
+            return {
+                "outcome": "Rejected",
                 "reason": str(verdict.reason),
                 "message": verdict.message,
                 "container": verdict.container,
                 "details": dict(verdict.details),
             }
         case Forbidden():
-            return outcome | {"message": "; ".join(verdict.refusals), "refusals": list(verdict.refusals)}
+            return {
+                "outcome": "Forbidden",
+                "message": "; ".join(verdict.refusals),
+                "refusals": list(verdict.refusals),
+            }
         case KubeletFault():
-            return outcome | _fault(verdict)
+            return {
+                "outcome": "KubeletFault",
+                "fault": verdict.kind.value,
+                "where": verdict.where,
+                "why": verdict.why,
+            }
         case Undetermined():
-            return outcome | {"why": verdict.text}
+            return {"outcome": "Undetermined", "why": verdict.text}
 
 
-def _fault(fault: KubeletFault) -> dict[str, str]:
-    return {"fault": str(fault.kind), "where": fault.where, "why": fault.why}
+def _fault(fault: KubeletFault) -> answers.Faulty:
+    return {"fault": fault.kind.value, "where": fault.where, "why": fault.why}
 
 
-def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
-    answer: dict[str, Any] = {
-        "name": placement.container.name,
-        "kind": str(placement.container.kind),
-        "exclusive": placement.exclusive,
-        "isolation": str(placement.isolation),
-        "cpus": cpu_list(placement.cpus),
-    }
+def _container(topology: CPUTopology, placement: Placement) -> answers.Container:
     if not placement.exclusive:
-        return answer | {"whyShared": placement.claim.why_not}
+        return {
+            "name": placement.container.name,
+            "kind": placement.container.kind.value,
+            "exclusive": False,
+            "isolation": placement.isolation.value,
+            "cpus": cpu_list(placement.cpus),
+            "whyShared": placement.claim.why_not,
+            **container_memory(placement),
+            **container_devices(topology, placement),
+        }
 
     from cpuctl.engine.alignment import alignment_of
 
     alignment = alignment_of(topology, placement.cpus)
-    return answer | {
+    return {
+        "name": placement.container.name,
+        "kind": placement.container.kind.value,
+        "exclusive": True,
+        "isolation": placement.isolation.value,
+        "cpus": cpu_list(placement.cpus),
         "count": placement.cpus.bit_count(),
         "alignment": {
             "core": alignment.core,
@@ -228,10 +246,12 @@ def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
         },
         "aligned": _evidence(alignment),
         "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in placement.steps],
+        **container_memory(placement),
+        **container_devices(topology, placement),
     }
 
 
-def _evidence(alignment: Alignment) -> dict[str, Any]:
+def _evidence(alignment: Alignment) -> answers.Aligned:
     return {
         "cores": _lists(alignment.by_core),
         "uncoreCaches": None if alignment.by_uncore_cache is None else _lists(alignment.by_uncore_cache),
@@ -240,7 +260,7 @@ def _evidence(alignment: Alignment) -> dict[str, Any]:
     }
 
 
-def after_answer(node: Node) -> dict[str, Any]:
+def after_answer(node: Node) -> answers.CPUsLeft:
     """Describe what is left of the CPUs, in all and on each NUMA node."""
     shared = node.state.default
     free = shared & ~node.policy.reserved if node.policy else 0

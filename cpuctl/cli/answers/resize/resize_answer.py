@@ -22,7 +22,6 @@ from cpuctl.cli.answers.resize.parts import (
     scheduler_answer,
 )
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.placement import POLICY_NONE
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
 from cpuctl.engine.resize.handler import ResizePath
@@ -123,7 +122,7 @@ def decision_document(attempted: Attempted, release: Behaviours) -> dict[str, An
 
 
 def _decision(outcome: ResizeOutcome, release: Behaviours) -> dict[str, Any]:
-    told = {} if isinstance(outcome.verdict, Admitted) else verdict_answer(outcome.verdict)
+    told = verdict_answer(outcome.verdict)
     return {
         "outcome": str(outcome.ruling),
         "decidedBy": str(outcome.judge),

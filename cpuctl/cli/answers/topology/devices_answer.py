@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
@@ -12,14 +12,18 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.placement import Placement
 
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import DevicesLeft, DevicesLeftPart, DevicesPart
+    from cpuctl.answers.plan import PlanWarning
+
 NO_NODE = "none"
 
 
-def container_devices(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
+def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPart:
     """Describe what a container gets of device plugins; nothing where it gets nothing."""
     if not placement.devices:
         return {}
-    answer: dict[str, Any] = {
+    answer: DevicesPart = {
         "devices": [
             {
                 "resource": grant.resource,
@@ -32,17 +36,17 @@ def container_devices(topology: CPUTopology, placement: Placement) -> dict[str, 
         ]
     }
     aligned = devices_aligned(topology, placement.devices, placement.cpus if placement.exclusive else 0)
-    return answer if aligned is None else answer | {"devicesAligned": aligned}
+    return answer if aligned is None else {**answer, "devicesAligned": aligned}
 
 
-def devices_left(provider: DeviceProvider) -> dict[str, Any]:
+def devices_left(provider: DeviceProvider) -> DevicesLeftPart:
     """Describe all registered devices and those that are left; nothing where none are known."""
     if not provider.pools:
         return {}
     return {"devices": [entry for resource in provider.pools for entry in _left(provider, resource)]}
 
 
-def _left(provider: DeviceProvider, resource: str) -> Iterator[dict[str, Any]]:
+def _left(provider: DeviceProvider, resource: str) -> Iterator[DevicesLeft]:
     pool = provider.pools[resource]
     free, healthy = (pool.counts(devices) for devices in (provider.free(resource), pool.healthy))
     for nodes, total in sorted(pool.counts().items()) or [(0, 0)]:
@@ -55,7 +59,7 @@ def _left(provider: DeviceProvider, resource: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def device_warnings(admissions: Iterable[Admission]) -> Iterator[dict[str, Any]]:
+def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
     """Warn of pods whose devices a kubelet might take elsewhere: what comes after rests on one choice."""
     for admission in admissions:
         resources = {

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.replay_end import blocks as end_blocks
 from cpuctl.exports.timeline.facts import BAD, short
 
-Json = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.replay import Entry, Replay
 
 _NOTABLE = frozenset({"ResizeDeferred", "ScaleDown", "DelayCancelled", "Ignored", "Undetermined"})
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: Replay, *, wide: bool) -> Iterator[Block]:
     """Lay out a replay."""
     if document["description"]:
         yield Lines.of(*document["description"].splitlines())
@@ -24,7 +24,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield from end_blocks(document, wide=wide)
 
 
-def _entries(entries: Sequence[Json], *, wide: bool) -> Table:
+def _entries(entries: Sequence[Entry], *, wide: bool) -> Table:
     """Show one row a thing that happened; wide tells its kind, too."""
     columns = (Column("TIME", "right"), Column("POD"), Column("CONTAINER"), Column("WHAT HAPPENS"))
     return Table(
@@ -33,7 +33,7 @@ def _entries(entries: Sequence[Json], *, wide: bool) -> Table:
     )
 
 
-def _cells(entry: Json) -> tuple[Cell, ...]:
+def _cells(entry: Entry) -> tuple[Cell, ...]:
     style = "red" if entry["what"] in BAD else "yellow" if entry["what"] in _NOTABLE else ""
     return (
         Cell(entry["at"]),

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
 from cpuctl.exports.timeline.facts import owner_names, short
 from cpuctl.exports.timeline.time_scale import drawn_until
 from cpuctl.exports.wording import counted
 
-Json = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.replay import ChartRow, Expectations, Failure, Replay, Slis, Span
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _COLORS = ("green", "cyan", "magenta", "blue")
 _LEGEND = "A own, a to be given up, ! another's own and still in its cgroup, . shared"
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+def blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out the end of a replay."""
     owners = _owners(document["chart"])
     if owners:
@@ -31,19 +31,19 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
     yield from _expectations(document["expectations"])
 
 
-def _owners(rows: Sequence[Json]) -> dict[str, tuple[str, str]]:
+def _owners(rows: Sequence[ChartRow]) -> dict[str, tuple[str, str]]:
     """Give every container of the chart a letter and a colour; after Z it begins anew."""
     marks = zip(cycle(_LETTERS), cycle(_COLORS), strict=False)
     return {short(name): mark for name, mark in zip(owner_names(rows), marks, strict=False)}
 
 
-def _chart(document: Document, owners: Mapping[str, tuple[str, str]]) -> Chart:
+def _chart(document: Replay, owners: Mapping[str, tuple[str, str]]) -> Chart:
     rows = document["chart"]
     lines = [ChartLine(row["cpus"], tuple(_stretch(span, owners) for span in row["spans"])) for row in rows]
     return Chart("CPUS", tuple(lines), drawn_until(document))
 
 
-def _stretch(span: Json, owners: Mapping[str, tuple[str, str]]) -> Stretch:
+def _stretch(span: Span, owners: Mapping[str, tuple[str, str]]) -> Stretch:
     start, end = span["nanoseconds"]
     letter, color = owners.get(short(span["container"]), (".", "dim"))
     match span["use"]:
@@ -60,7 +60,7 @@ def _stretch(span: Json, owners: Mapping[str, tuple[str, str]]) -> Stretch:
     return Stretch(start, end, cell)
 
 
-def _slis(slis: Json) -> Table:
+def _slis(slis: Slis) -> Table:
     """Show the three indicators that KEP-6122 names."""
     rows = [
         ("from the decision until the volume tells", slis["notification"]),
@@ -81,7 +81,7 @@ def _slis(slis: Json) -> Table:
     return Table(columns, (*cells, (*told, Cell("-"), Cell("-"))))
 
 
-def _expectations(expectations: Json) -> Iterator[Block]:
+def _expectations(expectations: Expectations) -> Iterator[Block]:
     checked, failures = expectations["checked"], expectations["failures"]
     if not checked:
         return
@@ -92,7 +92,7 @@ def _expectations(expectations: Json) -> Iterator[Block]:
     yield Lines((Cell(f"{moments} checked: {came}", "red" if failures else "green"),))
 
 
-def _difference(failure: Json) -> Iterator[Cell]:
+def _difference(failure: Failure) -> Iterator[Cell]:
     yield Cell(f"at {failure['at']}, {failure['where']}: {failure['what']}")
     yield Cell(f"- {_value(failure['expected'])}", "red")
     yield Cell(f"+ {_value(failure['found'])}", "green")

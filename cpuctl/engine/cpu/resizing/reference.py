@@ -22,7 +22,7 @@ from cpuctl.engine.cpu.resizing.request import (
 )
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import IMPOSSIBLE
-from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, ProviderName, TopologyManager
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import (
     Admitted,
@@ -108,7 +108,7 @@ class Resizing(NamedTuple):
         """Let the Topology Manager's policy judge the CPU Manager's hints beside those of the others."""
         if isinstance(cpu, KubeletFault):
             return cpu
-        answers: dict[str, Answer] = {"cpu": cpu}
+        answers: dict[ProviderName, Answer] = {"cpu": cpu}
         for provider in self.others:
             answer = provider.hints(self.candidate, container)
             if isinstance(answer, KubeletFault):

@@ -1,7 +1,7 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,7 @@ from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
+    from cpuctl.operations.explain import Explained
     from cpuctl.operations.resize import Pending
 
 app = command_group()
@@ -105,7 +106,6 @@ def explain(
 
 def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
-    from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
     from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
     from cpuctl.cli.answers.plan.planned_answer import planning_head
     from cpuctl.cli.command_lines import planning_command
@@ -122,8 +122,16 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
         **explanation_document(found.explanation, found.container, ask_with, head),
         "mixedCores": list(mixed_cores(planning.source.machine, [found.admission])),
         "resize": _pending(planning, found.resize),
-        **pages_answer(found.pages, without_state=found.state_in_the_way),
+        **_pages(found),
     }
+
+
+def _pages(found: "Explained") -> dict[str, Any]:
+    if not found.pages:
+        return {}
+    from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
+
+    return pages_answer(found.pages, without_state=found.state_in_the_way)
 
 
 def _pending(planning: Planning, pending: "Pending | None") -> Document | None:

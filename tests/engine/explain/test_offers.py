@@ -33,20 +33,20 @@ def node(policy: str = "restricted", nodes: int = 2) -> Node:
 
 
 def offers(answer: Answer, seen: Node, container: Container | None = ONE) -> list[Offer]:
-    asked = HintRound(container=container, answers={"cpu": answer}, merged=MERGED)
+    asked = HintRound(container=container, answers={"devices": answer}, merged=MERGED)
     return list(round_of(asked, POD, seen).offers)
 
 
 def offer(hints: HintList | None, seen: Node, resource: str = "memory") -> Offer:
     (found,) = offers({resource: hints}, seen)
-    assert (found.provider, found.resource) == ("cpu", resource)
+    assert (found.provider, found.resource) == ("devices", resource)
     return found
 
 
 @pytest.mark.parametrize(("answer", "standing"), [(None, Standing.NO_PREFERENCE), ({}, Standing.NO_HINTS)])
 def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, standing: Standing) -> None:
     (found,) = offers(answer, node())
-    assert found == Offer(provider="cpu", resource="it", standing=standing)
+    assert found == Offer(provider="devices", resource="devices", standing=standing)
     assert (found.hints, found.usable, found.rule, found.request) == ((), frozenset(), None, None)
 
 
@@ -54,14 +54,14 @@ def test_every_resource_is_an_offer_of_its_own() -> None:
     found = offers({"memory": [LEFT], "example.com/card": None}, node())
     assert found == [
         Offer(
-            provider="cpu",
+            provider="devices",
             resource="memory",
             standing=Standing.USABLE,
             hints=(LEFT,),
             usable=frozenset({1}),
             request=2 * GIB,
         ),
-        Offer(provider="cpu", resource="example.com/card", standing=Standing.NO_PREFERENCE),
+        Offer(provider="devices", resource="example.com/card", standing=Standing.NO_PREFERENCE),
     ]
 
 

@@ -59,6 +59,8 @@ def pod(
     pod_level: ResourceRequirements | None = None,
     overhead: str = "",
     name: str = "pod",
+    static: bool = False,
 ) -> StoredPod:
-    """Write a pod and let an API server take it."""
-    return stored(manifest(*containers, pod_level=pod_level, overhead=overhead, name=name))
+    """Write a pod and let an API server take it; amounts of a *static* one stay as they are written."""
+    written = manifest(*containers, pod_level=pod_level, overhead=overhead, name=name)
+    return stored(written._replace(static=static))

@@ -35,8 +35,8 @@ NEAR_ONE = Hint(NodeMask(0b10), preferred=True)
 )
 def test_what_a_pod_requests_as_a_whole(own: str | None, requested: dict[str, int] | None) -> None:
     """Only static pods have amounts that are no whole numbers."""
-    given = manifest(app(), pod_level=None if own is None else resources(own, own))._replace(static=True)
-    assert pod_level_request(stored(given)) == requested
+    given = pod(app(), pod_level=None if own is None else resources(own, own), static=True)
+    assert pod_level_request(given) == requested
 
 
 def claims(container: Container) -> MemoryRequest:

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.memory.requests import container_request, pod_request
 from cpuctl.pods.model import Container
 from tests.support.pod_level import containers, made_of
-from tests.support.pods import app, init, manifest, sidecar, stored
+from tests.support.pods import app, init, pod, sidecar
 
 GI = 1 << 30
 MI = 1 << 20
@@ -61,5 +61,5 @@ def test_every_resource_is_counted_for_itself(
 @pytest.mark.parametrize("amount", ["1.5", "1000m"])
 def test_what_is_no_whole_number_is_no_request(amount: str) -> None:
     """Only static pods have such amounts."""
-    static = stored(manifest(app(f"memory={amount}"))._replace(static=True))
+    static = pod(app(f"memory={amount}"), static=True)
     assert (container_request(static.containers[0]), pod_request(static)) == (None, None)

@@ -141,14 +141,16 @@ def test_the_container_that_is_refused_is_found_by_its_name() -> None:
 
 
 def test_an_amount_that_is_written_otherwise_is_another_one() -> None:
-    """The Memory Manager counts ``1536Mi``, but not ``1.5Gi``."""
+    """The Memory Manager counts ``1536Mi``, but not ``1.5Gi``, which only static pods bring to it."""
     node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
     assert isinstance(node, Node)
     asked = Trial(node)
+    view = NONE._replace(memory_policy="None")
     found = [
-        linted(pod(app(text, text)), NONE, asked) for text in ("cpu=1 memory=1.5Gi", "cpu=1 memory=1536Mi")
+        linted(pod(app(text, text), static=True), view, asked)
+        for text in ("cpu=1 memory=1536Mi", "cpu=1 memory=1.5Gi", "cpu=1 memory=1536Mi")
     ]
-    assert [len(findings) for findings in found] == [1, 0]
+    assert [len(findings) for findings in found] == [0, 1, 0]
 
 
 def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
@@ -157,7 +159,7 @@ def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
     assert isinstance(node, Node)
     view = KubeletView.of(kubelet())
     amounts = "cpu=1 memory=1.5Gi"
-    manifest = pod(app(amounts, amounts))._replace(static=True)
+    manifest = pod(app(amounts, amounts), static=True)
     assert len(linted(manifest, view, Trial(node))) == len(linted(manifest, view)) == 1
     warned = pod(app("cpu=20", "cpu=20"))
     assert [text.partition(" ")[0] for text in linted(warned, view, Trial(node))] == ["warning", "error"]

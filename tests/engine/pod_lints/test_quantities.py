@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import NodeRules
 from tests.support.linted_pods import UNKNOWN, Case, linted
 from tests.support.pods import app, pod, resources
@@ -18,14 +15,10 @@ NOT_COUNTED = (
 SMALL = resources("cpu=500m memory=2Gi", "cpu=500m memory=2Gi")
 
 
-def static_pod(*containers: Any) -> StoredPod:
-    return pod(*containers)._replace(static=True)
-
-
 CASES = [
     Case(
         "a static pod with an amount that cannot be counted",
-        static_pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi")),
+        pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), static=True),
         UNKNOWN,
         [
             "warning uncountable-memory spec.containers[0].resources.requests[memory]: a kubelet with"
@@ -34,7 +27,7 @@ CASES = [
     ),
     Case(
         "a static pod with milli bytes, where they are counted",
-        static_pod(app("cpu=500m memory=1000m", "cpu=500m memory=1000m")),
+        pod(app("cpu=500m memory=1000m", "cpu=500m memory=1000m"), static=True),
         UNKNOWN._replace(memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
@@ -43,16 +36,16 @@ CASES = [
     ),
     Case(
         "a static pod where memory is not counted",
-        static_pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi")),
+        pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), static=True),
         UNKNOWN._replace(memory_policy="None"),
     ),
-    Case("a burstable static pod", static_pod(app("memory=1.5Gi", "memory=2Gi"))),
+    Case("a burstable static pod", pod(app("memory=1.5Gi", "memory=2Gi"), static=True)),
     Case(
         "an amount that an API server writes anew", pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"))
     ),
     Case(
         "a static pod with pod-level resources",
-        pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
+        pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL, static=True),
         UNKNOWN._replace(memory_policy="Static"),
         [
             "warning pod-level-not-aligned spec.resources: pod-level resources are ignored for memory "
@@ -64,7 +57,7 @@ CASES = [
     *(
         Case(
             f"a static pod with {asked}, for which the next best is to be written",
-            static_pod(app(f"cpu=500m memory=1Mi {asked}", f"cpu=500m memory=1Mi {asked}")),
+            pod(app(f"cpu=500m memory=1Mi {asked}", f"cpu=500m memory=1Mi {asked}"), static=True),
             UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
             [
                 f"error uncountable-memory spec.containers[0].resources.requests[{name}]: UnexpectedAdmissionError:"
@@ -79,7 +72,7 @@ CASES = [
     ),
     Case(
         "a divided static pod",
-        pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
+        pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), pod_level=SMALL, static=True),
         UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"

@@ -65,13 +65,19 @@ class Refusal(Reasons):
     outcome: Annotated[RefusedOutcome, _SAYS_WHY]
 
 
-class Node(TopologyCounts, StaticPolicy):
+class ScopePart(TypedDict, total=False):
+    topologyManagerScope: Literal["container", "pod"]
+
+
+class AllocatablePart(TypedDict, total=False):
+    allocatable: dict[str, int]
+    """What pods must fit into: CPU in milli, the rest in bytes or pieces."""
+
+
+class Node(TopologyCounts, ScopePart, AllocatablePart, StaticPolicy):
     """The machine as the kubelet counts it."""
 
     cpuManagerPolicy: Annotated[Literal["none", "static"], Requires((("static", ("reservedCPUs",)),))]
-    topologyManagerScope: NotRequired[Literal["container", "pod"]]
-    allocatable: NotRequired[dict[str, int]]
-    """What pods must fit into: CPU in milli, the rest in bytes or pieces."""
 
 
 class Step(TypedDict):

@@ -6,8 +6,7 @@ from typing import Annotated, Literal, TypedDict, final
 
 from cpuctl.answers.decisions import Block, Container, DevicesLeft, HintRound, MemoryTable, Node, Pod
 from cpuctl.answers.resize import ResizeDecision
-from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import KubeletPolicies, NotStarted, Started
+from cpuctl.answers.start import NotStarted, PlanningHead, Started
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
 
 
@@ -257,13 +256,8 @@ class HugePagesPart(TypedDict, total=False):
     """Huge pages with which the pod would be admitted: the fewest more on each NUMA node, tried."""
 
 
-class TellingHead(TypedDict):
-    sources: Sources
-    kubelet: KubeletPolicies
-
-
 @final
-class ExplainedDecision(TellingHead, SharedPoolPart, HugePagesPart):
+class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart):
     """Why a kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion
@@ -297,7 +291,7 @@ class ExplainedDecision(TellingHead, SharedPoolPart, HugePagesPart):
 
 
 @final
-class NotStartedExplanation(TellingHead):
+class NotStartedExplanation(PlanningHead):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from cpuctl.answers.sources import Sources
 from cpuctl.answers.values import CPUList, Release
 
 Fault = Literal["endless loop", "no answer", "crash"]
@@ -62,6 +63,11 @@ class KubeletPolicies(TypedDict):
     cpuManagerPolicyOptions: dict[str, str]
     topologyManagerPolicy: str
     memoryManagerPolicy: str
+
+
+class PlanningHead(TypedDict):
+    sources: Sources
+    kubelet: KubeletPolicies
 
 
 class StaticPolicy(TypedDict, total=False):

@@ -15,16 +15,20 @@ from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Pools
-    from cpuctl.answers.start import SettingToMend, Start, WayOut
+    from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
 
-StartOutcome = Started | StartRefused | KubeletFault | Undetermined | Refusal
+NotStartedOutcome = StartRefused | KubeletFault | Undetermined | Refusal
+StartOutcome = Started | NotStartedOutcome
 
 
 def start_answer(outcome: StartOutcome) -> Start:
     """Say whether the kubelet comes up, and in its own words why not."""
+    return {"outcome": "Started"} if isinstance(outcome, Started) else not_started_answer(outcome)
+
+
+def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
+    """Say in the kubelet's own words why it does not come up, or what keeps that from being said."""
     match outcome:
-        case Started():
-            return {"outcome": "Started"}
         case StartRefused(stage=stage, error=error):
             return {"outcome": "Refused", "stage": stage, "error": error}
         case KubeletFault(kind=kind, where=where, why=why):

@@ -10,10 +10,11 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted
 
 if TYPE_CHECKING:
+    from cpuctl.answers.explanation import MixedCores
     from cpuctl.machine.model import Machine
 
 
-def mixed_cores(machine: Machine, admissions: Sequence[Admission]) -> Iterator[dict[str, str]]:
+def mixed_cores(machine: Machine, admissions: Sequence[Admission]) -> Iterator[MixedCores]:
     """Name containers with CPUs of performance and of efficiency cores, their own or in their pod's pool."""
     kinds = machine.core_kinds
     if not kinds.performance or not kinds.efficiency:

@@ -30,6 +30,7 @@ from cpuctl.engine.placement import Placement, PoolWarning
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
+    from cpuctl.answers.start import StaticPolicy
     from cpuctl.engine.alignment import Alignment
 
 OUTCOMES = ("Admitted", "Rejected", "Forbidden", "KubeletFault", "Undetermined")
@@ -84,20 +85,30 @@ def not_started_document(
     return {"apiVersion": API_VERSION, "kind": "Plan", **head, "start": outcome, "pods": [], "warnings": []}
 
 
-def node_answer(node: Node) -> dict[str, Any]:
+def node_answer(node: Node) -> answers.Node:
     """Describe the machine as the kubelet counts it, and what pods get of it."""
-    policy = "none" if node.policy is None else "static"
-    answer: dict[str, Any] = topology_counts(node.topology) | {"cpuManagerPolicy": policy}
+    policy, available = node.policy, node.allocatable
+    scope: answers.ScopePart = {}
     if node.topology_manager.policy != "none":
-        answer["topologyManagerScope"] = node.topology_manager.scope
-    if node.allocatable is not None:
-        # CPU in milli, everything else in bytes or pieces.
-        answer["allocatable"] = {**node.allocatable.amounts, "pods": node.allocatable.pods}
-    if node.policy is not None:
-        answer["reservedCPUs"] = cpu_list(node.policy.reserved)
-        answer["reservedPhysicalCPUs"] = cpu_list(node.policy.reserved_physical)
-        answer["allocatableCPUs"] = cpu_list(node.policy.allocatable)
-    return answer
+        scope = {"topologyManagerScope": "pod" if node.topology_manager.scope == "pod" else "container"}
+    # CPU in milli, everything else in bytes or pieces.
+    amounts: answers.AllocatablePart = (
+        {} if available is None else {"allocatable": {**available.amounts, "pods": available.pods}}
+    )
+    static: StaticPolicy = {}
+    if policy is not None:
+        static = {
+            "reservedCPUs": cpu_list(policy.reserved),
+            "reservedPhysicalCPUs": cpu_list(policy.reserved_physical),
+            "allocatableCPUs": cpu_list(policy.allocatable),
+        }
+    return {
+        **topology_counts(node.topology),
+        "cpuManagerPolicy": "none" if policy is None else "static",
+        **scope,
+        **amounts,
+        **static,
+    }
 
 
 def _summary(node: Node, admissions: Iterable[Admission]) -> dict[str, Any]:

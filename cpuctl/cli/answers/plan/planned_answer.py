@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.engine.node import Node
 
 if TYPE_CHECKING:
+    from cpuctl.answers.start import KubeletPolicies, PlanningHead
     from cpuctl.cli.output import Document
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from cpuctl.operations.planning import Planning
 
 
-def planning_head(planning: Planning) -> dict[str, Any]:
+def planning_head(planning: Planning) -> PlanningHead:
     """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
     return {"sources": planning.sources.entries, "kubelet": kubelet_answer(planning.kubelet)}
 
 
-def kubelet_answer(kubelet: Kubelet) -> dict[str, Any]:
+def kubelet_answer(kubelet: Kubelet) -> KubeletPolicies:
     """Name a kubelet's release and policies."""
     config = kubelet.config
     return {

@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cpuctl.checkpoints.checksum import fnv1a_32
-from cpuctl.checkpoints.formats import CORRUPTED, Checked
+from cpuctl.checkpoints.formats import CORRUPTED, Checked, fnv1a_32
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from cpuctl.checkpoints import cpu_formats
-from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state, write_cpu_state
-from cpuctl.checkpoints.formats import data_checksum
+from cpuctl.checkpoints.formats import data_checksum, fnv1a_32
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import (

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints.checksum import fnv1a_32
-from cpuctl.checkpoints.formats import data_checksum
+from cpuctl.checkpoints.formats import data_checksum, fnv1a_32
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import (
     MemoryBlock,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from cpuctl.capture.anonymous.names import AnonymousNames
+from cpuctl.capture.anonymous.pseudonyms import AnonymousNames
 from cpuctl.capture.anonymous.state import anonymous_state
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Process, Unreadable
 from cpuctl.capture.kubelet.files import AREA as KUBELET_AREA

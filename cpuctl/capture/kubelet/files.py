@@ -15,9 +15,8 @@ from cpuctl.capture.kubelet.command import (
     read_arguments,
     running_kubelet,
 )
-from cpuctl.capture.kubelet.config import reduced_configuration
-from cpuctl.capture.kubelet.state import reduced_state
 from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
+from cpuctl.capture.kubelet.without_secrets import reduced_configuration, reduced_state
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES

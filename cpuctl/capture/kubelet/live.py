@@ -7,11 +7,32 @@ from collections.abc import Sequence
 
 from cpuctl.capture.kubelet.command import kept_flags, other_flags
 from cpuctl.capture.kubelet.files import places_of
-from cpuctl.capture.kubelet.followed import FollowedFiles
 from cpuctl.capture.kubelet.unit import unit_command
 from cpuctl.capture.recorded_kubelet import RecordedKubelet, telling
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.tree import Tree
+
+
+class FollowedFiles:
+    """What cannot be read is told apart from what is not there by its name, which stays listed."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def read_followed(self, path: str) -> str | None:
+        """Return the text of a file that may be a link."""
+        try:
+            return self._tree.read(path)
+        except CpuctlError:
+            return None
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the sorted names in a directory."""
+        try:
+            return self._tree.names(path)
+        except CpuctlError:
+            return ()
+
 
 _KUBELET = re.compile(r"^Name:[ \t]*kubelet$", re.MULTILINE)
 _OF_ROOT = re.compile(r"^Uid:[ \t]*0[ \t]", re.MULTILINE)

@@ -9,7 +9,6 @@ import re
 from typing import Final
 
 from cpuctl.capture.collected import Area, Link
-from cpuctl.capture.node.cpuinfo import reduced_cpuinfo
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import Progress
 
@@ -44,6 +43,12 @@ _CACHE_FILES = frozenset({"id", "level", "shared_cpu_list", "shared_cpu_map", "s
 _FREQUENCY_FILES = frozenset({"cpuinfo_max_freq", "cpuinfo_min_freq"})
 _NODE_FILES = frozenset({"cpulist", "cpumap", "distance", "meminfo"})
 _HUGEPAGE_FILES = frozenset({"free_hugepages", "nr_hugepages"})
+
+_X86 = ("processor", "vendor_id", "cpu family", "model", "model name", "stepping", "physical id", "siblings")
+_ALSO_X86 = ("core id", "cpu cores", "apicid")
+_ARM = ("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Processor")
+_OTHERS = ("cpu", "cpu model", "uarch", "family", "revision", "hart")
+_KEPT_KEYS = frozenset((*_X86, *_ALSO_X86, *_ARM, *_OTHERS))
 
 
 def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) -> Area:
@@ -107,3 +112,9 @@ def _record_hugepages(files: NodeFiles, directory: str) -> None:
     for name in files.names(directory):
         if _HUGEPAGE_DIRECTORY.fullmatch(name):
             files.copy_some(f"{directory}/{name}", _HUGEPAGE_FILES)
+
+
+def reduced_cpuinfo(text: str) -> str:
+    """Keep the lines that name processors and their place, and the blank lines between processors."""
+    kept = (line for line in text.splitlines() if not line or line.partition(":")[0].strip() in _KEPT_KEYS)
+    return "".join(f"{line}\n" for line in kept)

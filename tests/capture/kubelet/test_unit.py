@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.kubelet.followed import FollowedFiles
+from cpuctl.capture.kubelet.live import FollowedFiles
 from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
 from cpuctl.machine.tree import DirectoryTree, MemoryTree
 

@@ -10,8 +10,8 @@ import pytest
 
 from cpuctl.capture.collected import Link
 from cpuctl.capture.manifest import make_capture
-from cpuctl.capture.node.cpuinfo import reduced_cpuinfo
 from cpuctl.capture.node.node import Node, live_node, record, recorded_node
+from cpuctl.capture.node.topology import reduced_cpuinfo
 from cpuctl.capture.packing import Compression, write_members
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource, read_machine

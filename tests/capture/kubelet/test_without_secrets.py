@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.kubelet.state import reduced_state
+from cpuctl.capture.kubelet.without_secrets import reduced_state
 from cpuctl.checkpoints.inspection import inspect_state
 
 RECORDED = {

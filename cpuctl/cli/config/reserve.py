@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit, note
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.reserve.memory_split import Spread
+from cpuctl.engine.reserve import Spread
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
@@ -30,8 +30,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.engine.reserve.cpu_choice import CPUReserve
-    from cpuctl.engine.reserve.proposal import MemoryReserve, ReserveRequest
+    from cpuctl.engine.reserve import CPUReserve, MemoryReserve, ReserveRequest
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
 
@@ -143,7 +142,7 @@ def _reason(refusal: "Mapping[str, Any]") -> str:
 def _memory_reserve(
     source: "MachineSource", spread: Spread | None, node: int | None
 ) -> "MemoryReserve | None":
-    from cpuctl.engine.reserve.proposal import MemoryReserve
+    from cpuctl.engine.reserve import MemoryReserve
 
     if node is None:
         return None if spread is None else MemoryReserve(spread)
@@ -158,7 +157,7 @@ def _memory_reserve(
 def _cpu_reserve(
     machine: "Machine", count: int | None, flags: dict[str, bool], sources: Sources
 ) -> "CPUReserve | None":
-    from cpuctl.engine.reserve.cpu_choice import CPUReserve
+    from cpuctl.engine.reserve import CPUReserve
 
     if count is None:
         for name in (name for name, given in flags.items() if given):
@@ -187,7 +186,7 @@ def _request(
     loaded: LoadedKubelet, cpus: "CPUReserve | None", memory: "MemoryReserve | None"
 ) -> "ReserveRequest":
     """Ask for memory, too, where the kubelet looks at it or nothing else is asked for."""
-    from cpuctl.engine.reserve.proposal import MemoryReserve, ReserveRequest
+    from cpuctl.engine.reserve import MemoryReserve, ReserveRequest
 
     if memory is None and (cpus is None or loaded.kubelet.config.memory_manager_policy == "Static"):
         memory = MemoryReserve()
@@ -198,7 +197,7 @@ def _answer(
     source: "MachineSource", loaded: LoadedKubelet, request: "ReserveRequest", sources: Sources
 ) -> Document:
     from cpuctl.cli.answers.config.reserve_answer import proposal_document, refusal_document
-    from cpuctl.engine.reserve.proposal import NoProposal, propose
+    from cpuctl.engine.reserve import NoProposal, propose
     from cpuctl.operations.configuration import check_kubelet
 
     try:

@@ -13,8 +13,7 @@ from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint
 from cpuctl.engine.memory.tables import MEMORY
-from cpuctl.engine.reserve.cpu_choice import CPUChoice
-from cpuctl.engine.reserve.proposal import MemoryProposal, NoProposal, Proposal
+from cpuctl.engine.reserve import CPUChoice, MemoryProposal, NoProposal, Proposal
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration

@@ -8,14 +8,14 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.reserve.cpu_choice import CPUReserve
-from cpuctl.engine.reserve.memory_split import Spread
-from cpuctl.engine.reserve.proposal import (
+from cpuctl.engine.reserve import (
+    CPUReserve,
     MemoryProposal,
     MemoryReserve,
     NoProposal,
     Proposal,
     ReserveRequest,
+    Spread,
     memory_room,
     propose,
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.reserve.memory_split import Spread, split_memory
+from cpuctl.engine.reserve import Spread, split_memory
 
 MIB = 1 << 20
 GIB = 1 << 30

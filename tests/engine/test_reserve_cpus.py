@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUReserve, choose_reserved
+from cpuctl.engine.reserve import CPUChoice, CPUReserve, choose_reserved
 from tests.support.drawn_machines import nested_machines
 from tests.support.naive_packed import Machine
 from tests.support.topologies import CoreAt, mask, regular, topology

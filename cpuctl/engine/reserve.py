@@ -1,0 +1,316 @@
+"""Settings of reserved CPUs and memory with which a kubelet starts.
+
+The kubelet knows no rule for choosing CPUs: it takes what it is told. CPUs are masks. Rule for memory:
+kubelet v1.36 ``memorymanager/memory_manager.go`` and ``policy_static.go``: ``reservedMemory`` must equal,
+to the byte, what kubeReserved, systemReserved and hard eviction keep, and no node may give more than it
+has. Nothing is proposed that ``check_start`` would not let start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.memory.tables import hugepages_by_name
+from cpuctl.engine.outcome import memory_unknown_of
+from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
+from cpuctl.engine.start import NotStarted, Started, check_start
+from cpuctl.golang.text import GoError
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.reserving.reserved_memory import countable
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.quantity import Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPUReserve:
+    """How many CPUs to reserve, and what to leave whole.
+
+    ``per_numa`` takes an equal share of them, rounded up, from every NUMA node, ``whole_cores`` rounds up to
+    whole cores, and ``performance`` are CPUs to be taken last. ``isolated`` ones come even after those: the
+    kernel keeps the system's processes off them.
+    """
+
+    count: int
+    per_numa: bool = False
+    whole_cores: bool = False
+    performance: int = 0
+    isolated: int = 0
+
+
+class CPUChoice(NamedTuple):
+    """The CPUs to reserve; of those, the ones whose core or cache is shared with pods, and fast ones."""
+
+    cpus: int
+    split_cores: int
+    split_caches: int
+    performance: int
+
+
+def choose_reserved(topology: CPUTopology, request: CPUReserve) -> CPUChoice:
+    """Choose CPUs, those near CPU 0 first: the kernel's own work tends to be there.
+
+    Raise ValueError where there are not as many, or none would be left.
+    """
+    chosen = 0
+    for inside, count in _regions(topology, request):
+        chosen |= _choose(topology, inside, count, request)
+    if not topology.cpus & ~chosen:
+        raise ValueError(f"all {topology.cpus.bit_count()} CPUs would be reserved, and none left for pods")
+    return CPUChoice(
+        cpus=chosen,
+        split_cores=_split(topology.cores.values(), chosen),
+        split_caches=_split(topology.uncore_caches.values(), chosen),
+        performance=chosen & request.performance,
+    )
+
+
+def _regions(topology: CPUTopology, request: CPUReserve) -> Iterator[tuple[int, int]]:
+    if request.count < 1:
+        raise ValueError(f"expected at least one CPU to reserve, found {request.count}")
+    nodes = topology.numa_nodes if request.per_numa else {0: topology.cpus}
+    each = -(-request.count // len(nodes))
+    for node, inside in nodes.items():
+        if each > inside.bit_count():
+            where = f"NUMA node {node} has" if request.per_numa else "the machine has"
+            raise ValueError(f"{each} CPUs are to be reserved, but {where} {inside.bit_count()}")
+        yield inside, each
+
+
+def _choose(topology: CPUTopology, inside: int, count: int, request: CPUReserve) -> int:
+    """Take core after core, cache after cache, the last core in part unless cores are to stay whole."""
+    chosen = 0
+    for core in sorted(_cores(topology, inside), key=lambda mask: _distance(topology, mask, request)):
+        missing = count - chosen.bit_count()
+        if missing <= 0:
+            break
+        chosen |= core if request.whole_cores else _lowest(core, missing)
+    return chosen
+
+
+def _cores(topology: CPUTopology, inside: int) -> list[int]:
+    return [mask & inside for mask in topology.cores.values() if mask & inside]
+
+
+def _distance(topology: CPUTopology, core: int, request: CPUReserve) -> tuple[bool, bool, int, int, int]:
+    """Sort cores: isolated and fast ones last, then by the lowest CPU of the node, the cache and the core."""
+    node = _group(topology.numa_nodes.values(), core)
+    cache = _group(topology.uncore_caches.values(), core)
+    return (
+        bool(core & request.isolated),
+        bool(core & request.performance),
+        node & -node,
+        cache & -cache,
+        core & -core,
+    )
+
+
+def _group(groups: Iterable[int], core: int) -> int:
+    return next(mask for mask in groups if mask & core)
+
+
+def _lowest(mask: int, count: int) -> int:
+    left = mask
+    for _ in range(min(count, mask.bit_count())):
+        left &= left - 1
+    return mask & ~left
+
+
+def _split(groups: Iterable[int], chosen: int) -> int:
+    """Join the chosen CPUs whose group is chosen in part only."""
+    split = 0
+    for group in groups:
+        if group & ~chosen:
+            split |= group & chosen
+    return split
+
+
+_MIB = 1 << 20
+
+
+class Spread(StrEnum):
+    """How a reservation is laid out over the nodes."""
+
+    EVEN = "even"
+    PROPORTIONAL = "proportional"
+    ONE_NODE = "one-node"
+
+
+def split_memory(
+    room: Mapping[int, int], total: int, spread: Spread, node: int | None = None
+) -> dict[int, int]:
+    """Split *total* bytes over nodes that have *room*; nodes that give nothing are left out.
+
+    Parts are whole MiB but for one. *node* names the node for ``ONE_NODE``; without it the lowest that has
+    the room gives all. Raise ValueError where there is not enough room, or no such node.
+    """
+    if total > sum(room.values()):
+        raise ValueError(f"{total} bytes are to be reserved, but all NUMA nodes have {sum(room.values())}")
+    parts = _in_mib(room, _parts(room, total, spread, node), total)
+    return {each: part for each, part in sorted(parts.items()) if part}
+
+
+def _parts(room: Mapping[int, int], total: int, spread: Spread, node: int | None) -> dict[int, int]:
+    match spread:
+        case Spread.ONE_NODE:
+            return {_giving_all(room, total, node): total}
+        case Spread.EVEN:
+            return _even(room, total)
+        case Spread.PROPORTIONAL:
+            everything = sum(room.values())
+            return {each: total * has // everything for each, has in room.items() if has}
+
+
+def _giving_all(room: Mapping[int, int], total: int, node: int | None) -> int:
+    if node is not None and node not in room:
+        raise ValueError(f"there is no NUMA node {node}")
+    able = [each for each in sorted(room) if room[each] >= total and node in (None, each)]
+    if not able:
+        where = "no single NUMA node has" if node is None else f"NUMA node {node} does not have"
+        raise ValueError(f"{where} {total} bytes to reserve; the largest has {max(room.values(), default=0)}")
+    return able[0]
+
+
+def _even(room: Mapping[int, int], total: int) -> dict[int, int]:
+    """Give every node the same part, the smallest first: what they lack, the others give."""
+    parts, left = {}, total
+    smallest_first = sorted(room, key=lambda each: (room[each], each))
+    for given, each in enumerate(smallest_first):
+        parts[each] = min(room[each], left // (len(room) - given))
+        left -= parts[each]
+    return parts
+
+
+def _in_mib(room: Mapping[int, int], parts: dict[int, int], total: int) -> dict[int, int]:
+    """Round parts down to MiB, and let the nodes with most room give the rest."""
+    rounded = {each: part // _MIB * _MIB for each, part in parts.items()}
+    left = total - sum(rounded.values())
+    for each in sorted(rounded, key=lambda each: (rounded[each] - room[each], each)):
+        more = min(left, room[each] - rounded[each])
+        rounded[each] += more
+        left -= more
+    return rounded
+
+
+_BYTE = 10**9
+"""One byte in the unit of ``Quantity.nano``."""
+
+
+class MemoryReserve(NamedTuple):
+    """How to lay memory out; *node* names the node where one gives all."""
+
+    spread: Spread = Spread.EVEN
+    node: int | None = None
+
+
+class ReserveRequest(NamedTuple):
+    """What to choose; None leaves the configuration's own setting as it is."""
+
+    cpus: CPUReserve | None = None
+    memory: MemoryReserve | None = None
+
+
+class MemoryProposal(NamedTuple):
+    """The bytes to reserve in all, and those of each NUMA node."""
+
+    total: int
+    parts: Mapping[int, int]
+
+
+class Proposal(NamedTuple):
+    """A configuration with which the kubelet starts, and what was chosen for it."""
+
+    config: KubeletConfiguration
+    started: Started
+    cpus: CPUChoice | None
+    memory: MemoryProposal | None
+
+
+class NoProposal(NamedTuple):
+    """Nothing of what was asked for makes the kubelet start: why, and its own answer where it has one."""
+
+    why: str
+    outcome: NotStarted | None = None
+
+
+def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Proposal | NoProposal:
+    """Choose what is asked for, and start a kubelet with it.
+
+    Raise ValueError where the machine does not have the CPUs that are asked for.
+    """
+    config, choice = kubelet.config, None
+    memory: MemoryProposal | None = None
+    if request.cpus is not None:
+        try:
+            topology = CPUTopology.discover(info, knows_books=kubelet.gates.release.knows_books)
+        except GoError as error:
+            return NoProposal(f"the kubelet would not take this machine: {error}")
+        choice = choose_reserved(topology, request.cpus)
+        # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.
+        config = config._replace(reserved_system_cpus=str(CPUSet(choice.cpus)))
+    if request.memory is not None:
+        split = _memory(info, kubelet._replace(config=config), request.memory)
+        if isinstance(split, NoProposal):
+            return split
+        memory = split
+        listed = reserved_memory(memory.parts)
+        config = config._replace(memory_manager_policy="Static", reserved_memory=listed)
+    outcome = check_start(info, kubelet._replace(config=config))
+    if not isinstance(outcome, Started):
+        return _not_started(outcome)
+    return Proposal(config=config, started=outcome, cpus=choice, memory=memory)
+
+
+def memory_room(info: MachineInfo) -> dict[int, int]:
+    """Return the bytes that every NUMA node has of memory that is not set aside as huge pages."""
+    return {node.id: max(0, node.memory_bytes - sum(hugepages_by_name(node).values())) for node in info.nodes}
+
+
+def reserved_memory(parts: Mapping[int, int]) -> tuple[ReservedMemory, ...]:
+    """Write bytes by NUMA node as the configuration has them."""
+    return tuple(
+        ReservedMemory(numa_node=node, limits={"memory": countable(part)}) for node, part in parts.items()
+    )
+
+
+def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> MemoryProposal | NoProposal:
+    """Split what is kept from pods over the NUMA nodes."""
+    if not info.memory_bytes:
+        return NoProposal("the machine information does not tell how much memory there is")
+    if untold := info.nodes_without_memory:
+        return NoProposal(memory_unknown_of(untold))
+    without = kubelet.config._replace(memory_manager_policy="None", reserved_memory=())
+    started = check_start(info, kubelet._replace(config=without))
+    if not isinstance(started, Started):
+        return _not_started(started)
+    if not started.gates.enabled("MemoryManager"):
+        return NoProposal("the feature gate MemoryManager is off: nothing looks at reservedMemory")
+    kept = started.reserved.get("memory", Quantity())
+    if why := _unsplittable(kept):
+        return NoProposal(why)
+    total = kept.nano // _BYTE
+    try:
+        parts = split_memory(memory_room(info), total, request.spread, request.node)
+    except ValueError as error:
+        return NoProposal(f"what is not set aside as huge pages does not suffice: {error}")
+    return MemoryProposal(total=total, parts=parts)
+
+
+def _unsplittable(kept: Quantity) -> str:
+    """Say why no reservation can equal an amount, nothing where one can."""
+    if kept.sign <= 0:
+        none = "no memory is kept from pods, and the Static policy starts only with some"
+        return f"{none}: set {MEMORY_SETTINGS}"
+    if kept.nano % _BYTE:
+        fraction = f"{kept} of memory are kept from pods, which is no whole number of bytes"
+        return f"{fraction}, and no reservedMemory can equal it: mend {MEMORY_SETTINGS}"
+    return ""
+
+
+def _not_started(outcome: NotStarted) -> NoProposal:
+    return NoProposal("the kubelet would not start for another reason", outcome)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.devices.allocation import choose
-from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.devices.allocation import DeviceHints, choose
 from cpuctl.engine.devices.state import DevicePool
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage

@@ -149,7 +149,7 @@ class DeviceProvider(Copied):
         self, pod: StoredPod, container: Container | None, resource: str, count: int
     ) -> HintList | KubeletFault | None:
         """Make the hints for a container, or for the pod where that is None."""
-        from cpuctl.engine.devices.hints import DeviceHints
+        from cpuctl.engine.devices.allocation import DeviceHints
 
         pool = self._pool(resource)
         if not pool.has_topology:

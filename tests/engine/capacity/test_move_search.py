@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.capacity.move_search import Attempt, Finding, MoveSearch
 from cpuctl.engine.capacity.probe import nobody, settled
+from cpuctl.engine.capacity.remedy import Attempt, Finding, MoveSearch
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import StoredPod

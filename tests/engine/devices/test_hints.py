@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.masks import NodeMask
 

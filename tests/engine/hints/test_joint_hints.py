@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList
 from cpuctl.engine.hints.merge import merge

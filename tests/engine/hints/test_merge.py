@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList, HintRule
 from cpuctl.engine.hints.merge import merge

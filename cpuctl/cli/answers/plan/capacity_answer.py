@@ -10,8 +10,7 @@ from cpuctl.cli.answers.plan.plan_answer import cpu_list, verdict_answer
 from cpuctl.engine.capacity.capacity import MAX_COPIES, MAX_RUNS, MAX_SHAPES, Capacity, Copies, NotStarted
 from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter
 from cpuctl.engine.capacity.largest import ElementRoom, Largest
-from cpuctl.engine.capacity.move_search import MAX_LEAVING
-from cpuctl.engine.capacity.remedy import Leaving, Remedy
+from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy
 from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.pods.model import StoredPod

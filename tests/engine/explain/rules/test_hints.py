@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Offer, Round, Standing
 from cpuctl.engine.explain.rules.hints import hint_decision

@@ -13,7 +13,7 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, start_managers
-from cpuctl.engine.state_checks.found import FoundFile, FoundStates
+from cpuctl.engine.state_checks.file_findings import FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.engine.state_repair.actions import Action, NotRepaired

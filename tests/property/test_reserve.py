@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from cpuctl.cli.answers.config.reserve_answer import proposal_document
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.reserve.cpu_choice import CPUReserve
-from cpuctl.engine.reserve.memory_split import Spread
-from cpuctl.engine.reserve.proposal import (
+from cpuctl.engine.reserve import (
+    CPUReserve,
     MemoryReserve,
     NoProposal,
     Proposal,
     ReserveRequest,
+    Spread,
     memory_room,
     propose,
 )

@@ -1,20 +1,90 @@
-"""What a kubelet with the static policy finds in a state at start, told for every CPU and owner.
+"""What is wrong with a state of the CPU Manager, told for every CPU and owner.
 
-The kubelet names the first of these only, and no owner (``validateState``, see ``cpuctl.engine.cpu.state``).
+Of what a kubelet with the static policy refuses at start it names the first thing only, and no owner
+(``validateState``, see ``cpuctl.engine.cpu.state``). It compares neither holders with each other nor
+containers with their pod and with what they were promised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
 
+from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, union
-from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR, StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import (
+    MOST_ALIKE,
+    REMOVE,
+    REMOVE_ONE,
+    REPAIR,
+    StateFinding,
+    StatePlace,
+)
+from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.model import ContainerKind
 from cpuctl.state_names import CPU_FILE
+
+
+class Held(NamedTuple):
+    """Exclusive CPUs and who holds them; a pod as a whole has no container."""
+
+    uid: str
+    container: str
+    cpus: CPUSet
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The UID and the container, without the CPUs."""
+        return self.uid, self.container
+
+
+class CPUSubject(NamedTuple):
+    """A state as a kubelet reads it, and all that its file says; who runs on the node.
+
+    ``held`` is who holds exclusive CPUs in it: every pod as a whole, then its containers.
+    """
+
+    state: CPUStateFile
+    whole: CPUStateFile
+    owners: Owners
+    held: tuple[Held, ...]
+
+    @classmethod
+    def of(cls, state: CPUStateFile, whole: CPUStateFile, owners: Owners) -> CPUSubject:
+        """Sort the holders out."""
+        return cls(state=state, whole=whole, owners=owners, held=tuple(holders(state)))
+
+    @property
+    def exclusive(self) -> CPUSet:
+        """The CPUs that somebody holds."""
+        return union(held.cpus for held in self.held)
+
+    def names_of(self, cpus: CPUSet) -> str:
+        """Name who holds some of these CPUs, containers rather than their pod; nothing where nobody does."""
+        found = [held for held in self.held if held.cpus & cpus]
+        named = {held.uid for held in found if held.container}
+        return self.owners.names([held.owner for held in found if held.container or held.uid not in named])
+
+
+def union(sets: Iterable[CPUSet]) -> CPUSet:
+    """Put sets together."""
+    return reduce(or_, sets, CPUSet())
+
+
+def holders(state: CPUStateFile) -> Iterator[Held]:
+    """Yield who holds exclusive CPUs: every pod as a whole, then its containers."""
+    for uid in sorted({*state.pod_entries, *state.entries}):
+        if uid in state.pod_entries:
+            yield Held(uid, "", state.pod_entries[uid])
+        for name, cpus in sorted(state.entries.get(uid, {}).items()):
+            yield Held(uid, name, cpus)
+
 
 _FILE = StatePlace(CPU_FILE)
 _GATE = "PodLevelResourceManagers"
@@ -153,3 +223,112 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
             f"CPUs {strictly} are reserved, and held by {subject.names_of(strictly)}",
             fix=REPAIR,
         )
+
+
+_UNSEEN = "a kubelet does not notice"
+
+
+def holder_findings(subject: CPUSubject) -> Iterator[StateFinding]:
+    """Compare holders with each other, and containers with their pod and with what they were promised."""
+    yield from _overlaps_of_pods(subject)
+    yield from _overlaps_in_pods(subject)
+    yield from _bubbles(subject)
+    yield from _baselines(subject)
+
+
+def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
+    taken, found = CPUSet(), 0
+    for uid, cpus in _by_pod(subject).items():
+        if both := cpus & taken:
+            found += 1
+            others = subject.names_of(both) if found <= MOST_ALIKE else ""
+            yield StateFinding(
+                Severity.WARNING,
+                "held-twice",
+                StatePlace(CPU_FILE, uid),
+                f"CPUs {both} are held by more than one pod ({others}), which {_UNSEEN}",
+                fix=REPAIR,
+            )
+        taken |= cpus
+
+
+def _by_pod(subject: CPUSubject) -> dict[str, CPUSet]:
+    pods: dict[str, CPUSet] = {}
+    for held in subject.held:
+        pods[held.uid] = pods.get(held.uid, CPUSet()) | held.cpus
+    return pods
+
+
+def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
+    """Compare containers that run at the same time; those of a pod with CPUs of its own share them."""
+    taken: dict[str, CPUSet] = {}
+    for held in subject.held:
+        container = subject.owners.container(*held.owner)
+        if container is None or container.kind is ContainerKind.INIT or held.uid in subject.state.pod_entries:
+            continue
+        if both := held.cpus & taken.get(held.uid, CPUSet()):
+            yield StateFinding(
+                Severity.WARNING,
+                "held-twice",
+                StatePlace(CPU_FILE, *held.owner),
+                f"CPUs {both} of {subject.owners.name(*held.owner)} are held by another "
+                f"container of the pod, too, which {_UNSEEN}",
+                fix=f"{REMOVE}: who is right cannot be told",
+            )
+        taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
+
+
+def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
+    state, owners = subject.state, subject.owners
+    for uid, whole in sorted(state.pod_entries.items()):
+        held = CPUSet()
+        for name, cpus in sorted(state.entries.get(uid, {}).items()):
+            held |= cpus
+            if outside := cpus - whole:
+                yield StateFinding(
+                    Severity.WARNING,
+                    "outside-pod",
+                    StatePlace(CPU_FILE, uid, name),
+                    f"CPUs {outside} of {owners.name(uid, name)} are none of its pod's: nobody gets them "
+                    "back when the pod ends",
+                    fix=REPAIR,
+                )
+        if not state.entries.get(uid):
+            yield StateFinding(
+                Severity.WARNING,
+                "pod-without-containers",
+                StatePlace(CPU_FILE, uid),
+                f"CPUs {whole} of {owners.name(uid)} are held by none of its containers: no kubelet ever "
+                "takes them back",
+                fix=REPAIR,
+            )
+        elif left := whole - held:
+            yield StateFinding(
+                Severity.NOTE,
+                "pod-leftover",
+                StatePlace(CPU_FILE, uid),
+                f"CPUs {left} of {owners.name(uid)} are held by none of its containers: without "
+                "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
+            )
+
+
+def _baselines(subject: CPUSubject) -> Iterator[StateFinding]:
+    for uid, promised in sorted(subject.state.baselines.items()):
+        for name, baseline in sorted(promised.items()):
+            now = subject.state.entries.get(uid, {}).get(name)
+            who = subject.owners.name(uid, name)
+            if now is None:
+                message = f"a baseline {baseline} is left of {who}, which holds no CPUs"
+            elif outside := baseline - now:
+                message = f"{who} was promised CPUs {outside} at admission, and does not hold them"
+            else:
+                continue
+            yield StateFinding(
+                Severity.WARNING,
+                "baseline-outside",
+                StatePlace(CPU_FILE, uid, name),
+                message,
+                expected=f"CPUs of {now}" if now else "",
+                detected=str(baseline),
+                fix=REPAIR,
+            )

@@ -1,8 +1,8 @@
-"""How the memory of a machine differs from what a state file says of it, and whether that means anything.
+"""How the memory of a machine differs from what a state file says, and what of it pods have no place for.
 
-The kernel's image lies on another NUMA node after every boot (KASLR), and what boot leaves free varies: some
-MiB come and go (kubernetes issue 131253). KEP-6232 proposes to tolerate the size of the image, some 50 MiB,
-and 64 MiB more. No release does.
+The kernel's image lies on another NUMA node after every boot (KASLR), and what boot leaves free varies:
+some MiB come and go (kubernetes issue 131253). KEP-6232 proposes to tolerate the size of the image, some 50
+MiB, and 64 MiB more. No release does.
 """
 
 from __future__ import annotations
@@ -13,8 +13,40 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.engine.memory.tables import MEMORY
-from cpuctl.engine.state_checks.memory_replay import replayed
+from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import MEMORY, Tables, free_in
+
+
+class Misfit(NamedTuple):
+    """A block that has no place, and why; ``missing`` are the bytes that are too many, if it is that."""
+
+    held: HeldBlock
+    why: str
+    missing: int = 0
+
+
+class Replayed(NamedTuple):
+    """Tables with every block charged as far as possible, and the blocks that do not fit."""
+
+    tables: Tables
+    misfits: tuple[Misfit, ...]
+
+
+def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replayed:
+    """Charge the tables of a machine on which nobody has memory yet with all blocks of a state."""
+    tables = dict(fresh)
+    tried = [_charged(tables, held) for held in held_blocks(MemoryManagerState.of_file(saved))]
+    return Replayed(tables, tuple(misfit for misfit in tried if misfit))
+
+
+def _charged(tables: Tables, held: HeldBlock) -> Misfit | None:
+    block, before = held.block, dict(tables)
+    if problem := replay(tables, block):
+        return Misfit(held, problem)
+    missing = block.size - free_in(before, block.numa_affinity, block.type)
+    return Misfit(held, "there is not enough", missing) if missing > 0 else None
+
 
 MOST_DRIFT = 128 << 20
 """The most that a reboot changes of a NUMA node's memory, in bytes."""

@@ -15,8 +15,14 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
-from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, hugepage_bytes
-from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
+from cpuctl.engine.state_checks.memory_drift import (
+    Cause,
+    DriftKind,
+    MemoryDrift,
+    Misfit,
+    hugepage_bytes,
+    replayed,
+)
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.quantity import Format, Quantity
 from cpuctl.state_names import MEMORY_FILE

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
-from cpuctl.engine.state_checks.owners import Owners, Standing
+from cpuctl.engine.state_checks.owners import GONE, Owners, Standing, gone
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.state_names import CPU_FILE
 
 Due = Callable[[StoredPod, Container], int]
 """How many exclusive CPUs a container is due."""
 
-_GONE = {
+_CODES = {
     Standing.POD_GONE: "owner-gone",
     Standing.CONTAINER_GONE: "container-gone",
 }
@@ -26,19 +26,14 @@ def gone_findings(
 ) -> Iterator[StateFinding]:
     """Name the entries whose pod or container is not there any more."""
     entries: Mapping[str, Mapping[str, object]] = state.entries
-    for uid, containers in sorted(entries.items()):
-        for name in sorted(containers):
-            code = _GONE.get(owners.standing(uid, name))
-            if code is None:
-                continue
-            what = "the pod does not run" if code == "owner-gone" else "the pod has no such container"
-            yield StateFinding(
-                severity=Severity.WARNING,
-                code=code,
-                place=StatePlace(file_name, uid, name),
-                message=f"{owners.name(uid, name)}: {what}; {_LATER}",
-                fix=REPAIR_WITH_PODS,
-            )
+    for uid, name, standing in gone(entries, owners):
+        yield StateFinding(
+            severity=Severity.WARNING,
+            code=_CODES[standing],
+            place=StatePlace(file_name, uid, name),
+            message=f"{owners.name(uid, name)}: {GONE[standing]}; {_LATER}",
+            fix=REPAIR_WITH_PODS,
+        )
 
 
 def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[StateFinding]:

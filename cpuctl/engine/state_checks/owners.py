@@ -1,10 +1,10 @@
-"""Who runs on a node, so that what a state file says of UIDs can be said of pods."""
+"""Who runs on a node, so that a state file's UIDs can be told as pods, and entries nobody needs be found."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cpuctl.pods.model import Container, StoredPod
 
@@ -19,6 +19,13 @@ class Standing(StrEnum):
     POD_GONE = "podGone"
     CONTAINER_GONE = "containerGone"
     UNKNOWN = "unknown"
+
+
+GONE = {
+    Standing.POD_GONE: "the pod does not run",
+    Standing.CONTAINER_GONE: "the pod has no such container",
+}
+"""Why nobody needs an entry."""
 
 
 class Owners(NamedTuple):
@@ -64,3 +71,23 @@ class Owners(NamedTuple):
 
 NOBODY_SAYS = Owners()
 """Where nobody has told who runs: nothing is gone then."""
+
+
+_Held = TypeVar("_Held")
+
+
+def gone(entries: Mapping[str, Mapping[str, object]], owners: Owners) -> Iterator[tuple[str, str, Standing]]:
+    """Yield UID, container and standing of every entry whose owner is gone, as far as that is known."""
+    for uid, containers in sorted(entries.items()):
+        for name in sorted(containers):
+            if (standing := owners.standing(uid, name)) in GONE:
+                yield uid, name, standing
+
+
+def kept(entries: Mapping[str, Mapping[str, _Held]], owners: Owners) -> dict[str, dict[str, _Held]]:
+    """Return the entries whose owner is not gone."""
+    left = {
+        uid: {name: held for name, held in containers.items() if owners.standing(uid, name) not in GONE}
+        for uid, containers in entries.items()
+    }
+    return {uid: containers for uid, containers in left.items() if containers}

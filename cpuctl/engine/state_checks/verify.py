@@ -12,12 +12,9 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import Reading, SavedFiles, reading_of
 from cpuctl.engine.start import NotStarted, Started
-from cpuctl.engine.state_checks.cpu_findings import cpu_findings
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject
-from cpuctl.engine.state_checks.file_findings import file_findings
+from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
+from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
 from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, StatePlace, limited
-from cpuctl.engine.state_checks.found import FoundStates
-from cpuctl.engine.state_checks.holder_findings import holder_findings
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
 from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
@@ -156,8 +153,8 @@ class _Look(NamedTuple):
 
     def _due(self, pod: StoredPod, container: Container) -> int:
         assert self.node is not None
-        seen = self.node.pod_rules.view(pod)
-        return self.node.cpu.claim(Candidate(seen, pod_qos(seen)), container).cpus
+        view = self.node.pod_rules.view(pod)
+        return self.node.cpu.claim(Candidate(view, pod_qos(view)), container).cpus
 
     def _moving_pods(self, subject: CPUSubject) -> Iterator[StateFinding]:
         assert self.node is not None

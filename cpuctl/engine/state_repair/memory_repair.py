@@ -14,11 +14,9 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR_WITH_PODS
-from cpuctl.engine.state_checks.memory_drift import DriftKind, memory_drift
-from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
-from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.engine.state_checks.memory_drift import DriftKind, Misfit, memory_drift, replayed
+from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
-from cpuctl.engine.state_repair.gone import gone, kept
 
 _SHOWN = 3
 _REMOVE = f"remove what has no place from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
@@ -91,9 +89,9 @@ def _policy(state: MemoryStateFile, configured: str) -> Action:
 
 
 def _dropped(state: MemoryStateFile, owners: Owners) -> Iterator[Action]:
-    for uid, name, why in gone(state.entries, owners):
+    for uid, name, standing in gone(state.entries, owners):
         before = _amounts(state.entries[uid][name])
-        yield Action(did=Did.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+        yield Action(did=Did.DROPPED, reason=GONE[standing], pod_uid=uid, container=name, before=before)
 
 
 def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners) -> Iterator[Action]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
+from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs

@@ -7,9 +7,8 @@ import pytest
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.state_checks.file_findings import file_findings
+from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, file_findings
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.found import FileFacts, FoundFile
 from tests.support.state_files import CPU_STATE, DB, MEMORY_STATE, WEB, block, cpus
 
 REPAIR = "cpuctl checkpoint repair"

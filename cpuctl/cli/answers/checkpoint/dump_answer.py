@@ -19,7 +19,7 @@ from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owne
 from cpuctl.cli.answers.memory_answer import node_answers
 from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.state_checks.cpu_subject import union
+from cpuctl.engine.state_checks.cpu_findings import union
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.exports.marks import mark_of
 from cpuctl.inputs.state_files import StateInput

@@ -103,7 +103,7 @@ class _Drawing:
         others = schema.get("additionalProperties")
         if isinstance(others, dict) and self._deep < _DEEPEST:
             for _ in range(self._random.randrange(3)):
-                found[self._text(schema.get("propertyNames", {}))] = self.draw(others)
+                found[self.draw(schema.get("propertyNames", {"type": "string"}))] = self.draw(others)
         for rule in self._rules(schema):
             if Draft202012Validator(rule["if"]).is_valid(found):
                 self._add(found, schema, rule["then"])

@@ -46,6 +46,9 @@ def root(tmp_path: Path) -> Path:
         "sys/devices/system/cpu/online": "0\n",
         "sys/devices/system/cpu/cpu0/topology/core_id": "0\n",
         "sys/devices/system/cpu/cpu0/topology/physical_package_id": "0\n",
+        "sys/devices/system/node/node0/cpulist": "0\n",
+        "sys/devices/system/node/node0/meminfo": "Node 0 MemTotal: 8000000 kB\n",
+        "sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages": "0\n",
         "proc/meminfo": "MemTotal: 8000000 kB\n",
     }.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)

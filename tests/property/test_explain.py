@@ -62,12 +62,13 @@ def test_every_refusal_has_a_rule_and_no_suggestion_is_idle(one: Scenario) -> No
     admitted = isinstance(replay.admission.verdict, Admitted)
     assert (explanation.decision.rule is Rule.ADMITTED) == admitted
     assert explanation.decision.rule is not Rule.UNKNOWN
-    assert bool(explanation.searches) == (not admitted)
+    assert bool(explanation.searches) == (not admitted or bool(explanation.unaligned))
     for search in explanation.searches:
         assert search.runs <= search.bound
         for suggestion in search.found:
             again = told(suggestion.change.applied(one))
             assert isinstance(again.admission.verdict, Admitted)
+            assert not explanation.unaligned or not explain(again).unaligned
             others = {pod.uid for pod in one.pods} - again.scenario.removed - {one.pod.uid}
             assert {pod.uid for pod in suggestion.lost} == (replay.admitted & others) - again.admitted
 

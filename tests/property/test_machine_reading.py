@@ -172,8 +172,10 @@ def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
     machine = parse_synthetic(text)
     read = read_machine_files(MemoryTree(sysfs_files(machine)))
     assert topology(read) == topology(machine)
-    # A machine without huge pages has no files of them, and nothing is known of them then.
-    wanted = kubelet_view(machine)._replace(hugepages_known=read.hugepages_known)
+    # A machine without huge pages or caches has no files of them, and nothing is known of them then.
+    wanted = kubelet_view(machine)._replace(
+        hugepages_known=read.hugepages_known, caches_known=bool(machine.caches)
+    )
     assert MachineSource(machine=read, info=kubelet_view(read), origin="").info == wanted
 
 

@@ -1,7 +1,7 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,11 +25,11 @@ from cpuctl.cli.options import (
     StateOption,
     TemplateOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.output import Output, Style, emit
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
-    from cpuctl.operations.explain import Explained
+    from cpuctl.answers.explanation import Explanation, PendingResize
     from cpuctl.operations.resize import Pending
 
 app = command_group()
@@ -100,11 +100,11 @@ def explain(
     document = _explained(planning, pod, style)
     tell_sources(planning.sources, style)
     emit(document, style)
-    if not exit_zero and document.get("pod", {}).get("outcome") != "Admitted":
+    if not exit_zero and ("pod" not in document or document["pod"]["outcome"] != "Admitted"):
         raise typer.Exit(EXIT_NO)
 
 
-def _explained(planning: Planning, text: str, style: Style) -> Document:
+def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
     from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
     from cpuctl.cli.answers.plan.planned_answer import planning_head
@@ -118,23 +118,11 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     if not isinstance(found, Explained):
         return not_started_document(found, head)
     ask_with = partial(planning_command, planning.inputs, ("explain", found.name))
-    return {
-        **explanation_document(found.explanation, found.container, ask_with, head),
-        "mixedCores": list(mixed_cores(planning.source.machine, [found.admission])),
-        "resize": _pending(planning, found.resize),
-        **_pages(found),
-    }
+    mixed = mixed_cores(planning.source.machine, [found.admission])
+    return explanation_document(found, ask_with, head, mixed, _pending(planning, found.resize))
 
 
-def _pages(found: "Explained") -> dict[str, Any]:
-    if not found.pages:
-        return {}
-    from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
-
-    return pages_answer(found.pages, without_state=found.state_in_the_way)
-
-
-def _pending(planning: Planning, pending: "Pending | None") -> Document | None:
+def _pending(planning: Planning, pending: "Pending | None") -> "PendingResize | None":
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
     from cpuctl.cli.answers.resize.resize_answer import decision_document
     from cpuctl.cli.command_lines import planning_command

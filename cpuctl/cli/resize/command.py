@@ -1,6 +1,7 @@
 """``cpuctl resize``: what becomes of a running pod that is to have other resources."""
 
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,7 +28,7 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit, remember_all
+from cpuctl.cli.output import Output, Style, emit, remember_all
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
@@ -35,6 +36,7 @@ from cpuctl.operations.resize import Resizes, resize_pods
 from cpuctl.operations.resize_node import ResizeInputs
 
 if TYPE_CHECKING:
+    from cpuctl.answers.resize import Resize, ResizeDecision
     from cpuctl.engine.start import NotStarted
 
 app = command_group()
@@ -147,16 +149,14 @@ def resize(
         raise typer.Exit(EXIT_NO)
 
 
-def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStarted") -> Document:
+def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStarted") -> "Resize":
     from cpuctl.cli.answers.plan.planned_answer import planning_head
     from cpuctl.cli.answers.resize.resize_answer import not_started_document, resize_document
 
     head = planning_head(planning)
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, head)
-    document = resize_document(resizes, head, resizes.warnings)
-    pods = [{**pod, "fix": _fix(pod, planning, asked) or None} for pod in document["pods"]]
-    return {**document, "pods": pods}
+    return resize_document(resizes, head, partial(_fix, planning, asked))
 
 
 def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
@@ -176,13 +176,13 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
     return read_planning(words, pods_needed=False)
 
 
-def _fix(pod: Document, planning: Planning, asked: ResizeInputs) -> str:
+def _fix(planning: Planning, asked: ResizeInputs, decision: "ResizeDecision") -> str:
     """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
-    gate = pod["needsGate"]
+    gate = decision["needsGate"]
     if gate is None:
         return ""
     # An API server of which nothing is said has the kubelet's gates.
-    apart = pod["decidedBy"] == "apiServer" and bool(asked.server_gates or asked.server_version)
+    apart = decision["decidedBy"] == "apiServer" and bool(asked.server_gates or asked.server_version)
     option, given = "--feature-gates", planning.inputs.kubelet.gates
     if apart:
         option, given = "--apiserver-feature-gates", asked.server_gates
@@ -190,7 +190,7 @@ def _fix(pod: Document, planning: Planning, asked: ResizeInputs) -> str:
     return shlex.join([option, ",".join((*others, f"{gate}=true"))])
 
 
-def _done(document: Document) -> bool:
+def _done(document: "Resize") -> bool:
     """Tell whether the kubelet starts and every resize is done, or there was nothing to do."""
     outcomes = {pod["outcome"] for pod in document["pods"]}
     return document["start"]["outcome"] == "Started" and outcomes <= {"Admitted", "Unchanged"}

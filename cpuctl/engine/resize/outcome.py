@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.hints.topology_manager import HintRound
@@ -83,10 +83,13 @@ class ResizeOutcome(NamedTuple):
         return str(self.verdict.reason) if isinstance(self.verdict, Rejected) else ""
 
 
+ConditionType = Literal["PodResizePending", "PodResizeInProgress"]
+
+
 class Condition(NamedTuple):
     """A condition of the pod that is ``True``; ``observed_generation`` is None where releases tell none."""
 
-    type: str
+    type: ConditionType
     reason: str = ""
     message: str = ""
     observed_generation: int | None = None
@@ -111,12 +114,16 @@ def conditions_of(outcome: ResizeOutcome, rules: ResizeRules) -> tuple[Condition
     return ()
 
 
-def legacy_status(outcome: ResizeOutcome, rules: ResizeRules) -> str:
-    """Return what ``status.resize`` says, which conditions replaced in 1.33; nothing where it is empty."""
-    if rules.conditions:
-        return ""
-    if outcome.ruling in (Ruling.DEFERRED, Ruling.INFEASIBLE):
-        return str(outcome.ruling)
-    if outcome.ruling is Ruling.IGNORED:
-        return "Proposed"  # by the API server; nobody answers
-    return "InProgress" if outcome.ruling.accepted else ""
+LegacyStatus = Literal["Proposed", "InProgress", "Deferred", "Infeasible"]
+_LEGACY: Mapping[Ruling, LegacyStatus] = {
+    Ruling.ADMITTED: "InProgress",
+    Ruling.NO_EFFECT: "InProgress",
+    Ruling.DEFERRED: "Deferred",
+    Ruling.INFEASIBLE: "Infeasible",
+    Ruling.IGNORED: "Proposed",  # by the API server; nobody answers
+}
+
+
+def legacy_status(outcome: ResizeOutcome, rules: ResizeRules) -> LegacyStatus | None:
+    """Return what ``status.resize`` says, which conditions replaced in 1.33; None where it is empty."""
+    return None if rules.conditions else _LEGACY.get(outcome.ruling)

@@ -7,12 +7,12 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 
 _Pod = TypeVar("_Pod", bound=Pod)
-RESIZABLE = ("cpu", "memory")
+RESIZABLE: Final = ("cpu", "memory")
 """What can be resized."""
 _NONE: frozenset[str] = frozenset()
 POD = ""

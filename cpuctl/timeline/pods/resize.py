@@ -7,7 +7,7 @@ when its delay has passed; the resize is complete when all CPU sets of the pod a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.resize.handler import ResizePath, decide
@@ -24,7 +24,8 @@ from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import ScaleDown, ScaleDownEnd
 from cpuctl.timeline.world.world import PodLife, World, cpus_text, kubelet_fails, some_cpus
 
-PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+PENDING: Final = "PodResizePending"
+IN_PROGRESS: Final = "PodResizeInProgress"
 """The types of conditions that a pod's status tells resizes in."""
 
 _TOLD = {

@@ -11,7 +11,7 @@ from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.pod_server import PodServer
-from cpuctl.engine.resize.outcome import Condition
+from cpuctl.engine.resize.outcome import Condition, ConditionType
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.world.disk import Disk
@@ -84,7 +84,7 @@ class PodLife:
     reason: str = ""
     message: str = ""
     containers: dict[str, ContainerLife] = field(default_factory=dict)
-    conditions: dict[str, Condition] = field(default_factory=dict)
+    conditions: dict[ConditionType, Condition] = field(default_factory=dict)
 
     @property
     def uid(self) -> str:

@@ -196,7 +196,7 @@ def test_what_the_pods_status_says(name: str, want: Condition | str) -> None:
     if isinstance(want, str):
         assert (conditions_of(outcome, rules), legacy_status(outcome, rules)) == ((), want)
     else:
-        assert (conditions_of(outcome, rules), legacy_status(outcome, rules)) == ((want,), "")
+        assert (conditions_of(outcome, rules), legacy_status(outcome, rules)) == ((want,), None)
 
 
 def test_a_resize_in_progress_has_neither_reason_nor_message() -> None:

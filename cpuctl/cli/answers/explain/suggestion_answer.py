@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.audit.commands import delete_pod
 from cpuctl.cli.answers.plan.plan_answer import pod_answer
@@ -18,6 +18,9 @@ from cpuctl.engine.explain.searches.changes import (
 from cpuctl.engine.explain.searches.huge_pages import MorePages
 from cpuctl.engine.explain.searches.searches import Search, Suggestion
 
+if TYPE_CHECKING:
+    from cpuctl.answers import explanation as answers
+
 AskWith = Callable[[Sequence[str]], str]
 """Writes the command line that asks the same with more flags of the kubelet."""
 
@@ -31,12 +34,12 @@ _FLAGS = {
 }
 
 
-def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> dict[str, Any]:
+def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Suggestion:
     """Describe one change that was found, and what the engine answered to it."""
     change, replayed = suggestion.change, suggestion.replayed
     pod = pod_answer(replayed.before.topology, replayed.admission)
     return {
-        "kind": str(change.kind),
+        "kind": change.kind.value,
         "change": _change(change),
         "words": _words(change),
         "command": _command(change, ask_with),
@@ -46,12 +49,12 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> dict[str, An
     }
 
 
-def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> dict[str, Any]:
-    """Describe huge pages to set aside, with the command that does; nothing where none help.
+def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[answers.HugePages]:
+    """Describe huge pages to set aside, with the command that does.
 
     *without_state*: the kubelet has a ``memory_manager_state`` that names fewer.
     """
-    pages = [
+    return [
         {
             "numaNode": each.numa_node,
             "pageKiB": each.kib,
@@ -63,13 +66,12 @@ def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> dict[str
         }
         for each in found
     ]
-    return {"hugePages": pages} if pages else {}
 
 
-def search_answer(search: Search) -> dict[str, Any]:
+def search_answer(search: Search) -> answers.Search:
     """Describe how one kind of change was looked for."""
     return {
-        "kind": str(search.kind),
+        "kind": search.kind.value,
         "found": len(search.found),
         "runs": search.runs,
         "bound": search.bound,
@@ -78,7 +80,7 @@ def search_answer(search: Search) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change) -> answers.Change:
     match change:
         case RequestChange():
             return {"amounts": [_amount(amount) for amount in change.amounts]}
@@ -95,7 +97,7 @@ def _change(change: Change) -> dict[str, Any]:
             return {"before": [pod.full_name for pod in change.overtaken]}
 
 
-def _amount(amount: Amount) -> dict[str, Any]:
+def _amount(amount: Amount) -> answers.Amount:
     return {
         "container": amount.container or None,
         "resource": amount.resource,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.plan.plan_answer import cpu_list
 from cpuctl.cpuset import CPUSet
@@ -20,10 +20,13 @@ from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 
+if TYPE_CHECKING:
+    from cpuctl.answers import resize as answers
+
 
 def container_answer(
-    outcome: ResizeOutcome, container: Container, node: Node, rules: ResizeRules
-) -> dict[str, Any]:
+    outcome: ResizeOutcome, container: Container, node: Node, change: CgroupChange, rules: ResizeRules
+) -> answers.ResizedContainer:
     """Describe one container: its resources, whether it restarts, its exclusive CPUs or why it has none.
 
     One of a pod that is not on the node has neither.
@@ -34,55 +37,60 @@ def container_answer(
     now = next((each for each in pod.all_containers if each.name == container.name), container)
     if share is not None and not rules.exclusive_cpus:
         share = share._replace(baseline=None)  # without the gate nothing is promised
+    restarts = restarting(outcome.request, container.name, rules)
     return {
         "name": container.name,
-        "kind": str(container.kind),
+        "kind": container.kind.value,
         "changed": bool(changed_amounts(outcome.request, container.name)),
-        "restarts": list(restarting(outcome.request, container.name, rules)),
+        "restarts": [resource for resource in RESIZABLE if resource in restarts],
         "resources": resources_answer(outcome, container.name),
-        "isolation": str(
+        "isolation": (
             isolation_of(
                 now,
                 assigned=node.state.assigned(pod.uid, container.name) is not None,
                 divided=pod.uid in node.state.pod_entries,
-            )
-        )
-        if there
-        else None,
+            ).value
+            if there
+            else None
+        ),
         "whyShared": (node.why_shared(pod, now) or None) if there else None,
         "cpus": None if share is None else _cpus(outcome, container.name, share, node.topology),
+        "cgroup": cgroup_answer(change, container.name),
     }
 
 
-def resources_answer(outcome: ResizeOutcome, container: str) -> dict[str, Any]:
+def resources_answer(outcome: ResizeOutcome, container: str) -> answers.States:
     """Describe resources right after the decision: what has been granted is still to be carried out."""
     running, desired = outcome.request.running, outcome.request.desired
     if outcome.ruling is Ruling.FORBIDDEN:
         desired = running.spec
     allocated = desired if outcome.ruling.accepted else running.allocated
-    states = {
-        "before": running.allocated,
-        "asked": outcome.request.desired,
-        "desired": desired,
-        "allocated": allocated,
-        "actuated": running.actuated,
-        "actual": running.actual,
+    return {
+        "before": _amounts(running.allocated, container),
+        "asked": _amounts(outcome.request.desired, container),
+        "desired": _amounts(desired, container),
+        "allocated": _amounts(allocated, container),
+        "actuated": _amounts(running.actuated, container),
+        "actual": _amounts(running.actual, container),
     }
-    return {state: _amounts(pod, container) for state, pod in states.items()}
 
 
-def _amounts(pod: StoredPod, container: str) -> dict[str, Any]:
+def _amounts(pod: StoredPod, container: str) -> answers.Resources:
     resources = requirements(pod).get(container)
     if resources is None:
         return {"requests": {}, "limits": {}}
     return {"requests": _texts(resources.requests), "limits": _texts(resources.limits)}
 
 
-def _texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
-    return {name: str(amounts[name]) for name in RESIZABLE if name in amounts}
+def _texts(amounts: Mapping[str, Quantity]) -> answers.Amounts:
+    texts: answers.Amounts = {}
+    for name in RESIZABLE:
+        if name in amounts:
+            texts[name] = str(amounts[name])
+    return texts
 
 
-def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopology) -> dict[str, Any]:
+def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopology) -> answers.ResizedCPUs:
     before, after, promised = share.before or 0, share.after or 0, share.baseline
     steps = [step for placed in outcome.placements if placed.container.name == name for step in placed.steps]
     return {
@@ -100,7 +108,7 @@ def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopol
     }
 
 
-def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> list[dict[str, Any]]:
+def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> list[answers.Core]:
     """List the cores of all NUMA nodes that resized containers are on, were on, or were promised."""
     cpus = 0
     for outcome in outcomes:
@@ -115,7 +123,7 @@ def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> li
     ]
 
 
-def scheduler_answer(counts: Counted) -> dict[str, Any]:
+def scheduler_answer(counts: Counted) -> answers.Scheduled:
     """Describe what the scheduler counts for the pod."""
     return {
         "before": _texts(counts.before),
@@ -124,16 +132,19 @@ def scheduler_answer(counts: Counted) -> dict[str, Any]:
     }
 
 
-def cgroup_answer(change: CgroupChange, name: str) -> dict[str, Any]:
+def cgroup_answer(change: CgroupChange, name: str) -> answers.Cgroups:
     """Describe the cgroup of a container, or with nothing of the pod, before and after."""
     before = change.before[name]
     return {"before": _cgroup(before), "after": _cgroup(change.after.get(name, before))}
 
 
-def _cgroup(values: CgroupValues) -> dict[str, Any]:
+def _cgroup(values: CgroupValues) -> answers.Cgroup:
     return {
         "cpuShares": values.shares,
-        "cpuWeight": {str(formula): formula.weight(values.shares) for formula in WeightFormula},
+        "cpuWeight": {
+            "linear": WeightFormula.LINEAR.weight(values.shares),
+            "curved": WeightFormula.CURVED.weight(values.shares),
+        },
         "cpuQuota": values.quota,
         "cpuPeriod": values.period,
         "memoryLimit": values.memory,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.answers.config.parts import start_answer
+from cpuctl.cli.answers.config.parts import not_started_answer
 from cpuctl.cli.answers.plan.plan_answer import (
     after_answer,
     cpu_list,
@@ -21,7 +21,7 @@ from cpuctl.cli.answers.resize.parts import (
     resources_answer,
     scheduler_answer,
 )
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.engine.placement import POLICY_NONE
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
 from cpuctl.engine.resize.handler import ResizePath
@@ -35,10 +35,17 @@ from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.operations.resize import Resizes
 from cpuctl.pods.qos import pod_qos
 
+if TYPE_CHECKING:
+    from cpuctl.answers import resize as answers
+    from cpuctl.answers.start import PlanningHead
+
+    FixFor = Callable[[answers.ResizeDecision], str]
+    """Writes the option that switches on what a resize lacks; nothing where it lacks nothing."""
+
 SOURCE = "KEP-5554"
 
 
-def resize_document(resizes: Resizes, head: Mapping[str, Any], warnings: Iterable[str]) -> Document:
+def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> answers.DecidedResize:
     """Describe every decision in the order asked for, and the node afterwards."""
     node, path = resizes.node, resizes.path
     outcomes = [each.outcome for each in resizes.done]
@@ -49,29 +56,42 @@ def resize_document(resizes: Resizes, head: Mapping[str, Any], warnings: Iterabl
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "allocator": _allocator(resizes),
-        "pods": [_pod(each, resizes) for each in resizes.done],
+        "pods": [_pod(each, resizes, fix_for) for each in resizes.done],
         "retryOrder": _retry_order(outcomes, path),
         "cores": cores_answer(node.topology, outcomes),
-        "after": after_answer(node) | {"cpuManagerState": resizes.state_file or None},
-        "warnings": list(warnings),
+        "after": {**after_answer(node), "cpuManagerState": resizes.state_file or None},
+        "warnings": list(resizes.warnings),
     }
 
 
-def not_started_document(start: NotStarted, head: Mapping[str, Any]) -> Document:
+def not_started_document(start: NotStarted, head: PlanningHead) -> answers.NotStartedResize:
     """Describe a kubelet that does not start, or of which that cannot be said."""
-    return {"apiVersion": API_VERSION, "kind": "Resize", **head, "start": start_answer(start), "pods": []}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Resize",
+        **head,
+        "start": not_started_answer(start),
+        "pods": [],
+    }
 
 
-def _allocator(resizes: Resizes) -> dict[str, Any]:
+def _allocator(resizes: Resizes) -> answers.Allocator:
     """Tell whether exclusive CPUs can follow at all, and if so, that no release does it yet."""
     rules = resizes.path.kubelet
-    available = rules.allocates and resizes.node.policy is not None
+    if rules.allocates and resizes.node.policy is not None:
+        return {
+            "available": True,
+            "standing": "preview",
+            "source": SOURCE,
+            "semantics": resizes.path.semantics.value,
+            "whyNot": None,
+        }
     return {
-        "available": available,
-        "standing": "preview" if available else None,
-        "source": SOURCE if available else None,
-        "semantics": str(resizes.path.semantics) if available else None,
-        "whyNot": None if available else _why_not(resizes),
+        "available": False,
+        "standing": None,
+        "source": None,
+        "semantics": None,
+        "whyNot": _why_not(resizes),
     }
 
 
@@ -84,60 +104,57 @@ def _why_not(resizes: Resizes) -> str:
     return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
 
 
-def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
+def _pod(attempted: Attempted, resizes: Resizes, fix_for: FixFor) -> answers.ResizedPod:
     outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
     request, pod = outcome.request, outcome.request.desired
     change = cgroup_change(outcome, resizes.settings, node.pod_rules)
+    decision = decision_document(attempted, rules.release)
     return {
         "namespace": pod.namespace,
         "name": pod.name,
         "uid": pod.uid,
         "origin": str(pod.origin),
-        "qosClass": str(pod_qos(node.pod_rules.view(pod)).qos_class),
-        **decision_document(attempted, rules.release),
+        "qosClass": pod_qos(node.pod_rules.view(pod)).qos_class.value,
+        **decision,
         "preview": outcome.preview,
         "attempts": attempted.attempts,
         "generation": request.generation,
         "conditions": [_condition(each) for each in conditions_of(outcome, rules)],
-        "statusResize": legacy_status(outcome, rules) or None,
+        "statusResize": legacy_status(outcome, rules),
         "podLevel": None if pod.resources is None else _pod_level(outcome),
         "cgroup": cgroup_answer(change, POD),
         "scheduler": scheduler_answer(counted(outcome, rules)),
         "hints": [round_answer(asked) for asked in outcome.asked],
         "containers": [
-            container_answer(outcome, each, node, rules) | {"cgroup": cgroup_answer(change, each.name)}
+            container_answer(outcome, each, node, change, rules)
             for each in request.running.allocated.all_containers
         ],
         "downwardAPI": inside_answer(outcome, node, rules),
+        "fix": fix_for(decision) or None,
     }
 
 
-def decision_document(attempted: Attempted, release: Behaviours) -> dict[str, Any]:
+def decision_document(attempted: Attempted, release: Behaviours) -> answers.ResizeDecision:
     """Describe a decision and, where that is a preview, how its reference implementation departs from it."""
+    outcome = attempted.outcome
+    verdict = verdict_answer(outcome.verdict)
     return {
-        **_decision(attempted.outcome, release),
-        "departures": [str(each) for each in attempted.outcome.departures],
+        "outcome": outcome.ruling.value,
+        "decidedBy": outcome.judge.value,
+        "reason": outcome.reason or None,
+        "message": outcome.message or None,
+        "needsGate": gate_needed(outcome.message, release) or None,
+        "container": verdict.get("container") or None,
+        "details": verdict.get("details", {}),
+        "where": verdict.get("where"),
+        "departures": [str(each) for each in outcome.departures],
         "reference": None if attempted.reference is None else _reference(attempted.reference),
     }
 
 
-def _decision(outcome: ResizeOutcome, release: Behaviours) -> dict[str, Any]:
-    told = verdict_answer(outcome.verdict)
+def _reference(outcome: ResizeOutcome) -> answers.Reference:
     return {
-        "outcome": str(outcome.ruling),
-        "decidedBy": str(outcome.judge),
-        "reason": outcome.reason or None,
-        "message": outcome.message or None,
-        "needsGate": gate_needed(outcome.message, release) or None,
-        "container": told.get("container") or None,
-        "details": told.get("details", {}),
-        "where": told.get("where"),
-    }
-
-
-def _reference(outcome: ResizeOutcome) -> dict[str, Any]:
-    return {
-        "outcome": str(outcome.ruling),
+        "outcome": outcome.ruling.value,
         "reason": outcome.reason or None,
         "message": outcome.message or None,
         "cpus": {
@@ -147,7 +164,7 @@ def _reference(outcome: ResizeOutcome) -> dict[str, Any]:
     }
 
 
-def _condition(condition: Condition) -> dict[str, Any]:
+def _condition(condition: Condition) -> answers.Condition:
     return {
         "type": condition.type,
         "status": "True",
@@ -157,7 +174,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
     }
 
 
-def _pod_level(outcome: ResizeOutcome) -> dict[str, Any]:
+def _pod_level(outcome: ResizeOutcome) -> answers.PodLevel:
     return {
         "changed": bool(changed_amounts(outcome.request, POD)),
         "resources": resources_answer(outcome, POD),

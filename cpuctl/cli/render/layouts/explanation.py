@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.plan import pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
@@ -16,14 +15,31 @@ from cpuctl.exports.outcomes import PODS, RESIZES, start_look
 from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import byte_text, counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Container, MemoryTable, Pod
+    from cpuctl.answers.explanation import (
+        CPUShare,
+        Decision,
+        ExplainedDecision,
+        Explanation,
+        Holder,
+        Merged,
+        PendingResize,
+        ProviderOffer,
+        Round,
+    )
+
+    ShareCount = Literal["cpus", "reserved", "own", "held", "free"]
+
+_SHARES: Final = ("cpus", "reserved", "own", "held", "free")
 _SETS_SHOWN = 6
 _HOLDERS_SHOWN = 8
 _STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     """Lay out an explanation; wide shows every holder, and commands to try suggestions with."""
-    if document["start"]["outcome"] != "Started":
+    if "pod" not in document:
         yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
         return
     yield _verdict(document)
@@ -46,14 +62,14 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(runs_line(document))
 
 
-def _verdict(document: Document) -> Table:
+def _verdict(document: ExplainedDecision) -> Table:
     """Say what was decided by which rule, and what else there is to know, under the pod's name."""
     pod = document["pod"]
     rows = tuple((Cell(word), cell) for word, cell in _facts(document))
     return Table((Column("POD"), Column(f"{pod['namespace']}/{pod['name']}")), rows)
 
 
-def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
+def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     pod = document["pod"]
     restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
     yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
@@ -77,19 +93,19 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
             yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
-    yield from _resize(document["resize"] or {})
-    for each in document.get("hugePages", ()):
-        restart = "remove memory_manager_state and " if each["removesMemoryState"] else ""
+    yield from _resize(document["resize"])
+    for pages in document.get("hugePages", ()):
+        restart = "remove memory_manager_state and " if pages["removesMemoryState"] else ""
         yield (
             "HUGE PAGES",
             Cell(
-                f"{each['after']} on NUMA node {each['numaNode']} (now {each['before']}) would do: "
-                f"{each['command']}, then {restart}restart the kubelet"
+                f"{pages['after']} on NUMA node {pages['numaNode']} (now {pages['before']}) would do: "
+                f"{pages['command']}, then {restart}restart the kubelet"
             ),
         )
 
 
-def _far_devices(document: Document) -> Iterator[str]:
+def _far_devices(document: ExplainedDecision) -> Iterator[str]:
     """Say of devices on other NUMA nodes than their container's CPUs how that came."""
     for container in _containers(document):
         if container.get("devicesAligned") is False and container["exclusive"]:
@@ -104,13 +120,12 @@ def _far_devices(document: Document) -> Iterator[str]:
             )
 
 
-def _how_far(document: Document, container: str, cpus: CPUSet) -> str:
-    rounds = [
-        each for each in document["rounds"] if each["container"] in (None, container) and each["merged"]
-    ]
-    if not rounds:
+def _how_far(document: ExplainedDecision, container: str, cpus: CPUSet) -> str:
+    rounds = (each["merged"] for each in document["rounds"] if each["container"] in (None, container))
+    merged = next((each for each in rounds if each is not None), None)
+    if merged is None:
         return "topologyManagerPolicy none asks nobody for NUMA nodes"
-    nodes = rounds[0]["merged"]["numaNodes"]
+    nodes = merged["numaNodes"]
     if nodes is None:
         return "no manager prefers any"
     if cpus <= CPUSet.parse(nodes):
@@ -120,22 +135,22 @@ def _how_far(document: Document, container: str, cpus: CPUSet) -> str:
     )
 
 
-def _resize(resize: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
+def _resize(resize: PendingResize | None) -> Iterator[tuple[str, Cell]]:
     """Say what becomes of the resize that is pending, and how the reference of a preview departs from it."""
-    if resize:
+    if resize is not None:
         word, style = RESIZES[resize["outcome"]]
         why = f": {reason_text(resize)}" if resize["message"] else ""
         yield "RESIZE", Cell(f"the one that is pending: {word}{why} (cpuctl resize shows more)", style)
         yield from (("", Cell(line)) for line in departure_lines(resize))
 
 
-def _ruled(decision: Mapping[str, Any]) -> str:
+def _ruled(decision: Decision) -> str:
     words = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
     where = f" (container {decision['container']})" if decision["container"] else ""
     return f"{words}{where}: {decision['why']}"
 
 
-def _outcome(pod: Mapping[str, Any]) -> str:
+def _outcome(pod: Pod) -> str:
     word = PODS[pod["outcome"]].word
     match pod["outcome"]:
         case "Rejected":
@@ -148,33 +163,33 @@ def _outcome(pod: Mapping[str, Any]) -> str:
             return word
 
 
-def _message(pod: Mapping[str, Any]) -> str:
+def _message(pod: Pod) -> str:
     return f": {pod['message']}" if "message" in pod else ""
 
 
-def _containers(document: Document) -> list[Mapping[str, Any]]:
+def _containers(document: ExplainedDecision) -> list[Container]:
     """List the containers that were asked about and that the kubelet came to."""
     wanted, containers = document["asked"]["container"], document["pod"]["containers"]
     return [each for each in containers if wanted in (None, each["name"])]
 
 
-def _shown(document: Document) -> Mapping[str, Any]:
+def _shown(document: ExplainedDecision) -> Pod:
     return {**document["pod"], "containers": _containers(document)}
 
 
-def _rounds(document: Document) -> Table:
+def _rounds(document: ExplainedDecision) -> Table:
     names = ("CONTAINER", "PROVIDER", "RESOURCE", "ASKED", "HINTS", "PREFERRED", "MERGED")
     silent = "memory" if document["kubelet"]["memoryManagerPolicy"] == "None" else ""
     rows = [row for told in _asked_rounds(document) for row in _round(told, silent)]
     return Table(tuple(Column(name, "right" if name == "ASKED" else "left") for name in names), tuple(rows))
 
 
-def _asked_rounds(document: Document) -> list[Mapping[str, Any]]:
+def _asked_rounds(document: ExplainedDecision) -> list[Round]:
     wanted = document["asked"]["container"]
     return [told for told in document["rounds"] if wanted is None or told["container"] in (None, wanted)]
 
 
-def _round(told: Mapping[str, Any], silent: str) -> Iterator[tuple[Cell, ...]]:
+def _round(told: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
     """Show what each provider offered, but for the one that never has a say."""
     name, merged = told["container"] or "(pod)", _merged(told["merged"])
     for offer in told["offers"]:
@@ -192,7 +207,7 @@ def _round(told: Mapping[str, Any], silent: str) -> Iterator[tuple[Cell, ...]]:
         name, merged = "", Cell("")
 
 
-def _merged(merged: Mapping[str, Any] | None) -> Cell:
+def _merged(merged: Merged | None) -> Cell:
     if merged is None:
         return Cell("the kubelet fails", "bold red")
     nodes = "any" if merged["numaNodes"] is None else braced([merged["numaNodes"]])
@@ -200,21 +215,22 @@ def _merged(merged: Mapping[str, Any] | None) -> Cell:
     return Cell(text, "" if merged["admitted"] else "red")
 
 
-def _amount(offer: Mapping[str, Any]) -> str:
+def _amount(offer: ProviderOffer) -> str:
     if "request" not in offer:
         return ""
     return str(offer["request"]) if offer["provider"] != "memory" else byte_text(offer["request"])
 
 
-def _hints(offer: Mapping[str, Any]) -> str:
+def _hints(offer: ProviderOffer) -> str:
     if offer["standing"] in _STANDING_WORDS:
         return _STANDING_WORDS[offer["standing"]]
     if offer["hints"] is None:
         return f"all of {counted(offer['narrowest'], 'node')} or more with enough"
-    return braced([hint["numaNodes"] for hint in offer["hints"]])
+    nodes = (hint["numaNodes"] for hint in offer["hints"])
+    return braced("any" if each is None else each for each in nodes)
 
 
-def _usable(offer: Mapping[str, Any]) -> str:
+def _usable(offer: ProviderOffer) -> str:
     if offer["usable"] is None:
         return f"of {counted(offer['width'], 'node')}"
     return braced(offer["usable"]) or "-"
@@ -227,10 +243,9 @@ def braced(sets: Iterable[str]) -> str:
     return " ".join(texts[:_SETS_SHOWN]) + more
 
 
-def _numa_nodes(nodes: Iterable[Mapping[str, Any]]) -> Table:
-    counts = ("cpus", "reserved", "own", "held", "free")
+def _numa_nodes(nodes: Sequence[CPUShare]) -> Table:
     own = any(node["counts"]["own"] for node in nodes)
-    kept = [count for count in counts if count != "own" or own]
+    kept: list[ShareCount] = [count for count in _SHARES if count != "own" or own]
     columns = (Column("NODE", "right"), *(Column(count.upper(), "right") for count in kept))
     rows = (
         (
@@ -243,7 +258,7 @@ def _numa_nodes(nodes: Iterable[Mapping[str, Any]]) -> Table:
     return Table((*columns, Column("FREE CPUS")), tuple(rows))
 
 
-def _memory(nodes: Iterable[Mapping[str, Any]]) -> Table:
+def _memory(nodes: Iterable[MemoryTable]) -> Table:
     """Show what each node has, and with which others a node that is in use serves."""
     names = ("NODE", "RESOURCE", "TOTAL", "FOR PODS", "FREE", "USED WITH")
     columns = (Column(name, "left" if name in ("RESOURCE", "USED WITH") else "right") for name in names)
@@ -251,7 +266,8 @@ def _memory(nodes: Iterable[Mapping[str, Any]]) -> Table:
         (
             Cell(str(node["numaNode"])),
             Cell(each["resource"]),
-            *(Cell(byte_text(each[key])) for key in ("total", "allocatable")),
+            Cell(byte_text(each["total"])),
+            Cell(byte_text(each["allocatable"])),
             Cell(byte_text(each["free"]), "green" if each["free"] else ""),
             Cell(braced([node["group"]]) if node["assignments"] else "-"),
         )
@@ -261,7 +277,7 @@ def _memory(nodes: Iterable[Mapping[str, Any]]) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
-def _holders(holders: list[Mapping[str, Any]], *, wide: bool) -> Table:
+def _holders(holders: Sequence[Holder], *, wide: bool) -> Table:
     shown = holders if wide else holders[:_HOLDERS_SHOWN]
     memory = any(holder["memory"] for holder in holders)
     rows = [
@@ -283,7 +299,7 @@ def _holders(holders: list[Mapping[str, Any]], *, wide: bool) -> Table:
     return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), tuple(rows))
 
 
-def _held(holder: Mapping[str, Any]) -> str:
+def _held(holder: Holder) -> str:
     held = (
         f"{byte_text(each['bytes'])}{'' if each['resource'] == 'memory' else ' ' + each['resource']} "
         f"({each['numaNodes']})"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
@@ -15,12 +14,25 @@ from cpuctl.cli.render.tables.told import changed_table
 from cpuctl.exports.outcomes import RESIZES, start_look
 from cpuctl.exports.wording import counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers.resize import (
+        Allocator,
+        Core,
+        DecidedResize,
+        Reference,
+        Resize,
+        ResizeDecision,
+        ResizedPod,
+        Scheduled,
+    )
+
+_RESOURCES: Final = ("cpu", "memory")
 _READINGS = {"kep": "as the KEP says", "reference": "as its reference implementation does"}
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     """Lay out resizes."""
-    if document["start"]["outcome"] != "Started":
+    if "node" not in document:
         yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]), _allocator(document["allocator"]))
@@ -31,14 +43,14 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_closing(document, wide=wide)))
 
 
-def _allocator(allocator: Mapping[str, Any]) -> str:
+def _allocator(allocator: Allocator) -> str:
     if not allocator["available"]:
         return f"Exclusive CPUs stay as they are: {allocator['whyNot']}"
     reading = _READINGS[allocator["semantics"]]
     return f"Exclusive CPUs follow: {allocator['source']} {allocator['standing']}, {reading}"
 
 
-def _pod(pod: Mapping[str, Any], cores: list[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
+def _pod(pod: ResizedPod, cores: Sequence[Core], *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_verdict(pod)))
     yield resources_table(pod)
     yield from pictures(pod, cores)
@@ -51,7 +63,7 @@ def _pod(pod: Mapping[str, Any], cores: list[Mapping[str, Any]], *, wide: bool) 
         yield from (table for table in (hint_table(pod), step_table(pod)) if table.rows)
 
 
-def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
+def _verdict(pod: ResizedPod) -> Iterator[Cell]:
     """Say what becomes of it, and in whose words why."""
     word, style = RESIZES[pod["outcome"]]
     again = f", after {pod['attempts']} attempts" if pod["attempts"] > 1 else ""
@@ -64,22 +76,22 @@ def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
     yield from (Cell(line) for line in departure_lines(pod))
 
 
-def reason_text(pod: Mapping[str, Any]) -> str:
+def reason_text(decision: ResizeDecision) -> str:
     """Say why, in the words of who decided; nothing where there is none."""
-    where = f"{pod['container']}: " if pod["container"] else ""
-    reason = f"{pod['reason']}: " if pod["reason"] else ""
-    return f"{where}{reason}{pod['message']}" if pod["message"] else ""
+    where = f"{decision['container']}: " if decision["container"] else ""
+    reason = f"{decision['reason']}: " if decision["reason"] else ""
+    return f"{where}{reason}{decision['message']}" if decision["message"] else ""
 
 
-def departure_lines(pod: Mapping[str, Any]) -> Iterator[str]:
+def departure_lines(decision: ResizeDecision) -> Iterator[str]:
     """Name what the KEP wants, and what its reference implementation does instead."""
-    for departure in pod["departures"]:
+    for departure in decision["departures"]:
         yield f"KEP-5554 decides: {departure}"
-    if pod["reference"] is not None:
-        yield f"The reference implementation: {_reference(pod['reference'], pod['message'])}"
+    if decision["reference"] is not None:
+        yield f"The reference implementation: {_reference(decision['reference'], decision['message'])}"
 
 
-def _reference(answer: Mapping[str, Any], message: str | None) -> str:
+def _reference(answer: Reference, message: str | None) -> str:
     word = RESIZES[answer["outcome"]].word
     if answer["message"] and answer["message"] == message:
         return word
@@ -90,7 +102,7 @@ def _reference(answer: Mapping[str, Any], message: str | None) -> str:
     return f"{word}, {cpus}" if cpus else word
 
 
-def _follows(pod: Mapping[str, Any]) -> Iterator[Cell]:
+def _follows(pod: ResizedPod) -> Iterator[Cell]:
     for condition in pod["conditions"]:
         reason = f", reason {condition['reason']}" if condition["reason"] else ""
         generation = condition["observedGeneration"]
@@ -107,7 +119,7 @@ def _follows(pod: Mapping[str, Any]) -> Iterator[Cell]:
             yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for {after} at least (KEP-6122)")
 
 
-def _sharing(pod: Mapping[str, Any]) -> Iterator[Cell]:
+def _sharing(pod: ResizedPod) -> Iterator[Cell]:
     """Say why containers share, each reason once."""
     sharing: dict[str, list[str]] = {}
     for container in pod["containers"]:
@@ -118,10 +130,10 @@ def _sharing(pod: Mapping[str, Any]) -> Iterator[Cell]:
         yield Cell(f"{', '.join(names)}: {reason}")
 
 
-def _counts(scheduler: Mapping[str, Mapping[str, str]]) -> Iterator[Cell]:
+def _counts(scheduler: Scheduled) -> Iterator[Cell]:
     """Tell what the scheduler counts, resource by resource, where that changes."""
-    times = [scheduler[time] for time in ("before", "meanwhile", "settled")]
-    for resource in dict.fromkeys(name for amounts in times for name in amounts):
+    times = (scheduler["before"], scheduler["meanwhile"], scheduler["settled"])
+    for resource in _RESOURCES:
         before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
         if before != meanwhile or before != settled:
             yield Cell(
@@ -129,7 +141,7 @@ def _counts(scheduler: Mapping[str, Mapping[str, str]]) -> Iterator[Cell]:
             )
 
 
-def _closing(document: Document, *, wide: bool) -> Iterator[Cell]:
+def _closing(document: DecidedResize, *, wide: bool) -> Iterator[Cell]:
     for warning in document["warnings"]:
         yield warning_line(warning)
     if document["retryOrder"]:

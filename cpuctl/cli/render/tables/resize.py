@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
 from cpuctl.exports.wording import byte_text
 
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import HintRound
+    from cpuctl.answers.resize import Cgroup, ResizedContainer, ResizedPod, Resources, States
+
+_RESOURCES: Final = ("cpu", "memory")
 _ARROW = " -> "
 _LIFTED = -1
 
 
-def resources_table(pod: Mapping[str, Any]) -> Table:
+def resources_table(pod: ResizedPod) -> Table:
     """Show one row a container: what changes of its amounts and CPUs."""
     columns = ("CONTAINER", "CPU", "MEMORY", "RESTART", "PROMISED", "BEFORE", "AFTER", "COMES", "GOES")
     granted = pod["outcome"] in ("Admitted", "NoEffect")
@@ -25,7 +30,7 @@ def resources_table(pod: Mapping[str, Any]) -> Table:
     )
 
 
-def _row(container: Mapping[str, Any], *, granted: bool) -> dict[str, Cell]:
+def _row(container: ResizedContainer, *, granted: bool) -> dict[str, Cell]:
     row = {"CONTAINER": Cell(container["name"]), **_amounts(container["resources"])}
     if granted and container["changed"]:
         row["RESTART"] = Cell("yes", "yellow") if container["restarts"] else Cell("no")
@@ -36,7 +41,7 @@ def _row(container: Mapping[str, Any], *, granted: bool) -> dict[str, Cell]:
         return row | {"BEFORE": Cell("shared"), "AFTER": Cell("shared")}
     if container["isolation"] == "pod":
         # KEP-5526: CPUs in the state file, and not its own all the same.
-        return row | {time.upper(): _in_pool(cpus[time]) for time in ("before", "after")}
+        return row | {"BEFORE": _in_pool(cpus["before"]), "AFTER": _in_pool(cpus["after"])}
     return row | {
         "PROMISED": Cell(cpus["promised"] or "-"),
         "BEFORE": Cell(cpus["before"] or "shared"),
@@ -50,30 +55,30 @@ def _in_pool(cpus: str | None) -> Cell:
     return Cell(f"pod: {cpus}", "cyan") if cpus else Cell("shared")
 
 
-def _amounts(resources: Mapping[str, Any]) -> dict[str, Cell]:
-    return {name.upper(): _change(resources, name) for name in ("cpu", "memory")}
+def _amounts(resources: States) -> dict[str, Cell]:
+    return {name.upper(): _change(resources, name) for name in _RESOURCES}
 
 
-def _change(resources: Mapping[str, Any], name: str) -> Cell:
+def _change(resources: States, name: Literal["cpu", "memory"]) -> Cell:
     """Write one resource, ``before -> after`` where it is to change."""
-    before, after = (_pair(resources[state], name) for state in ("before", "asked"))
+    before, after = (_pair(state, name) for state in (resources["before"], resources["asked"]))
     return Cell(before if before == after else f"{before}{_ARROW}{after}")
 
 
-def _pair(state: Mapping[str, Any], name: str) -> str:
-    request, limit = (state[side].get(name) for side in ("requests", "limits"))
+def _pair(state: Resources, name: Literal["cpu", "memory"]) -> str:
+    request, limit = state["requests"].get(name), state["limits"].get(name)
     if request == limit:
         return request or "-"
     return f"{request or '-'}/{limit or '-'}"
 
 
-def cgroup_table(pod: Mapping[str, Any]) -> Table:
+def cgroup_table(pod: ResizedPod) -> Table:
     """Show what the kubelet writes into cgroups, of the pod and of its containers."""
     columns = (Column("CGROUP"), Column("CPU.SHARES"), Column("CPU QUOTA"), Column("MEMORY LIMIT"))
     return Table(columns, tuple(_cgroup_rows(pod)))
 
 
-def _cgroup_rows(pod: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
+def _cgroup_rows(pod: ResizedPod) -> Iterator[tuple[Cell, ...]]:
     for name, cgroup in [("(pod)", pod["cgroup"]), *((c["name"], c["cgroup"]) for c in pod["containers"])]:
         yield (
             Cell(name),
@@ -88,22 +93,22 @@ def _both(before: str, after: str) -> str:
     return before if before == after else f"{before}{_ARROW}{after}"
 
 
-def _shares(values: Mapping[str, Any]) -> str:
+def _shares(values: Cgroup) -> str:
     return str(values["cpuShares"])
 
 
-def _quota(values: Mapping[str, Any]) -> str:
+def _quota(values: Cgroup) -> str:
     quota = values["cpuQuota"]
     if quota is None:
         return "none"
     return "lifted" if quota == _LIFTED else f"{quota}/{values['cpuPeriod']}"
 
 
-def _memory(values: Mapping[str, Any]) -> str:
+def _memory(values: Cgroup) -> str:
     return "none" if values["memoryLimit"] is None else byte_text(values["memoryLimit"])
 
 
-def step_table(pod: Mapping[str, Any]) -> Table:
+def step_table(pod: ResizedPod) -> Table:
     """Show how the allocator came to a container's CPUs, step by step."""
     rows = (
         (Cell(container["name"]), Cell(step["rule"]), Cell(step["cpus"]))
@@ -114,16 +119,19 @@ def step_table(pod: Mapping[str, Any]) -> Table:
     return Table((Column("CHOSEN FOR"), Column("RULE"), Column("CPUS")), tuple(rows))
 
 
-def hint_table(pod: Mapping[str, Any]) -> Table:
+def hint_table(pod: ResizedPod) -> Table:
     """Show every round of the Topology Manager."""
     columns = (Column("HINTS FOR"), Column("NUMA NODES"), Column("PREFERRED"), Column("ADMITTED"))
-    rows = (
-        (
-            Cell(each["container"] or "(pod)"),
-            Cell("any" if each.get("numaNodes") is None else each["numaNodes"]),
-            Cell("yes" if each.get("preferred") else "no"),
-            Cell("yes" if each.get("admitted") else "no"),
-        )
-        for each in pod["hints"]
+    return Table(columns, tuple(_hint_row(each) for each in pod["hints"]))
+
+
+def _hint_row(asked: HintRound) -> tuple[Cell, ...]:
+    who = Cell(asked["container"] or "(pod)")
+    if "outcome" in asked:
+        return who, Cell("any"), Cell("no"), Cell("no")
+    return (
+        who,
+        Cell("any" if asked["numaNodes"] is None else asked["numaNodes"]),
+        Cell("yes" if asked["preferred"] else "no"),
+        Cell("yes" if asked["admitted"] else "no"),
     )
-    return Table(columns, tuple(rows))

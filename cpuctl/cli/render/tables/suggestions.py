@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Cell, Column, Table
 from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Container
+    from cpuctl.answers.explanation import ExplainedDecision, Search, Suggestion
 
 _NAMES_SHOWN = 3
 _KINDS = {
@@ -18,7 +21,7 @@ _KINDS = {
 }
 
 
-def suggestions_table(document: Document) -> Table:
+def suggestions_table(document: ExplainedDecision) -> Table:
     """Show the changes that admit or align the pod and what it gets then; below, what was tried in vain."""
     wanted = _wanted(document)
     found = (
@@ -33,7 +36,7 @@ def suggestions_table(document: Document) -> Table:
     return Table((Column("CHANGE"), Column("THEN")), (*found, *in_vain))
 
 
-def command_lines(suggestions: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+def command_lines(suggestions: Iterable[Suggestion]) -> Iterator[Cell]:
     """Write the commands that try or make changes, each in one piece."""
     for each in suggestions:
         if each["command"]:
@@ -41,7 +44,7 @@ def command_lines(suggestions: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
             yield Cell(each["command"])
 
 
-def _effect(suggestion: Mapping[str, Any]) -> str:
+def _effect(suggestion: Suggestion) -> str:
     kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
     several = len(suggestion["containers"]) > 1
     parts = [_placed(each, named=several) for each in kept] or ["admitted, on the node's shared CPUs"]
@@ -51,7 +54,7 @@ def _effect(suggestion: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _placed(container: Mapping[str, Any], *, named: bool) -> str:
+def _placed(container: Container, *, named: bool) -> str:
     name = f"{container['name']}: " if named else ""
     if not container["exclusive"]:
         return f"{name}in its pod's pool, CPUs {container['cpus']}"
@@ -59,12 +62,12 @@ def _placed(container: Mapping[str, Any], *, named: bool) -> str:
     return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
 
 
-def _wanted(document: Document) -> str:
+def _wanted(document: ExplainedDecision) -> str:
     """Name what changes are looked for: an admitted pod is explained with some only where it is unaligned."""
     return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
 
 
-def _in_vain(search: Mapping[str, Any], wanted: str) -> str:
+def _in_vain(search: Search, wanted: str) -> str:
     if not search["complete"]:
         return f"not {wanted} within the bound of {search['bound']} runs; not all was tried"
     runs = f"{counted(search['runs'], 'run')} of at most {search['bound']}"
@@ -72,7 +75,7 @@ def _in_vain(search: Mapping[str, Any], wanted: str) -> str:
     return f"never {wanted}: all tried in {runs}{but}"
 
 
-def runs_line(document: Document) -> str:
+def runs_line(document: ExplainedDecision) -> str:
     """Say how often the engine ran for the changes."""
     runs = counted(sum(search["runs"] for search in document["searches"]), "run")
     does = "aligns" if _wanted(document) == "aligned" else "admits"

@@ -13,7 +13,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.reserving.reservations import (
+from cpuctl.kubelet.reservations import (
     Reservations,
     check_qos_reserved,
     hard_thresholds,

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS
-from cpuctl.kubelet.reserving.reservations import Reservations
-from cpuctl.kubelet.reserving.reserved_memory import total_by_resource
+from cpuctl.kubelet.reservations import RESERVING_SIGNALS, Reservations, total_by_resource
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 

@@ -22,7 +22,7 @@ from cpuctl.engine.start import NotStarted, Started, check_start
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.kubelet.reserving.reserved_memory import countable
+from cpuctl.kubelet.reservations import countable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 

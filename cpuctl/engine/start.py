@@ -25,11 +25,10 @@ from cpuctl.engine.pod_level import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.rules import keeps_baselines
 from cpuctl.golang.text import GoError
-from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
-from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
+from cpuctl.kubelet.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject

@@ -22,7 +22,7 @@ _SERVER_GATES = "--apiserver-feature-gates"
 
 def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
     """Return the gates that a kubelet runs with, or would if it started."""
-    from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
+    from cpuctl.kubelet.gates.feature_gates import BadGatesError, gates_at_start
 
     files = [kubelet.gates_of_main_file, kubelet.config.feature_gates]
     try:

@@ -20,8 +20,7 @@ from cpuctl.engine.resize.outcome import Condition
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import same_resources, with_requirements
 from cpuctl.engine.start import start_node
-from cpuctl.kubelet.gates.at_start import gates_at_start
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates, gates_at_start
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view

@@ -409,8 +409,8 @@ def test_nothing_is_handed_out_without_a_policy() -> None:
         "cpuctl.engine.cpu.manager.StaticPolicy.construct",
         "cpuctl.engine.cpu.manager.parse_cpu_policy_options",
         "cpuctl.engine.hints.topology_manager.parse_topology_options",
-        "cpuctl.kubelet.reserving.eviction.parse_float32",
-        "cpuctl.kubelet.reserving.reservations.CPUSet.parse",
+        "cpuctl.kubelet.reservations.parse_float32",
+        "cpuctl.kubelet.reservations.CPUSet.parse",
     ],
 )
 def test_no_message_of_a_foreign_exception_passes_as_the_kubelets(

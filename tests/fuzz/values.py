@@ -13,7 +13,7 @@ from cpuctl.golang.json_syntax import syntax_complaint
 from cpuctl.inputs.configuration import any_flags, given_arguments
 from cpuctl.inputs.kubelet import read_gates
 from cpuctl.kubelet.configuration.setting_words import read_setting_words
-from cpuctl.kubelet.reserving.eviction import parse_thresholds
+from cpuctl.kubelet.reservations import parse_thresholds
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
 from cpuctl.machine.set_names import parse_cpu_names

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from cpuctl.documents.document import Document
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.configuration.attributes import to_configuration
-from cpuctl.kubelet.configuration.decoded import with_defaults, with_eviction_defaults
+from cpuctl.kubelet.configuration.decoded import to_configuration, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.main_file import read_main_file
 from cpuctl.kubelet.configuration.remarks import ConfigRemark
 from cpuctl.kubelet.version import DEFAULT_VERSION

@@ -9,7 +9,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import NodeMask
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.pods import stored
 from tests.support.topologies import regular

@@ -18,7 +18,7 @@ from cpuctl.kubelet.policy_options import (
     FULL_PCPUS_ONLY,
     PREFER_UNCORE,
 )
-from cpuctl.kubelet.reserving.eviction import default_eviction_hard
+from cpuctl.kubelet.reservations import default_eviction_hard
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST
 
 _BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does"

@@ -14,7 +14,7 @@ from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS, MemoryBalance, memory_balances
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import ReservedMemory
-from cpuctl.kubelet.reserving.reserved_memory import countable
+from cpuctl.kubelet.reservations import countable
 from cpuctl.quantity import Format, Quantity
 
 _FIELD = ("reservedMemory",)

@@ -35,7 +35,7 @@ from cpuctl.kubelet.policy_options import (
     refuse_options_of_none_policy,
 )
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation, require_cpu_reservation
+from cpuctl.kubelet.reservations import CPUReservation, require_cpu_reservation
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.pods.model import Container, StoredPod
 

@@ -51,7 +51,7 @@ def _static(
 ) -> StaticMemoryPolicy | Undetermined:
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
     from cpuctl.engine.memory.tables import fresh_tables
-    from cpuctl.kubelet.reserving.reserved_memory import reserved_by_node
+    from cpuctl.kubelet.reservations import reserved_by_node
 
     if not info.memory_bytes:
         return Undetermined(MEMORY_UNKNOWN)

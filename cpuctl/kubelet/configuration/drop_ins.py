@@ -17,12 +17,16 @@ from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import Mistake, Walk, all_mistakes, match_field
 from cpuctl.golang.text import quoted
-from cpuctl.kubelet.configuration.decoded import folded, reserialised, with_defaults, with_eviction_defaults
+from cpuctl.kubelet.configuration.decoded import (
+    Layer,
+    folded,
+    reserialised,
+    with_defaults,
+    with_eviction_defaults,
+)
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
-from cpuctl.kubelet.configuration.layer import Layer
-from cpuctl.kubelet.configuration.main_file import MainFile, empty, read_main_file
-from cpuctl.kubelet.configuration.mistakes import explained
+from cpuctl.kubelet.configuration.main_file import MainFile, empty, explained, read_main_file
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, structs_of

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.configuration.attributes import to_configuration
-from cpuctl.kubelet.configuration.decoded import with_defaults, with_eviction_defaults
-from cpuctl.kubelet.configuration.layer import Layer
+from cpuctl.kubelet.configuration.decoded import (
+    Layer,
+    to_configuration,
+    with_defaults,
+    with_eviction_defaults,
+)
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, without_effect
 from cpuctl.kubelet.configuration.settings import (
@@ -25,8 +28,7 @@ from cpuctl.kubelet.configuration.settings import (
 )
 from cpuctl.kubelet.flags.given import STAGE as FLAGS
 from cpuctl.kubelet.flags.given import KubeletFlags
-from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import STAGE, BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 

@@ -1,20 +1,25 @@
-"""A kubelet's main configuration file, read the way the kubelet reads it.
+"""A kubelet's main configuration file, read the way the kubelet reads it, with its mistakes told to people.
 
 The kubelet decodes the file strictly and, where that fails on unknown or repeated fields only, again
-leniently: it warns, drops the unknown ones and takes the last of repeated ones. Rule:
+leniently: it warns, drops the unknown ones and takes the last of repeated ones. Of a mistake Go says which
+type it expected; here it is said what stands at which place, too. Rule:
 ``pkg/kubelet/kubeletconfig/configfiles/configfiles.go`` and its ``util/codec``, 1.36.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.documents.loading import EMPTY
+from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
-from cpuctl.golang.json_mistakes import Walk, all_mistakes
+from cpuctl.golang.durations import parse_duration
+from cpuctl.golang.json_mistakes import DURATION, QUANTITY, Mistake, Walk, all_mistakes
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.head import (
     API_VERSION,
     BEGIN,
@@ -27,11 +32,11 @@ from cpuctl.kubelet.configuration.head import (
     read_config_object,
     without,
 )
-from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
-from cpuctl.kubelet.configuration.schema import ROOT_TYPE, structs_of
+from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS, structs_of
 from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
+from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 
 _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
@@ -142,3 +147,61 @@ def _unread(source: str, line: int | None) -> Iterator[ConfigRemark]:
     if line is not None:
         message = "only the first document of the file counts"
         yield without_effect("ignored-document", f"{source}:{line}", message)
+
+
+_DURATION_HINT = "write a duration such as 10s, 1m30s or 100ms"
+
+
+def explained(mistake: Mistake, document: Document, path: Path) -> InputError:
+    """Make the error for a mistake that stands at *path* of a document."""
+    value = document.value
+    for step in path:
+        value = value[step]  # type: ignore[index]  # the path was found in this very value
+    cursor = Cursor(document, value, path)
+    try:
+        _reader(mistake.go_type)(cursor)
+    except InputError as error:
+        if isinstance(value, dict) and ARCHIVED in value:  # as KEP-4540 writes it
+            return cursor.error(f"{error.message}: {ARCHIVED} is {ARCHIVED_WHY}", hint=error.hint)
+        return error
+    if isinstance(value, float) and _reader(mistake.go_type) in (_int32, _int64):
+        wanted = "a whole number written without point or exponent"
+        return cursor.error(f"expected {wanted}, found {document.written(path)}")
+    return cursor.error(mistake.text)
+
+
+def _reader(go_type: str) -> Callable[[Cursor], object]:
+    if go_type in _READERS:
+        return _READERS[go_type]
+    if go_type.startswith("[]"):
+        return Cursor.items
+    # Named types that are no structs are strings in this API.
+    return Cursor.members if go_type.startswith("map[") or go_type in STRUCTS else Cursor.text
+
+
+def _duration(cursor: Cursor) -> int:
+    if not isinstance(cursor.value, str):
+        raise cursor.expected("a duration", hint=_DURATION_HINT)
+    try:
+        return parse_duration(cursor.value)
+    except GoError as error:
+        raise cursor.error(str(error), hint=_DURATION_HINT) from None
+
+
+def _int32(cursor: Cursor) -> int:
+    return cursor.integer(minimum=-(1 << 31), maximum=(1 << 31) - 1)
+
+
+def _int64(cursor: Cursor) -> int:
+    return cursor.integer(minimum=-(1 << 63), maximum=(1 << 63) - 1)
+
+
+_READERS: Mapping[str, Callable[[Cursor], object]] = {
+    "string": Cursor.text,
+    "bool": Cursor.boolean,
+    "int32": _int32,
+    "int64": _int64,
+    "float64": Cursor.number,
+    DURATION: _duration,
+    QUANTITY: Cursor.quantity,
+}

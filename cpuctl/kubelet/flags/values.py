@@ -1,10 +1,12 @@
 """How the kubelet reads the value of a flag, and what a flag that is given twice adds up to.
 
-Rule: ``spf13/pflag`` and ``k8s.io/component-base/cli/flag``. Readers raise GoError with their texts.
+Rule: ``spf13/pflag``, which reads lists as lines of ``encoding/csv`` (of several lines the first one
+counts), and ``k8s.io/component-base/cli/flag``. Readers raise GoError with their texts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -12,7 +14,6 @@ from cpuctl.documents.document import Value
 from cpuctl.golang.conversions import parse_atoi, parse_bool, parse_int
 from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.golang.text import GoError, quoted
-from cpuctl.kubelet.flags.csv_list import csv_list
 from cpuctl.quantity import Quantity
 
 _INT32 = 1 << 32
@@ -249,3 +250,44 @@ def _limit(text: str, texts: _MemoryTexts) -> tuple[str, Value]:
     except GoError:
         raise GoError(texts.no_quantity.format(amount)) from None
     return name, amount
+
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*+)"(?=,|$)')
+_UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')
+
+
+def csv_list(text: str) -> list[str]:
+    """Read the fields of a line; raise GoError with Go's text where quotes are amiss."""
+    line = text.lstrip("\n").partition("\n")[0]
+    if not line:
+        if text:
+            raise GoError("EOF")
+        return []
+    fields: list[str] = []
+    at = 0
+    while at <= len(line):
+        if line.startswith('"', at):
+            found = _QUOTED.match(line, at)
+            if found is None:
+                raise _stray_quote(line, at)
+            fields.append(found[1].replace('""', '"'))
+            at = found.end() + 1
+        else:
+            field = line[at:].partition(",")[0]
+            if '"' in field:
+                raise _mistake(line, at + field.index('"'), 'bare " in non-quoted-field')
+            fields.append(field)
+            at += len(field) + 1
+    return fields
+
+
+def _stray_quote(line: str, at: int) -> GoError:
+    """Blame the quote after which the field goes on, or the end of the line where none ends it."""
+    found = _UP_TO_LONE_QUOTE.match(line, at)
+    assert found is not None  # it begins with a quote
+    return _mistake(line, found.end(), 'extraneous or missing " in quoted-field')
+
+
+def _mistake(line: str, at: int, what: str) -> GoError:
+    column = len(line[:at].encode(errors="surrogateescape")) + 1
+    return GoError(f"parse error on line 1, column {column}: {what}")

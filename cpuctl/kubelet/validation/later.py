@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cpuctl.golang.conversions import float32, parse_float32
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.text import GoError, quoted
-from cpuctl.kubelet.reserving.eviction import (
+from cpuctl.kubelet.reservations import (
     BEYOND,
     NEGATIVE,
     NOT_POSITIVE,

@@ -15,7 +15,7 @@ from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container
 from cpuctl.pods.qos import pod_qos
 from tests.support.pods import app, pod, resources

@@ -14,7 +14,7 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
 from tests.support.pods import stored

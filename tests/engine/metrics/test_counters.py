@@ -12,7 +12,7 @@ from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reservations import CPUReservation
 from tests.support.changed import changed
 from tests.support.topologies import mask, regular
 

@@ -14,7 +14,7 @@ from cpuctl.engine.state_repair.actions import Action, Did, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reservations import CPUReservation
 from tests.support.pods import app
 from tests.support.state_files import cpus
 from tests.support.topologies import regular

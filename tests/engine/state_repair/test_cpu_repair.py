@@ -15,7 +15,7 @@ from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reservations import CPUReservation
 from tests.support.topologies import CoreAt, regular, topology
 
 FOUR_NODES = regular(sockets=2, nodes=2, cores=4, threads=2)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
+from cpuctl.kubelet.gates.feature_gates import BadGatesError, gates_at_start
 
 BEFORE_FLAGS = "failed to set feature gates from initial flags-based config: "
 PANIC = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "

@@ -7,8 +7,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.reserving.eviction import parse_thresholds
-from cpuctl.kubelet.reserving.reservations import (
+from cpuctl.kubelet.reservations import (
     CPUReservation,
     Reservations,
     check_capacity,
@@ -16,6 +15,7 @@ from cpuctl.kubelet.reserving.reservations import (
     hard_thresholds,
     kube_reserved,
     listed_cpus,
+    parse_thresholds,
     require_cpu_reservation,
     system_reserved,
 )

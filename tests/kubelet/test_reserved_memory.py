@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from cpuctl.kubelet.config import ReservedMemory
-from cpuctl.kubelet.reserving.reserved_memory import countable, reserved_by_node
+from cpuctl.kubelet.reservations import countable, reserved_by_node
 from cpuctl.kubelet.setting_error import SettingError
 from tests.support.pods import amounts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.kubelet.flags.csv_list import csv_list
+from cpuctl.kubelet.flags.values import csv_list
 
 
 @pytest.mark.parametrize(

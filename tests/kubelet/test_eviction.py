@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.kubelet.reserving.eviction import Threshold, parse_thresholds
+from cpuctl.kubelet.reservations import Threshold, parse_thresholds
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Format, Quantity
 

@@ -1,20 +1,127 @@
-"""What is kept from pods: ``kubeReserved``, ``systemReserved``, ``reservedSystemCPUs``, hard eviction.
+"""What is kept from pods: reserved CPUs and memory, ``kubeReserved``, ``systemReserved``, hard eviction.
 
-Rule: kubelet v1.36 ``cmd/kubelet/app/server.go`` and ``cm/node_container_manager_linux.go``. Errors are
+Rule: kubelet v1.36 ``cmd/kubelet/app/server.go``, ``cm/node_container_manager_linux.go``,
+``pkg/kubelet/eviction/helpers.go`` and, for ``reservedMemory``, which the Memory Manager's static policy
+keeps from pods on each NUMA node, ``cm/memorymanager/memory_manager.go``, in its order. Errors are
 SettingErrors with the kubelet's text. Where it walks a map in random order, the order here is by name.
+
+A percentage of a threshold is kept in 32 bits: 10 % of the memory is ``trunc(float64(memory) *
+float64(float32(10) / float32(100)))``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
+from cpuctl.golang.conversions import float32, parse_float32
 from cpuctl.golang.text import GoError, quoted
-from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
+from cpuctl.kubelet.config import (
+    DEFAULT_EVICTION_HARD,
+    INODE_THRESHOLD_OF_IMAGES,
+    KubeletConfiguration,
+    ReservedMemory,
+)
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.quantity import Quantity
+from cpuctl.quantity import Format, Quantity
+
+SIGNALS = frozenset(
+    {
+        "allocatableMemory.available", "containerfs.available", "containerfs.inodesFree", "imagefs.available",
+        "imagefs.inodesFree", "memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available",
+    }
+)  # fmt: skip
+
+RESERVING_SIGNALS: Mapping[str, str] = {
+    "memory.available": "memory",
+    "nodefs.available": "ephemeral-storage",
+}
+"""The signals whose hard thresholds are kept from pods, and the resources that they are kept of."""
+
+_DISABLED = ("0%", "100%")
+_NO_NUMBER = -(1 << 63)
+"""What processors make of it that is no number (``NaN%``) as an integer."""
+
+_FIELD = "evictionHard"
+
+
+class Threshold(NamedTuple):
+    """A threshold: an amount, or else a share of the capacity (1 for all of it), in 32-bit precision."""
+
+    amount: Quantity | None = None
+    share: float = 0.0
+
+    def of(self, capacity: Quantity | None) -> Quantity | None:
+        """Resolve against a capacity; None where a share is taken of a capacity that is not known."""
+        if self.amount is not None:
+            return self.amount
+        if capacity is None:
+            return None
+        if math.isnan(self.share):
+            return Quantity.from_value(_NO_NUMBER, Format.BINARY_SI)
+        return Quantity.from_value(math.trunc(float(capacity.value) * self.share), Format.BINARY_SI)
+
+
+def default_eviction_hard(minor: int) -> dict[str, str]:
+    """Return the thresholds that a configuration file of a release gets where it names none (Linux)."""
+    inodes = behaviours(minor).default_inode_threshold_of_images
+    return {
+        signal: threshold
+        for signal, threshold in DEFAULT_EVICTION_HARD.items()
+        if inodes or signal != INODE_THRESHOLD_OF_IMAGES
+    }
+
+
+UNSUPPORTED = "unsupported eviction signal {}"
+NEGATIVE = "eviction percentage threshold {} must be >= 0%: {}"
+BEYOND = "eviction percentage threshold {} must be <= 100%: {}"
+NOT_POSITIVE = "eviction threshold {} must be positive: {}"
+UNREADABLE = "{}"
+
+
+def threshold_problem(signal: str, text: str) -> tuple[str, tuple[object, ...]] | None:
+    """Say what a kubelet has against a threshold: its words, and what is filled into them."""
+    if signal not in SIGNALS:
+        return UNSUPPORTED, (signal,)
+    if text in _DISABLED:
+        return None
+    try:
+        if not text.endswith("%"):
+            amount = Quantity.parse(text)
+            return (NOT_POSITIVE, (signal, amount)) if amount.sign <= 0 else None
+        share = _share(text)
+    except GoError as error:
+        return UNREADABLE, (error,)
+    if share < 0:
+        return NEGATIVE, (signal, text)
+    return (BEYOND, (signal, text)) if share > 1 else None
+
+
+def parse_thresholds(thresholds: Mapping[str, str]) -> dict[str, Threshold]:
+    """Read ``evictionHard``; disabled thresholds are left out.
+
+    Raise SettingError with the kubelet's text. The kubelet walks the map in random order, here it is by name.
+    """
+    parsed = {signal: _parse_threshold(signal, thresholds[signal]) for signal in sorted(thresholds)}
+    return {signal: threshold for signal, threshold in parsed.items() if threshold is not None}
+
+
+def _parse_threshold(signal: str, text: str) -> Threshold | None:
+    if problem := threshold_problem(signal, text):
+        words, values = problem
+        raise SettingError(words.format(*values), _FIELD, signal)
+    if text in _DISABLED:
+        return None
+    return Threshold(share=_share(text)) if text.endswith("%") else Threshold(Quantity.parse(text))
+
+
+def _share(text: str) -> float:
+    """Read a percentage as a share of 1; raise GoError for what is none."""
+    return float32(parse_float32(text.rstrip("%")) / 100)
+
 
 _RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
 _ZERO = Quantity()
@@ -215,3 +322,57 @@ def _raw(amount: Quantity) -> str:
     if not amount.short:
         return "{...}"
     return f"{{{{{amount.unscaled} {amount.exponent}}} {{<nil>}} {amount.verbatim} {amount.format}}}"
+
+
+_SETTING = "reservedMemory"
+
+
+def reserved_by_node(
+    listed: Iterable[ReservedMemory], nodes: Collection[int], kept: Mapping[str, Quantity]
+) -> dict[int, dict[str, int]]:
+    """Return bytes by NUMA node and resource, or raise SettingError with the kubelet's text.
+
+    *nodes* are those of the machine, *kept* is what Node Allocatable keeps from pods: no more, no less.
+    """
+    items = list(listed)
+    for item in items:
+        if item.numa_node not in nodes:
+            problem = f"references a NUMA node {item.numa_node} that does not exist on this machine"
+            raise SettingError(f"the reserved memory configuration {problem}", _SETTING)
+    _check_totals(total_by_resource(items), kept)
+    amounts: dict[int, dict[str, int]] = {}
+    for item in items:
+        for name, quantity in sorted(item.limits.items()):
+            number = quantity.exact_int64
+            if number is None:
+                raise SettingError("could not covert a variable of type Quantity to int64", _SETTING)
+            amounts.setdefault(item.numa_node, {})[name] = number
+    if not sum(each.get("memory", 0) for each in amounts.values()):
+        raise SettingError("[memorymanager] you should specify the system reserved memory", _SETTING)
+    return amounts
+
+
+def total_by_resource(items: Iterable[ReservedMemory]) -> dict[str, Quantity]:
+    """Add up all NUMA nodes."""
+    totals: dict[str, Quantity] = {}
+    for item in items:
+        for name, quantity in item.limits.items():
+            totals[name] = quantity + totals[name] if name in totals else quantity
+    return totals
+
+
+def countable(number: int) -> Quantity:
+    """Write bytes as a quantity that reads back as an "exact int64": the kubelet counts no ``1000Ti``."""
+    short = Quantity.parse(str(Quantity.from_value(number, Format.BINARY_SI)))
+    return short if short.exact_int64 == number else Quantity.parse(str(number))
+
+
+def _check_totals(totals: Mapping[str, Quantity], kept: Mapping[str, Quantity]) -> None:
+    counted = {name for name in kept if name == "memory" or name.startswith("hugepages-")}
+    for name in sorted(totals.keys() | counted):
+        # The kubelet adds both to a zero of its own, which changes how they print.
+        total, wanted = _ZERO + totals.get(name, _ZERO), _ZERO + kept.get(name, _ZERO)
+        if total != wanted:
+            amounts = f"the total amount {quoted(str(total))} of type {quoted(name)} is not equal to"
+            problem = f"{amounts} the value {quoted(str(wanted))} determined by Node Allocatable feature"
+            raise SettingError(problem, _SETTING)

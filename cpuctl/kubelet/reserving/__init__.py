@@ -1,1 +1,0 @@
-"""What a node keeps from pods."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
-ALLOCATED_FILE, ACTUATED_FILE = "allocated_pods_state", "actuated_pods_state"
-PODS_FILES = (ALLOCATED_FILE, ACTUATED_FILE)
-STATUS_FILE = "pod_status_manager_state"
-DEVICES_FILE, CLAIMS_FILE = "kubelet_internal_checkpoint", "dra_manager_state"
+from typing import Final
+
+CPU_FILE: Final = "cpu_manager_state"
+MEMORY_FILE: Final = "memory_manager_state"
+ALLOCATED_FILE: Final = "allocated_pods_state"
+ACTUATED_FILE: Final = "actuated_pods_state"
+PODS_FILES: Final = (ALLOCATED_FILE, ACTUATED_FILE)
+STATUS_FILE: Final = "pod_status_manager_state"
+DEVICES_FILE: Final = "kubelet_internal_checkpoint"
+CLAIMS_FILE: Final = "dra_manager_state"

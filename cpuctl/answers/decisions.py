@@ -242,7 +242,7 @@ class MemoryTable(TypedDict):
     numaNode: int
     group: CPUList
     """The NUMA nodes that it is shared with, itself included."""
-    assignments: Count
+    assignments: int
     resources: list[TableEntry]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from cpuctl.checkpoints import cpu_formats, memory_formats, pods_formats
 from cpuctl.checkpoints.cpu_state import cpu_state_of
@@ -36,6 +36,9 @@ from cpuctl.state_names import (
     STATUS_FILE,
 )
 
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
+
 _NO_STATE = "it has none of the members of a kubelet's state"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
@@ -54,7 +57,7 @@ class Inspection(NamedTuple):
     kept as it is whoever reads it: empty for the files that releases convert.
     """
 
-    file_name: str = ""
+    file_name: StateFileName | Literal[""] = ""
     format: str = ""
     checksums: tuple[Checked, ...] = ()
     state: State | None = None
@@ -67,7 +70,7 @@ class Inspection(NamedTuple):
 class _Family(NamedTuple):
     """The formats of one manager's file from the first that has pods and containers by name."""
 
-    file_name: str
+    file_name: StateFileName
     plain: tuple[str, Format]
     with_pods: tuple[str, Format]
     newest: tuple[str, Envelope]

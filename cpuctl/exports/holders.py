@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
 
 WHOLE_POD = "(whole pod)"
 
 
-def pod_name(holder: Mapping[str, Any]) -> str:
-    """Write ``namespace/pod`` where the pod is known, else its UID or the container's id."""
-    if holder["pod"] is not None:
-        return f"{holder['namespace']}/{holder['pod']}"
+def pod_name(owner: Owner) -> str:
+    """Write ``namespace/pod`` where the pod is known, else its UID."""
+    return owner["podUID"] or "-" if owner["pod"] is None else f"{owner['namespace']}/{owner['pod']}"
+
+
+def pod_of_cpus(holder: CPUHolder) -> str:
+    """Write the pod's name or, of a container that is known by its id only, that id."""
     container_id = holder.get("containerID")
-    return holder["podUID"] or (f"container {container_id[:12]}" if container_id else "-")
+    unknown = holder["pod"] is None and not holder["podUID"]
+    return f"container {container_id[:12]}" if container_id and unknown else pod_name(holder)
 
 
-def container_name(holder: Mapping[str, Any]) -> str:
+def container_name(holder: CPUHolder | MemoryHolder) -> str:
     """Write the container's name."""
-    return holder["container"] or (WHOLE_POD if holder.get("holding") == "pod" else "-")
+    return holder["container"] or (WHOLE_POD if holder["holding"] == "pod" else "-")
 
 
-def holder_name(holder: Mapping[str, Any]) -> str:
+def holder_name(holder: CPUHolder) -> str:
     """Write pod and container in one."""
-    container = container_name(holder)
-    return pod_name(holder) if container == "-" else f"{pod_name(holder)} {container}"
+    pod, container = pod_of_cpus(holder), container_name(holder)
+    return pod if container == "-" else f"{pod} {container}"

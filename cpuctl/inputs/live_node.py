@@ -16,6 +16,7 @@ from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.audit.picture import Picture, Promises, State
     from cpuctl.audit.reading import Known
     from cpuctl.capture.node.files import NodeFiles
@@ -114,7 +115,7 @@ def with_fresh_state(node: LiveNode) -> LiveNode:
     return node._replace(known=node.known._replace(state=state), state_files=files)
 
 
-def _state_files(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[StateFile, ...]:
+def _state_files(texts: Mapping[StateFileName, str], kubelet: Kubelet) -> tuple[StateFile, ...]:
     from cpuctl.machine.recording_layout import STATE_FILES
 
     root = kubelet.config.root_dir
@@ -226,7 +227,7 @@ def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod]
 
 def _state_texts(
     name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
-) -> dict[str, str]:
+) -> dict[StateFileName, str]:
     from cpuctl.inputs.past import given_texts
     from cpuctl.machine.recording_layout import STATE_FILES
 
@@ -234,8 +235,13 @@ def _state_texts(
         return given_texts(name, sources)
     live = source.origin == LIVE_MACHINE
     places = _kubelet_roots(kubelet, live=live)
-    texts = {}
-    for kind, told in ((CPU_FILE, "state"), (MEMORY_FILE, "memoryState"), (DEVICES_FILE, "devicesState")):
+    texts: dict[StateFileName, str] = {}
+    members: dict[StateFileName, str] = {
+        CPU_FILE: "state",
+        MEMORY_FILE: "memoryState",
+        DEVICES_FILE: "devicesState",
+    }
+    for kind, told in members.items():
         usual = STATE_FILES[kind]
         for place in places:
             text = files.read(f"{place}/{usual}")
@@ -268,7 +274,7 @@ def _closed(files: NodeFiles) -> Iterator[str]:
 
 
 def _state(
-    texts: Mapping[str, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, StoredPod]
+    texts: Mapping[StateFileName, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, StoredPod]
 ) -> State:
     from cpuctl.audit.picture import State
     from cpuctl.checkpoints.cpu_state import read_cpu_state

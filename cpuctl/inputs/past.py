@@ -15,6 +15,7 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.engine.node import Node
@@ -57,13 +58,13 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
     return past._replace(known=bool(running), digests=_digests(texts) if texts else {})
 
 
-def past_of(texts: Mapping[str, str], running: tuple[StoredPod, ...], kubelet: Kubelet) -> Past:
+def past_of(texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet) -> Past:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
     files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
     return Past(files=files, running=running, known=bool(running))
 
 
-def read_saved(texts: Mapping[str, str], reader: StateReader) -> SavedFiles:
+def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> SavedFiles:
     """Read files by their names, as a kubelet does that finds them."""
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.memory_state import read_memory_state
@@ -77,7 +78,9 @@ def read_saved(texts: Mapping[str, str], reader: StateReader) -> SavedFiles:
     )
 
 
-def _unreadable(texts: Mapping[str, str], reader: StateReader) -> Iterator[tuple[str, UnreadableState]]:
+def _unreadable(
+    texts: Mapping[StateFileName, str], reader: StateReader
+) -> Iterator[tuple[str, UnreadableState]]:
     """Find what a kubelet cannot load among the files of its other managers."""
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reading import OTHER_FILES
@@ -88,14 +91,14 @@ def _unreadable(texts: Mapping[str, str], reader: StateReader) -> Iterator[tuple
             yield name, read
 
 
-def _digests(texts: Mapping[str, str]) -> dict[str, str]:
+def _digests(texts: Mapping[StateFileName, str]) -> dict[str, str]:
     from hashlib import sha256
 
-    kinds = (CPU_FILE, MEMORY_FILE)
+    kinds: tuple[StateFileName, ...] = (CPU_FILE, MEMORY_FILE)
     return {kind: sha256(texts[kind].encode()).hexdigest() for kind in kinds if kind in texts}
 
 
-def given_texts(name: str, sources: Sources) -> dict[str, str]:
+def given_texts(name: str, sources: Sources) -> dict[StateFileName, str]:
     """Read the named file, or the files in the named directory or recording."""
     from cpuctl.inputs.state_files import StatePlace, named_states
 
@@ -108,7 +111,7 @@ def given_texts(name: str, sources: Sources) -> dict[str, str]:
     return {kind: state.text for kind, state in found.items()}
 
 
-def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
+def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileName, str]:
     from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
@@ -119,7 +122,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
     if live or sources.origin("kubeletConfiguration") == "given":
         _tell_fresh(machine, sources, live=live)
         return {}
-    texts = {}
+    texts: dict[StateFileName, str] = {}
     for kind, usual in STATE_FILES.items():
         path = f"{STATE_DIRECTORY}/{usual}"
         text = machine.files.read(path)

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.below_root import DIRECTORY, HOST, NOT_THERE, Root
 from cpuctl.documents.files import STDIN, read_input, source_name
@@ -16,6 +16,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.answers.sources import Origin
     from cpuctl.checkpoints.inspection import Inspection
     from cpuctl.checkpoints.store import RunLock
@@ -37,7 +38,7 @@ class StateInput(NamedTuple):
     ``path`` is where it can be written in place, None for standard input and recordings.
     """
 
-    file_name: str
+    file_name: StateFileName
     source: str
     content: bytes
     inspection: Inspection
@@ -232,14 +233,16 @@ def _writable(root: Root, path: Path, place: StatePlace) -> StateInput:
     at = path if real == below.strip("/") else Path(root.shown(real))
     if place.lock:
         place.lock.hold(at.parent, root, str(Path(real).parent))
-    return _state(read_state_file(at), source_name(str(path)), at, path.name)
+    return _state(read_state_file(at), source_name(str(path)), at, _state_name(path.name))
 
 
-def _state(content: bytes, source: str, path: Path | None = None, known: str = "") -> StateInput:
+def _state(
+    content: bytes, source: str, path: Path | None = None, known: StateFileName | Literal[""] = ""
+) -> StateInput:
     from cpuctl.checkpoints.inspection import inspect_state
     from cpuctl.golang.json_values import within_bounds
 
-    known = known if known in STATE_FILES else _name_of(path)
+    known = known or _name_of(path)
     try:
         inspection = inspect_state(within_bounds(content, "").decode("utf-8", "replace"), known)
     except InputError as error:
@@ -250,7 +253,12 @@ def _state(content: bytes, source: str, path: Path | None = None, known: str = "
     return StateInput(file_name=name, source=source, content=content, inspection=inspection, path=path)
 
 
-def _name_of(path: Path | None) -> str:
+def _state_name(name: str) -> StateFileName | Literal[""]:
+    """Return the name of a file that is called exactly as a state file is."""
+    return next((known for known in STATE_FILES if known == name), "")
+
+
+def _name_of(path: Path | None) -> StateFileName | Literal[""]:
     """Tell which file it is by its name; backups and copies have more behind it."""
     if path is None:
         return ""

@@ -5,7 +5,8 @@ The kubelet's files have these places in every capture, wherever the recorded ku
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from cpuctl.state_names import (
     ACTUATED_FILE,
@@ -17,6 +18,9 @@ from cpuctl.state_names import (
     STATUS_FILE,
 )
 
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
+
 MANIFEST = "MANIFEST.json"
 LAYOUT_VERSION: Final = "v1"
 """What a manifest calls this layout."""
@@ -24,7 +28,7 @@ PROCESSES = "processes.jsonl"
 CONFIG = "var/lib/kubelet/config.yaml"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
 STATE_DIRECTORY = "var/lib/kubelet"
-STATE_FILES = {
+STATE_FILES: Mapping[StateFileName, str] = {
     ACTUATED_FILE: ACTUATED_FILE,
     ALLOCATED_FILE: ALLOCATED_FILE,
     CPU_FILE: CPU_FILE,

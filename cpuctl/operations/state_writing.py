@@ -14,6 +14,7 @@ from cpuctl.inputs.past import state_reader
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.store import RunLock
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import StartResult
@@ -54,7 +55,9 @@ def write_state(
     return save_states(directory, state_texts(node, kubelet), force=force)
 
 
-def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> Mapping[Path, Path | None]:
+def save_states(
+    directory: str, texts: Mapping[StateFileName, str], *, force: bool
+) -> Mapping[Path, Path | None]:
     """Write state files, by their name, into a directory; *force* permits to replace what is there.
 
     Return what was written, each with the backup of what it replaced. Where one cannot be written all is as
@@ -105,7 +108,7 @@ def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseExc
             raise NotRestoredError(f"{message}: {os_reason(error)}", hint=hint) from None
 
 
-def state_texts(node: Node, kubelet: Kubelet) -> dict[str, str]:
+def state_texts(node: Node, kubelet: Kubelet) -> dict[StateFileName, str]:
     """Return the texts of the state files that the kubelet would have now, by file name."""
     from cpuctl.checkpoints.cpu_state import write_cpu_state
     from cpuctl.checkpoints.memory_state import write_memory_state

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from cpuctl import whole_file
+from cpuctl.answers.checkpoint import StateFileName
 from cpuctl.capture import saving
 from cpuctl.checkpoints import store
 from cpuctl.checkpoints.store import RunLock, replace_state_file
@@ -37,7 +38,7 @@ from tests.support.state_files import (
 
 PROJECT = Path(__file__).parents[2]
 ON_36 = ("--kubelet-args", KUBELET, "--kubelet-version", "1.36")
-FILES = ("cpu_manager_state", "memory_manager_state")
+FILES: tuple[StateFileName, ...] = ("cpu_manager_state", "memory_manager_state")
 FULL = Path("/dev/full")
 
 

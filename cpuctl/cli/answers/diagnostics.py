@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.diagnostics import Diagnostic
 
@@ -24,11 +24,6 @@ def found(finding: Diagnostic[object]) -> Found:
         "message": finding.message,
         "fix": finding.fix,
     }
-
-
-def finding_answer(finding: Diagnostic[object], **place: object) -> dict[str, Any]:
-    """Describe a finding; *place* are the members that say what it is about."""
-    return {**graded(finding), **place, **found(finding)}
 
 
 def spell_out_fixes(findings: Iterable[Found], spelt_out: Callable[[str], str]) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.visible_text import printable
 
+if TYPE_CHECKING:
+    from cpuctl.answers.metrics import Metric
 
-def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> dict[str, Any]:
+
+def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
     """Describe a sample; all of one name have the same labels."""
     return {
         "name": f"cpuctl_{name}",

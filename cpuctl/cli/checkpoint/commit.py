@@ -11,10 +11,11 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.notes import tell_sources
-from cpuctl.cli.output import Document, Style, emit, emit_after_change, remember_all
+from cpuctl.cli.output import Style, emit, emit_after_change, remember_all
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CheckpointChange
     from cpuctl.inputs.sources import Sources
     from cpuctl.operations.checkpoint.changes import Applied, FileChange, Target
 
@@ -45,14 +46,14 @@ class CommitOptions(NamedTuple):
 
 
 def commit(
-    document: Document,
+    document: CheckpointChange,
     changes: Sequence[FileChange],
     options: CommitOptions,
     sources: Sources,
     style: Style,
 ) -> None:
     """Write what has changed unless something was refused, and answer; exit 3 where it was."""
-    from cpuctl.cli.answers.checkpoint.change_answer import with_applied, with_kubelets
+    from cpuctl.cli.answers.checkpoint.change_answer import add_applied, add_kubelets
     from cpuctl.operations.checkpoint.changes import Target, running_kubelets
 
     target = Target(
@@ -64,9 +65,9 @@ def commit(
     )
     refused = document["outcome"] == "Refused"
     if not refused and target.writes:
-        document = with_applied(document, _applied(changes, target))
+        add_applied(document, _applied(changes, target))
     elif not refused:
-        document = with_kubelets(document, running_kubelets(changes, target))
+        add_kubelets(document, running_kubelets(changes, target))
     tell_sources(sources, style)
     _answer(document, style)
     if refused or (options.exit_code and document["outcome"] == "Changed" and not document["written"]):
@@ -88,7 +89,7 @@ def _applied(changes: Sequence[FileChange], target: Target) -> Applied:
     return applied
 
 
-def _answer(document: Document, style: Style) -> None:
+def _answer(document: CheckpointChange, style: Style) -> None:
     """Answer; where nobody takes that, at least say what became of the old files."""
     if not document["written"]:
         emit(document, style)

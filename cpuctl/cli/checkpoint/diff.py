@@ -53,7 +53,7 @@ def diff(
     refuse_stdin_twice(a, b, pods)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pairs = read_pairs(a, b, sources)
-    document = diff_document(pairs, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
+    document = diff_document(pairs, load_owners(pods, PodRules(), sources), sources.entries)
     tell_sources(sources, style)
     emit(document, style)
     if exit_code and not all(file["equal"] for file in document["files"]):

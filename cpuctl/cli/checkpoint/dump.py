@@ -14,13 +14,15 @@ from cpuctl.cli.checkpoint.options import (
 )
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
-from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.output import MetricsOutput, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CheckpointDump
+    from cpuctl.answers.topology import HeldMap
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()
@@ -77,34 +79,32 @@ def dump(
     document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))
     tell_sources(sources, style)
     if pictures:
-        document = _drawn(document, pictures, keep=picture)
+        from cpuctl.exports.machine.facts import dump_facts
+
+        pictures.write_machine(dump_facts, document)
+        if not picture:
+            del document["map"]
     if pictures.instead:
         return
     if output is MetricsOutput.PROM:
-        from cpuctl.cli.answers.checkpoint.metrics import with_metrics
+        from cpuctl.cli.answers.checkpoint.metrics import add_metrics
 
-        document = with_metrics(document)
+        add_metrics(document)
     emit(document, style)
 
 
-def _drawn(document: Document, pictures: Pictures, *, keep: bool) -> Document:
-    """Draw; return the answer without what only the picture needs."""
-    from cpuctl.exports.machine.facts import dump_facts
-
-    pictures.write_machine(dump_facts, document)
-    return document if keep else {name: value for name, value in document.items() if name != "map"}
-
-
-def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> Document:
+def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> "CheckpointDump":
     from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
     from cpuctl.operations.checkpoint.reading import read_shown
 
     states, owners, source = read_shown(name, machine, pods, sources, on_machine=picture)
-    document = dump_document(states, owners, {"sources": sources.entries})
-    return {**document, "map": _map(document, source)} if picture and source else document
+    document = dump_document(states, owners, sources.entries)
+    if picture and source:
+        document["map"] = _map(document, source)
+    return document
 
 
-def _map(document: Document, source: "MachineSource") -> Document:
+def _map(document: "CheckpointDump", source: "MachineSource") -> "HeldMap":
     from cpuctl.cli.answers.checkpoint.map_answer import map_answer
 
     if "cpus" not in document:

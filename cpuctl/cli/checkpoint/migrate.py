@@ -27,7 +27,7 @@ from cpuctl.cli.options import (
     QuietOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Document, Output, Style
+from cpuctl.cli.output import Output, Style
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
@@ -35,6 +35,7 @@ from cpuctl.operations.checkpoint.states import CheckpointInputs
 from cpuctl.operations.state_writing import changing
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CheckpointChange
     from cpuctl.operations.checkpoint.migration import Migration
 
 app = command_group()
@@ -128,15 +129,13 @@ def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Source
     return migrate_for_release(inputs, sources)
 
 
-def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) -> Document:
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
-    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head, release_head
+def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) -> "CheckpointChange":
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document, spell_out_commands
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_answer, release_answer
     from cpuctl.cli.command_lines import checkpoint_commands
 
     changes, owners, reader, proof, kubelet = migration
-    head = {
-        "sources": sources.entries,
-        **(kubelet_head(kubelet, reader) if kubelet else release_head(reader)),
-    }
-    document = change_document(changes, owners, head, proof)
-    return with_commands(document, "migrate", checkpoint_commands(inputs))
+    told = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)
+    document = change_document(changes, owners, sources.entries, told, proof)
+    spell_out_commands(document, "migrate", checkpoint_commands(inputs))
+    return document

@@ -77,7 +77,7 @@ def new(
 
 def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_answer
     from cpuctl.operations.checkpoint.new import made_files
 
     planning = read_planning(words, pods_needed=False)
@@ -85,7 +85,7 @@ def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     if writing.writes:
         planning.sources.require_configuration()
     changes, case = made_files(planning)
-    head = {"sources": planning.sources.entries} | kubelet_head(planning.kubelet, case.reader)
+    kubelet = kubelet_answer(planning.kubelet, case.reader)
     proof = None if any(change.refused for change in changes) else case.verdict()
-    document = change_document(changes, case.owners, head, proof)
+    document = change_document(changes, case.owners, planning.sources.entries, kubelet, proof)
     commit(document, changes, writing, planning.sources, style)

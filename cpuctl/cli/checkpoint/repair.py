@@ -96,8 +96,8 @@ def repair(
 
 
 def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> None:
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
-    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document, spell_out_commands
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_answer
     from cpuctl.operations.checkpoint.repair import repair as repaired
     from cpuctl.operations.checkpoint.states import doubts, read_case, read_host
 
@@ -111,12 +111,7 @@ def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> No
         raise InputError("there is no state file to repair", where=host.source.origin, hint=hint)
     sources.warnings.extend(doubts(case, words.pods))
     repairs = repaired(case)
-    head = {"sources": sources.entries} | kubelet_head(host.kubelet, case.reader)
-    document = change_document(repairs.changes, case.owners, head, repairs.proof)
-    commit(
-        with_commands(document, "repair", checkpoint_commands(asked)),
-        repairs.changes,
-        writing,
-        sources,
-        style,
-    )
+    kubelet = kubelet_answer(host.kubelet, case.reader)
+    document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
+    spell_out_commands(document, "repair", checkpoint_commands(asked))
+    commit(document, repairs.changes, writing, sources, style)

@@ -1,5 +1,7 @@
 """``cpuctl checkpoint verify``: whether this kubelet starts on this machine with these files."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
@@ -20,10 +22,13 @@ from cpuctl.cli.options import (
     QuietOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
+from cpuctl.cli.output import MetricsOutput, Style, complain, emit
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.checkpoint.states import CheckpointInputs
+
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CheckpointVerify
 
 app = command_group()
 
@@ -70,21 +75,21 @@ def verify(
     document = _verified(words, sources)
     tell_sources(sources, style)
     if output is MetricsOutput.PROM:
-        from cpuctl.cli.answers.checkpoint.metrics import with_verdict_metrics
+        from cpuctl.cli.answers.checkpoint.metrics import add_verdict_metrics
 
         if document["start"]["outcome"] != "Started":
             from cpuctl.exports.outcomes import start_sentence
 
             complain(start_sentence(document["start"], "The kubelet"))
-        document = with_verdict_metrics(document)
+        add_verdict_metrics(document)
     emit(document, style)
     clean = document["start"]["outcome"] == "Started" and not (strict and document["summary"]["warning"])
     if not exit_zero and not clean:
         raise typer.Exit(EXIT_NO)
 
 
-def _verified(words: CheckpointInputs, sources: Sources) -> Document:
-    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head
+def _verified(words: CheckpointInputs, sources: Sources) -> "CheckpointVerify":
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_answer
     from cpuctl.cli.answers.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.cli.answers.diagnostics import spell_out_fixes
     from cpuctl.operations.checkpoint.repair import advised
@@ -94,11 +99,11 @@ def _verified(words: CheckpointInputs, sources: Sources) -> Document:
     try:
         words, host = read_host(words, sources)
     except ConfigRefusedError as refused:
-        return unloaded_document(refused, {"sources": sources.entries})
+        return unloaded_document(refused, sources.entries)
     case = read_case(words, host, sources)
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
-    head = {"sources": sources.entries} | kubelet_head(host.kubelet, case.reader)
-    document = verdict_document(advised(case), case.states, head)
+    kubelet = kubelet_answer(host.kubelet, case.reader)
+    document = verdict_document(advised(case), case.states, sources.entries, kubelet)
     spell_out_fixes(document["findings"], checkpoint_commands(asked))
     return document

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -69,13 +68,35 @@ class Cause(StrEnum):
     RESERVED = "reserved"
 
 
+class Amount(StrEnum):
+    """A number of the tables of a NUMA node that a kubelet compares; answers know it by this name."""
+
+    TOTAL = "total"
+    RESERVED = "systemReserved"
+    ALLOCATABLE = "allocatable"
+    ASSIGNMENTS = "assignments"
+
+
+class Difference(NamedTuple):
+    """A number as the file has it and as the machine does, in bytes; None where one of them has none.
+
+    ``resource`` is empty where a whole NUMA node has come or gone.
+    """
+
+    node: int
+    resource: str
+    amount: Amount
+    before: int | None
+    after: int | None
+
+
 class MemoryDrift(NamedTuple):
     """All differences of totals, what is reserved, and what pods may have; with the cause of each.
 
     ``misfit``: what pods hold does not fit any more, however small the difference.
     """
 
-    changes: tuple[tuple[TableChange, Cause], ...]
+    changes: tuple[tuple[Difference, Cause], ...]
     misfit: bool
 
     @property
@@ -93,31 +114,33 @@ def memory_drift(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Mem
 
 def _changes(
     old: Mapping[int, MemoryNode], new: Mapping[int, MemoryNode]
-) -> Iterator[tuple[TableChange, Cause]]:
+) -> Iterator[tuple[Difference, Cause]]:
     for number in sorted({*old, *new}):
         before, after = old.get(number), new.get(number)
         if before is None or after is None:
             was, now = (each.number_of_assignments if each else None for each in (before, after))
-            yield TableChange(number, "", "assignments", was, now), Cause.NODES
+            yield Difference(number, "", Amount.ASSIGNMENTS, was, now), Cause.NODES
         else:
             yield from _of_node(number, before.memory_map, after.memory_map)
 
 
 def _of_node(
     number: int, old: Mapping[str, MemoryTable], new: Mapping[str, MemoryTable]
-) -> Iterator[tuple[TableChange, Cause]]:
+) -> Iterator[tuple[Difference, Cause]]:
     new_pages = hugepage_bytes(old) != hugepage_bytes(new)
     for resource in sorted({*old, *new}):
         before, after = old.get(resource), new.get(resource)
         # A resource that comes or goes is one difference, not one of each number.
-        for field in ("total", "system_reserved") if before and after else ("total",):
-            was, now = (getattr(each, field) if each else None for each in (before, after))
-            if was != now:
-                yield TableChange(number, resource, field, was, now), _cause(resource, field, was, now)
+        was, now = (each.total if each else None for each in (before, after))
+        if was != now:
+            yield Difference(number, resource, Amount.TOTAL, was, now), _cause(resource, was, now)
+        if before and after and before.system_reserved != after.system_reserved:
+            was, now = before.system_reserved, after.system_reserved
+            yield Difference(number, resource, Amount.RESERVED, was, now), Cause.RESERVED
         if resource == MEMORY and new_pages and before and after and before.allocatable != after.allocatable:
             # Beside total and reservation, huge pages are taken off what pods may have of memory.
             was, now = before.allocatable, after.allocatable
-            yield TableChange(number, resource, "allocatable", was, now), Cause.HUGE_PAGES
+            yield Difference(number, resource, Amount.ALLOCATABLE, was, now), Cause.HUGE_PAGES
 
 
 def hugepage_bytes(tables: Mapping[str, MemoryTable]) -> int:
@@ -125,9 +148,7 @@ def hugepage_bytes(tables: Mapping[str, MemoryTable]) -> int:
     return sum(table.total for resource, table in tables.items() if resource != MEMORY)
 
 
-def _cause(resource: str, field: str, was: int | None, now: int | None) -> Cause:
-    if field == "system_reserved":
-        return Cause.RESERVED
+def _cause(resource: str, was: int | None, now: int | None) -> Cause:
     if resource != MEMORY:
         return Cause.HUGE_PAGES
     drifted = was is not None and now is not None and abs(was - now) <= MOST_DRIFT

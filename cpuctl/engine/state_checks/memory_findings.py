@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 
-from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
@@ -16,7 +15,9 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import (
+    Amount,
     Cause,
+    Difference,
     DriftKind,
     MemoryDrift,
     Misfit,
@@ -208,12 +209,12 @@ def _left(
     return {name: wrapped(amount - taken[name]) for name, amount in for_pods.items()}
 
 
-def _difference(change: TableChange, cause: Cause) -> str:
+def _difference(change: Difference, cause: Cause) -> str:
     node = f"NUMA node {change.node}"
     if cause is Cause.NODES:
         return f"{node} is not in the file: it is new" if change.before is None else f"{node} is gone"
-    what = {"total": "", "system_reserved": " reserved", "allocatable": " for pods"}[change.field]
-    if not isinstance(change.before, int) or not isinstance(change.after, int):
+    what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
+    if change.before is None or change.after is None:
         come = "has no" if change.after is None else "has"
         return f"{node} {come} {change.resource}, unlike the file says: {_MEANINGS[cause]}"
     delta = change.after - change.before
@@ -221,8 +222,8 @@ def _difference(change: TableChange, cause: Cause) -> str:
     return f"{node} has {difference} than the file says: {_MEANINGS[cause]}"
 
 
-def _amount(amount: int | tuple[int, ...] | None) -> str:
-    return str(amount) if isinstance(amount, int) else ""
+def _amount(amount: int | None) -> str:
+    return "" if amount is None else str(amount)
 
 
 def _size(amount: int) -> str:

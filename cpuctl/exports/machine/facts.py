@@ -17,6 +17,7 @@ from cpuctl.exports.wording import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers import topology as answers
+    from cpuctl.answers.checkpoint import CheckpointDump, CPUHolder
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.topology import HeldCPU, PicturedCPU, Topology
 
@@ -131,7 +132,7 @@ def bare_nodes(topology: Topology) -> Iterator[str]:
             yield f"NUMA node {node['id']}: no CPUs{memory}"
 
 
-def dump_facts(dump: Json) -> MachineFacts:
+def dump_facts(dump: CheckpointDump) -> MachineFacts:
     """Take the owners of CPUs as ``cpuctl checkpoint dump --map`` answers them."""
     picture, cpus = dump["map"], dump["cpus"]
     found = _cpus(picture["cpus"], CPUSet())
@@ -191,7 +192,7 @@ def _cpu(row: Marked, *, reserved: bool) -> CPU:
     return CPU(row, Use.SHARED if row["shared"] else Use.NOBODY)
 
 
-def _owners(holders: Iterable[Json]) -> tuple[Owner, ...]:
+def _owners(holders: Iterable[CPUHolder]) -> tuple[Owner, ...]:
     told = list(holders)
     return tuple(
         Owner(
@@ -203,13 +204,17 @@ def _owners(holders: Iterable[Json]) -> tuple[Owner, ...]:
     )
 
 
-def _sharers(holder: Json, holders: Sequence[Json]) -> str:
+def _sharers(holder: CPUHolder, holders: Sequence[CPUHolder]) -> str:
     """Name the containers in the pool of a pod that holds CPUs as a whole (KEP-5526): those with the same."""
-    if holder.get("holding") != "pod":
+    if holder["holding"] != "pod":
         return ""
-    mine = [each for each in holders if each["podUID"] == holder["podUID"] and each.get("container")]
-    counts = Counter(each["cpus"] for each in mine)
-    names = [each["container"] for each in mine if counts[each["cpus"]] > 1]
+    mine = [
+        (name, each["cpus"])
+        for each in holders
+        if each["podUID"] == holder["podUID"] and (name := each["container"])
+    ]
+    counts = Counter(cpus for _, cpus in mine)
+    names = [name for name, cpus in mine if counts[cpus] > 1]
     return f", its pool shared by {', '.join(names)}" if names else ""
 
 

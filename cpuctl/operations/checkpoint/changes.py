@@ -14,6 +14,7 @@ from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageE
 from cpuctl.machine.recording_layout import STATE_FILES
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.migration import Loss
     from cpuctl.engine.state_repair.actions import Action
     from cpuctl.inputs.state_files import StateInput
@@ -35,7 +36,7 @@ class Refused(NamedTuple):
 
 
 class _FileChange(NamedTuple):
-    file_name: str
+    file_name: StateFileName
     state: StateInput | None
     text: str = ""
     actions: tuple[Action, ...] = ()

@@ -17,6 +17,9 @@ from cpuctl.operations.state_writing import state_texts
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.engine.start import NotStarted
     from cpuctl.operations.planning import Planning
 
@@ -37,7 +40,7 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
     )
 
 
-def _case(planning: Planning, texts: dict[str, str]) -> Case:
+def _case(planning: Planning, texts: Mapping[StateFileName, str]) -> Case:
     owners = Owners.of(planning.wanted)
     return Case(
         host=Host(source=planning.source, loaded=planning.loaded),

@@ -66,7 +66,7 @@ def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:
 def _side(member: str, name: str, sources: Sources) -> dict[str, StateInput]:
     states = read_states(name, StatePlace(), Sources())
     sources.add(member, source_name(name), "given")
-    readable = {}
+    readable: dict[str, StateInput] = {}
     for state in states:
         if state.inspection.state is not None:
             readable[state.file_name] = state

@@ -6,12 +6,18 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, memory_drift
+from cpuctl.engine.state_checks.memory_drift import (
+    Amount,
+    Cause,
+    Difference,
+    DriftKind,
+    MemoryDrift,
+    memory_drift,
+)
 from cpuctl.engine.state_checks.memory_findings import drift_findings
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.state_files import GIB
@@ -215,8 +221,8 @@ def test_changes_name_node_and_number() -> None:
     found = drift(tables(8 * GIB), tables(9 * GIB, 8 * GIB))
     assert found is not None
     assert found.changes == (
-        (TableChange(0, "memory", "total", 8 * GIB, 9 * GIB), Cause.MEMORY),
-        (TableChange(1, "", "assignments", None, 0), Cause.NODES),
+        (Difference(0, "memory", Amount.TOTAL, 8 * GIB, 9 * GIB), Cause.MEMORY),
+        (Difference(1, "", Amount.ASSIGNMENTS, None, 0), Cause.NODES),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from cpuctl.capture.kubelet.running import RunningKubelet
 from cpuctl.checkpoints.inspection import Inspection
@@ -11,22 +11,32 @@ from cpuctl.checkpoints.migration import Loss
 from cpuctl.cli.answers.checkpoint.diff_answer import difference
 from cpuctl.cli.answers.checkpoint.parts import owner_answer, shortened
 from cpuctl.cli.answers.checkpoint.verdict_answer import findings_answer, outcome_answer
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.answers.diagnostics import spell_out_fixes
+from cpuctl.cli.output import API_VERSION
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.engine.state_repair.actions import Action
 from cpuctl.operations.checkpoint.changes import Applied, FileChange
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.sources import Sources
+
 
 def change_document(
-    changes: Sequence[FileChange], owners: Owners, head: Mapping[str, Any], proof: StateVerdict | None = None
-) -> dict[str, Any]:
+    changes: Sequence[FileChange],
+    owners: Owners,
+    sources: Sources,
+    kubelet: answers.ReadingKubelet,
+    proof: StateVerdict | None = None,
+) -> answers.CheckpointChange:
     """Describe what comes of every file; *proof* is whether the kubelet starts on all of them."""
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckpointChange",
-        **head,
+        "sources": sources,
+        "kubelet": kubelet,
         "outcome": _outcome(changes, proof),
         "files": [_file(change, owners) for change in changes],
         "proof": None if proof is None else _proof(proof),
@@ -35,52 +45,45 @@ def change_document(
     }
 
 
-def with_commands(document: Document, verb: str, spelt_out: Callable[[str], str]) -> Document:
+def spell_out_commands(
+    document: answers.CheckpointChange, verb: str, spelt_out: Callable[[str], str]
+) -> None:
     """Let what is proposed ask with the options that were given; the *verb* that answers is not proposed."""
+    for file in document["files"]:
+        file["advice"] = spelt_out(file["advice"])
     itself = f"cpuctl checkpoint {verb}"
-    files = [{**each, "advice": spelt_out(each["advice"])} for each in document["files"]]
-    proof = document["proof"]
-    if proof is not None:
-        findings = [
-            {**each, "fix": "" if itself in each["fix"] else spelt_out(each["fix"])}
-            for each in proof["findings"]
-        ]
-        proof = {**proof, "findings": findings}
-    return {**document, "files": files, "proof": proof}
+    findings = document["proof"]["findings"] if document["proof"] else []
+    spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
 
 
-def with_kubelets(document: Document, kubelets: Sequence[RunningKubelet]) -> Document:
+def add_kubelets(document: answers.CheckpointChange, kubelets: Sequence[RunningKubelet]) -> None:
     """Add who runs and would write its own state over the files."""
-    running = [
+    document["kubelets"] = [
         {"pid": each.pid, "name": each.name, "rootDirectory": each.root_directory} for each in kubelets
     ]
-    return {**document, "kubelets": running}
 
 
-def with_applied(document: Document, applied: Applied) -> Document:
+def add_applied(document: answers.CheckpointChange, applied: Applied) -> None:
     """Add where files were written, and their backups."""
-    files = [
-        file
-        | {
-            "target": _text(applied.paths.get(file["file"])),
-            "backup": _text(applied.backups.get(file["file"])),
-        }
-        for file in document["files"]
-    ]
-    return {**document, "files": files, "written": bool(applied.paths)}
+    for file in document["files"]:
+        file["target"] = _text(applied.paths.get(file["file"]))
+        file["backup"] = _text(applied.backups.get(file["file"]))
+    document["written"] = bool(applied.paths)
 
 
 def _text(path: object) -> str | None:
     return None if path is None else str(path).encode(errors="backslashreplace").decode()
 
 
-def _outcome(changes: Sequence[FileChange], proof: StateVerdict | None) -> str:
+def _outcome(
+    changes: Sequence[FileChange], proof: StateVerdict | None
+) -> Literal["Changed", "Unchanged", "Refused"]:
     if any(change.refused for change in changes) or (proof is not None and not proof.starts):
         return "Refused"
     return "Changed" if any(change.changed for change in changes) else "Unchanged"
 
 
-def _file(change: FileChange, owners: Owners) -> dict[str, Any]:
+def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
     before = change.state.inspection if change.state else Inspection()
     after = change.after if change.changed else before
     return {
@@ -100,10 +103,10 @@ def _file(change: FileChange, owners: Owners) -> dict[str, Any]:
     }
 
 
-def _action(action: Action, owners: Owners) -> dict[str, Any]:
+def _action(action: Action, owners: Owners) -> answers.Action:
     owner = owner_answer(owners, action.pod_uid, action.container) if action.pod_uid else None
     return {
-        "did": str(action.did),
+        "did": action.did.value,
         "holder": owner,
         "before": shortened(action.before),
         "after": shortened(action.after),
@@ -111,15 +114,15 @@ def _action(action: Action, owners: Owners) -> dict[str, Any]:
     }
 
 
-def _loss(loss: Loss, owners: Owners) -> dict[str, Any]:
+def _loss(loss: Loss, owners: Owners) -> answers.Loss:
     return {
-        "kind": str(loss.kind),
+        "kind": loss.kind.value,
         "holder": owner_answer(owners, loss.pod_uid, loss.container),
         "was": shortened(loss.was),
         "meaning": loss.meaning,
     }
 
 
-def _proof(proof: StateVerdict) -> dict[str, Any]:
+def _proof(proof: StateVerdict) -> answers.Proof:
     rest = [finding for finding in proof.findings if finding.severity is not Severity.NOTE]
     return {"start": outcome_answer(proof.start), **findings_answer(rest)}

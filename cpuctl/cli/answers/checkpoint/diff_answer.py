@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
-from cpuctl.checkpoints.diff import Blocks, CPUChange, Holder, Holding, diff_cpu_states, diff_memory_states
+from cpuctl.checkpoints.diff import Blocks, CPUChange, Holder, diff_cpu_states, diff_memory_states
 from cpuctl.checkpoints.inspection import Inspection, State
 from cpuctl.checkpoints.model import (
     ClaimEntry,
@@ -23,17 +23,23 @@ from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.states import container_names, whole_state
 from cpuctl.quantity import Quantity
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.decisions import Block
+    from cpuctl.answers.sources import Sources
+
+    _Side = Literal["requests", "limits"]
+
 _NO_CPUS = CPUStateFile(policy_name="", default_cpu_set=CPUSet())
 _NO_MEMORY = MemoryStateFile(policy_name="")
-_POOL = Holder(Holding.SHARED_POOL)
 _FIELDS = {"system_reserved": "systemReserved"}
 
 
 def diff_document(
-    pairs: Iterable[tuple[StateInput | None, StateInput | None]], owners: Owners, head: Mapping[str, Any]
-) -> dict[str, Any]:
+    pairs: Iterable[tuple[StateInput | None, StateInput | None]], owners: Owners, sources: Sources
+) -> answers.CheckpointDiff:
     """Compare files of the same kind; one of a pair is None where only the other side has the file."""
-    files = []
+    files: list[answers.ComparedFile] = []
     for a, b in pairs:
         before, after = (each.inspection if each else Inspection() for each in (a, b))
         files.append(
@@ -44,33 +50,40 @@ def diff_document(
                 **difference(before, after, owners),
             }
         )
-    return {"apiVersion": API_VERSION, "kind": "CheckpointDiff", **head, "files": files}
+    return {"apiVersion": API_VERSION, "kind": "CheckpointDiff", "sources": sources, "files": files}
 
 
 def _nobody() -> StateInput:
     raise AssertionError("a pair has a side at least")
 
 
-def difference(before: Inspection, after: Inspection, owners: Owners) -> dict[str, Any]:
+def difference(before: Inspection, after: Inspection, owners: Owners) -> answers.Difference:
     """Describe who has gained or lost what; a file that is not there holds nothing."""
     names = container_names(owners)
     old, new = whole_state(before, names), whole_state(after, names)
-    answer: dict[str, Any] = {"policies": None, "cpus": [], "memory": [], "tables": [], "pods": []}
-    answer |= {"devices": [], "claims": []}
+    answer: answers.Changes = {
+        "policies": None,
+        "cpus": [],
+        "memory": [],
+        "tables": [],
+        "pods": [],
+        "devices": [],
+        "claims": [],
+    }
     if isinstance(old or new, CPUStateFile):
         cpus = diff_cpu_states(_or(old, _NO_CPUS), _or(new, _NO_CPUS))
         answer["policies"] = _policies(cpus.policies) if old and new else None
-        absent = _absent(old, new)
-        answer["cpus"] = [
-            _cpu_change(change, owners) | (absent if change.holder == _POOL else {})
-            for change in cpus.changes
-        ]
+        answer["cpus"] = [_cpu_change(change, owners) for change in cpus.changes]
+        _mark_absent(answer["cpus"], old, new)
     elif isinstance(old or new, MemoryStateFile):
         memory = diff_memory_states(_or(old, _NO_MEMORY), _or(new, _NO_MEMORY))
         answer["policies"] = _policies(memory.policies) if old and new else None
         answer["memory"] = [
-            _holder(change.holder, owners)
-            | {"before": _blocks(change.before), "after": _blocks(change.after)}
+            {
+                **_holder(change.holder, owners),
+                "before": _blocks(change.before),
+                "after": _blocks(change.after),
+            }
             for change in memory.changes
         ]
         answer["tables"] = [
@@ -94,9 +107,14 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> dict[st
     return {"equal": not any(answer.values()), **answer}
 
 
-def _absent(old: State | None, new: State | None) -> dict[str, None]:
+def _mark_absent(changes: Iterable[answers.CPUChange], old: State | None, new: State | None) -> None:
     """Without a file there is no shared pool, not even an empty one."""
-    return dict.fromkeys([side for side, state in (("before", old), ("after", new)) if state is None])
+    for change in changes:
+        if change["holding"] == "sharedPool":
+            if old is None:
+                change["before"] = None
+            if new is None:
+                change["after"] = None
 
 
 def _or(state: State | None, nothing: Any) -> Any:  # noqa: ANN401  # any kind of state, the other's or none
@@ -107,12 +125,13 @@ def _policies(names: tuple[str, str] | None) -> list[str] | None:
     return None if names is None else [shortened(name) for name in names]
 
 
-def _holder(holder: Holder, owners: Owners) -> dict[str, Any]:
-    return {"holding": str(holder.holding), **owner_answer(owners, holder.pod_uid, holder.container)}
+def _holder(holder: Holder, owners: Owners) -> answers.ChangedHolder:
+    return {"holding": holder.holding.value, **owner_answer(owners, holder.pod_uid, holder.container)}
 
 
-def _cpu_change(change: CPUChange, owners: Owners) -> dict[str, Any]:
-    return _holder(change.holder, owners) | {
+def _cpu_change(change: CPUChange, owners: Owners) -> answers.CPUChange:
+    return {
+        **_holder(change.holder, owners),
         "before": None if change.before is None else str(change.before),
         "after": None if change.after is None else str(change.after),
         "gained": str(change.gained),
@@ -120,7 +139,7 @@ def _cpu_change(change: CPUChange, owners: Owners) -> dict[str, Any]:
     }
 
 
-def _blocks(blocks: Blocks | None) -> list[dict[str, Any]] | None:
+def _blocks(blocks: Blocks | None) -> list[Block] | None:
     return None if blocks is None else block_answers(blocks)
 
 
@@ -129,12 +148,15 @@ def _number(value: int | tuple[int, ...] | None) -> int | str | None:
     return str(CPUSet.of(value)) if isinstance(value, tuple) else value
 
 
-def _amounts_changed(before: PodsStateFile, after: PodsStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
+def _amounts_changed(
+    before: PodsStateFile, after: PodsStateFile, owners: Owners
+) -> Iterator[answers.AmountChange]:
     old, new = dict(_amounts(before)), dict(_amounts(after))
     for key in sorted({*old, *new}):
         if old.get(key) != new.get(key):
             uid, container, side, resource = key
-            yield owner_answer(owners, uid, container) | {
+            yield {
+                **owner_answer(owners, uid, container),
                 "side": side,
                 "resource": resource,
                 "before": _text(old.get(key)),
@@ -142,18 +164,19 @@ def _amounts_changed(before: PodsStateFile, after: PodsStateFile, owners: Owners
             }
 
 
-def _amounts(state: PodsStateFile) -> Iterator[tuple[tuple[str, str, str, str], Quantity]]:
+def _amounts(state: PodsStateFile) -> Iterator[tuple[tuple[str, str, _Side, str], Quantity]]:
     for uid, pod in state.pods.items():
         groups = dict(pod.containers) | ({"": pod.pod_level} if pod.pod_level else {})
         for name, resources in groups.items():
-            for side, amounts in (("requests", resources.requests), ("limits", resources.limits)):
-                for resource, amount in amounts.items():
-                    yield (uid, name, side, resource), amount
+            for resource, amount in resources.requests.items():
+                yield (uid, name, "requests", resource), amount
+            for resource, amount in resources.limits.items():
+                yield (uid, name, "limits", resource), amount
 
 
 def _devices_changed(
     before: DevicesStateFile, after: DevicesStateFile, owners: Owners
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[answers.DevicesChange]:
     old, new = (
         {(each.pod_uid, each.container, each.resource): list(each.names) for each in state.entries}
         for state in (before, after)
@@ -161,14 +184,15 @@ def _devices_changed(
     for key in sorted({*old, *new}):
         if old.get(key) != new.get(key):
             uid, container, resource = key
-            yield owner_answer(owners, uid, container) | {
+            yield {
+                **owner_answer(owners, uid, container),
                 "resource": resource,
                 "before": old.get(key),
                 "after": new.get(key),
             }
 
 
-def _claims_changed(before: ClaimsStateFile, after: ClaimsStateFile) -> Iterator[dict[str, Any]]:
+def _claims_changed(before: ClaimsStateFile, after: ClaimsStateFile) -> Iterator[answers.ClaimChange]:
     old, new = (
         {(each.namespace, each.name, each.uid): each for each in state.claims} for state in (before, after)
     )
@@ -184,7 +208,7 @@ def _claims_changed(before: ClaimsStateFile, after: ClaimsStateFile) -> Iterator
             }
 
 
-def _held_by_claim(claim: ClaimEntry | None) -> dict[str, Any] | None:
+def _held_by_claim(claim: ClaimEntry | None) -> answers.ClaimHolders | None:
     return None if claim is None else {"pods": list(claim.pod_uids), "devices": list(claim.devices)}
 
 

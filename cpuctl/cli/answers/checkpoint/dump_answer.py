@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from cpuctl.checkpoints.model import (
     ClaimEntry,
@@ -25,15 +26,19 @@ from cpuctl.exports.marks import mark_of
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.states import container_names
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.sources import Sources
+
 _NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
 
 
-def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[str, Any]) -> dict[str, Any]:
+def dump_document(states: Sequence[StateInput], owners: Owners, sources: Sources) -> answers.CheckpointDump:
     """Describe files and who holds what in them."""
-    document: dict[str, Any] = {
+    document: answers.CheckpointDump = {
         "apiVersion": API_VERSION,
         "kind": "CheckpointDump",
-        **head,
+        "sources": sources,
         "files": [file_answer(state) for state in states],
     }
     for each in states:
@@ -55,9 +60,10 @@ def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[st
 
 def held_cpus(
     state: CPUStateFile, owners: Owners, container_ids: Mapping[str, CPUSet] = _NO_IDS
-) -> dict[str, Any]:
+) -> answers.HeldCPUs:
     """Describe who holds which CPUs; *container_ids* are the entries of the oldest format, by id."""
-    holders = [*_holders(state, owners), *_by_id(container_ids, owners)]
+    marks = map(mark_of, count())
+    holders = [*_holders(state, owners, marks), *_by_id(container_ids, owners, marks)]
     exclusive = union(
         [
             *state.pod_entries.values(),
@@ -70,17 +76,17 @@ def held_cpus(
         "sharedCPUs": len(state.default_cpu_set),
         "exclusive": str(exclusive),
         "exclusiveCPUs": len(exclusive),
-        "holders": [{"mark": mark_of(place), **holder} for place, holder in enumerate(holders)],
+        "holders": holders,
     }
 
 
-def _holders(state: CPUStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
+def _holders(state: CPUStateFile, owners: Owners, marks: Iterator[str]) -> Iterator[answers.CPUHolder]:
     for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: _order(uid, owners)):
         if uid in state.pod_entries:
-            yield _holder("pod", owner_answer(owners, uid), state.pod_entries[uid])
+            yield _holder(next(marks), "pod", owner_answer(owners, uid), state.pod_entries[uid])
         for name, cpus in sorted(state.entries.get(uid, {}).items()):
             baseline = state.baselines.get(uid, {}).get(name)
-            yield _holder("container", owner_answer(owners, uid, name), cpus, baseline)
+            yield _holder(next(marks), "container", owner_answer(owners, uid, name), cpus, baseline)
 
 
 def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
@@ -89,30 +95,42 @@ def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
     return pod is None, pod.full_name if pod else "", uid
 
 
-def _by_id(container_ids: Mapping[str, CPUSet], owners: Owners) -> Iterator[dict[str, Any]]:
+def _by_id(
+    container_ids: Mapping[str, CPUSet], owners: Owners, marks: Iterator[str]
+) -> Iterator[answers.CPUHolder]:
     """Describe entries of the oldest format, which knows containers by their id."""
     known = container_names(owners)
     for container_id, cpus in sorted(container_ids.items()):
         names = known.get(container_id)
         gone = Standing.UNKNOWN if owners.pods is None else Standing.CONTAINER_GONE
-        owner = owner_answer(owners, *names) if names else owner_answer(owners, "") | {"owner": str(gone)}
-        yield _holder("container", owner, cpus) | {"containerID": container_id}
+        owner = owner_answer(owners, *(names or ("",)))
+        if not names:
+            owner["owner"] = gone.value
+        yield _holder(next(marks), "container", owner, cpus, container_id=container_id)
 
 
 def _holder(
-    holding: str, owner: Mapping[str, Any], cpus: CPUSet, baseline: CPUSet | None = None
-) -> dict[str, Any]:
+    mark: str,
+    holding: Literal["container", "pod"],
+    owner: answers.Owner,
+    cpus: CPUSet,
+    baseline: CPUSet | None = None,
+    container_id: str | None = None,
+) -> answers.CPUHolder:
+    by_id: answers.NamelessHolder = {} if container_id is None else {"containerID": container_id}
     return {
+        "mark": mark,
         "holding": holding,
         **owner,
         "cpus": str(cpus),
         "count": len(cpus),
         "baseline": None if baseline is None else str(baseline),
+        **by_id,
     }
 
 
-def _memory(state: MemoryStateFile, owners: Owners) -> dict[str, Any]:
-    holders = []
+def _memory(state: MemoryStateFile, owners: Owners) -> answers.HeldMemory:
+    holders: list[answers.MemoryHolder] = []
     for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: _order(uid, owners)):
         if uid in state.pod_entries:
             blocks = block_answers(state.pod_entries[uid])
@@ -123,7 +141,9 @@ def _memory(state: MemoryStateFile, owners: Owners) -> dict[str, Any]:
     return {"holders": holders, "numaNodes": node_answers(state.machine_state)}
 
 
-def _pods(file_name: str, state: PodsStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
+def _pods(
+    file_name: answers.StateFileName, state: PodsStateFile, owners: Owners
+) -> Iterator[answers.RecordedPod]:
     for uid, pod in sorted(state.pods.items(), key=lambda item: _order(item[0], owners)):
         yield {
             "file": file_name,
@@ -133,7 +153,7 @@ def _pods(file_name: str, state: PodsStateFile, owners: Owners) -> Iterator[dict
         }
 
 
-def _devices(state: DevicesStateFile, owners: Owners) -> dict[str, Any]:
+def _devices(state: DevicesStateFile, owners: Owners) -> answers.HeldDevices:
     """Describe who holds which devices, and how many of each resource were registered."""
     entries = sorted(
         state.entries, key=lambda each: (*_order(each.pod_uid, owners), each.container, each.resource)
@@ -155,7 +175,7 @@ def _devices(state: DevicesStateFile, owners: Owners) -> dict[str, Any]:
     }
 
 
-def _claim(claim: ClaimEntry, owners: Owners) -> dict[str, Any]:
+def _claim(claim: ClaimEntry, owners: Owners) -> answers.PreparedClaim:
     return {
         "namespace": claim.namespace,
         "claim": claim.name,
@@ -165,7 +185,7 @@ def _claim(claim: ClaimEntry, owners: Owners) -> dict[str, Any]:
     }
 
 
-def _amounts(pod: RecordedPod) -> Iterator[dict[str, Any]]:
+def _amounts(pod: RecordedPod) -> Iterator[answers.RecordedAmount]:
     groups = [(name, each) for name, each in sorted(pod.containers.items())]
     for name, resources in [("", pod.pod_level), *groups] if pod.pod_level else groups:
         for resource in sorted({*resources.requests, *resources.limits}):

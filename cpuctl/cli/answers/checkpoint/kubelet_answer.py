@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import ReadingKubelet
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.kubelet.kubelet import Kubelet
 
 
-def kubelet_head(kubelet: Kubelet, reader: StateReader) -> dict[str, Any]:
+def kubelet_answer(kubelet: Kubelet, reader: StateReader) -> ReadingKubelet:
     """Describe the kubelet that is to start, as far as state files depend on it."""
     config = kubelet.config
     return {
-        "kubelet": {
-            "version": str(kubelet.version),
-            "cpuManagerPolicy": config.cpu_manager_policy,
-            "memoryManagerPolicy": config.memory_manager_policy,
-            "podLevelResourceManagers": reader.pod_level_managers,
-            "exclusiveResize": reader.exclusive_resize,
-        }
+        "version": str(kubelet.version),
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "memoryManagerPolicy": config.memory_manager_policy,
+        "podLevelResourceManagers": reader.pod_level_managers,
+        "exclusiveResize": reader.exclusive_resize,
     }
 
 
-def release_head(reader: StateReader) -> dict[str, Any]:
+def release_answer(reader: StateReader) -> ReadingKubelet:
     """Describe a kubelet of which nothing is known but its release and gates."""
     return {
-        "kubelet": {
-            "version": f"1.{reader.minor}",
-            "podLevelResourceManagers": reader.pod_level_managers,
-            "exclusiveResize": reader.exclusive_resize,
-        }
+        "version": f"1.{reader.minor}",
+        "podLevelResourceManagers": reader.pod_level_managers,
+        "exclusiveResize": reader.exclusive_resize,
     }

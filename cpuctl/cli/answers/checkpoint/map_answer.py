@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.topology.topology_answer import cpu_rows
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CPUHolder, HeldCPUs
     from cpuctl.answers.topology import HeldMap
 
 _MOST_MARKS = 3
 """More pods that hold one CPU are not told: a broken file may have thousands."""
 
 
-def map_answer(machine: Machine, cpus: Mapping[str, Any]) -> HeldMap:
+def map_answer(machine: Machine, cpus: HeldCPUs) -> HeldMap:
     """List every CPU of the machine with the marks of its holders, and the CPUs that it has not."""
     pool, known = CPUSet.parse(cpus["sharedPool"]), machine.online | machine.offline
     marks = _marks(_leaves(cpus["holders"]), known)
@@ -39,7 +40,7 @@ def map_answer(machine: Machine, cpus: Mapping[str, Any]) -> HeldMap:
     }
 
 
-def _leaves(holders: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, CPUSet]]:
+def _leaves(holders: Iterable[CPUHolder]) -> list[tuple[str, str, CPUSet]]:
     """Return UID, mark and CPUs of every holder, those with few CPUs first.
 
     So a pod that holds CPUs as a whole shows where no container of it holds any, or several the same: those

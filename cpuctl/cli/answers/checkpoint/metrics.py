@@ -4,41 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.answers.gauge import gauge
-from cpuctl.cli.output import Document
 
-_TABLE = {
-    "total": "total",
-    "systemReserved": "system_reserved",
-    "allocatable": "allocatable",
-    "reserved": "reserved",
-    "free": "free",
-}
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.metrics import Metric
+
+_TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")
+_KINDS = {"systemReserved": "system_reserved"}
+_SEVERITIES: Final = ("error", "warning", "note")
 
 
-def with_metrics(document: Document) -> Document:
+def add_metrics(document: answers.CheckpointDump) -> None:
     """Add to a dump what a monitoring system may want of it."""
-    return {**document, "metrics": list(_metrics(document))}
+    document["metrics"] = list(_metrics(document))
 
 
-def with_verdict_metrics(document: Document) -> Document:
+def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
     """Add to a verdict whether the kubelet would start, and what was found."""
     starts = document["start"]["outcome"] == "Started"
-    metrics = [
+    summary = document["summary"]
+    document["metrics"] = [
         _gauge("starts", "Whether the kubelet would start on its state files.", {}, int(starts)),
         *(
-            _gauge("findings", "What is wrong with the state files.", {"severity": severity}, count)
-            for severity, count in document["summary"].items()
+            _gauge("findings", "What is wrong with the state files.", {"severity": each}, summary[each])
+            for each in _SEVERITIES
         ),
     ]
-    return {**document, "metrics": metrics}
 
 
-def _metrics(document: Document) -> Iterator[dict[str, Any]]:
+def _metrics(document: answers.CheckpointDump) -> Iterator[Metric]:
     for file in document["files"]:
-        labels = {"file": file["file"]}
+        labels: dict[str, str] = {"file": file["file"]}
         known = labels | {"format": file["format"], "policy": file["policy"] or ""}
         yield _gauge("info", "Format and policy of a state file of the kubelet.", known, 1)
         right = all(each["ok"] for each in file["checksums"])
@@ -51,7 +50,7 @@ def _metrics(document: Document) -> Iterator[dict[str, Any]]:
         yield _gauge("claim_devices", "Devices of a prepared claim.", labels, len(claim["devices"]))
 
 
-def _of_devices(devices: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+def _of_devices(devices: answers.HeldDevices | None) -> Iterator[Metric]:
     if devices is None:
         return
     for each in devices["registered"]:
@@ -62,7 +61,7 @@ def _of_devices(devices: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
         yield _gauge("container_devices", "Devices that a container holds.", labels, len(holder["devices"]))
 
 
-def _of_cpus(cpus: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+def _of_cpus(cpus: answers.HeldCPUs | None) -> Iterator[Metric]:
     if cpus is None:
         return
     yield _gauge("shared_cpus", "CPUs in the shared pool.", {}, cpus["sharedCPUs"])
@@ -72,15 +71,17 @@ def _of_cpus(cpus: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
     for holder in cpus["holders"]:
         if holder["holding"] == "container":
             help_ = "CPUs that a container holds exclusively."
-            yield _gauge("container_cpus", help_, _owner(holder), holder["count"])
+            labels = _owner(holder, holder.get("containerID", ""))
+            yield _gauge("container_cpus", help_, labels, holder["count"])
 
 
-def _of_memory(memory: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+def _of_memory(memory: answers.HeldMemory | None) -> Iterator[Metric]:
     if memory is None:
         return
     for node in memory["numaNodes"]:
         for table in node["resources"]:
-            for member, kind in _TABLE.items():
+            for member in _TABLE:
+                kind = _KINDS.get(member, member)
                 labels = {"numa_node": str(node["numaNode"]), "resource": table["resource"], "kind": kind}
                 yield _gauge("numa_memory_bytes", "The Memory Manager's tables.", labels, table[member])
     amounts: Counter[tuple[tuple[str, str], ...]] = Counter()
@@ -94,14 +95,14 @@ def _of_memory(memory: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
         yield _gauge("container_memory_bytes", help_, dict(series), amount)
 
 
-def _owner(holder: Mapping[str, Any]) -> dict[str, str]:
+def _owner(holder: answers.Owner, container_id: str = "") -> dict[str, str]:
     return {
         "namespace": holder["namespace"] or "",
         "pod": holder["pod"] or "",
         "uid": holder["podUID"],
-        "container": holder["container"] or holder.get("containerID") or "",
+        "container": holder["container"] or container_id,
     }
 
 
-def _gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> dict[str, Any]:
+def _gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
     return gauge(f"checkpoint_{name}", help_, labels, value)

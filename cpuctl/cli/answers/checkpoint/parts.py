@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.formats import Checked
 from cpuctl.checkpoints.model import MemoryBlock
@@ -12,11 +12,15 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.state_files import StateInput
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.decisions import Block
+
 LONGEST_TEXT = 4000
 """Of a kubelet's text that quotes a file: it may quote all 16 MiB of it."""
 
 
-def file_answer(state: StateInput) -> dict[str, Any]:
+def file_answer(state: StateInput) -> answers.StateFile:
     """Describe a file as a file."""
     found = state.inspection
     policy = getattr(found.state, "policy_name", None)
@@ -32,7 +36,7 @@ def file_answer(state: StateInput) -> dict[str, Any]:
     }
 
 
-def checksum_answer(checked: Checked) -> dict[str, Any]:
+def checksum_answer(checked: Checked) -> answers.Checksum:
     """Describe a checksum."""
     return {"name": checked.name, "written": checked.written, "right": checked.right, "ok": checked.ok}
 
@@ -44,7 +48,7 @@ def written_by(file_name: str, format_: str) -> str:
     return names.get((file_name, format_), "")
 
 
-def owner_answer(owners: Owners, uid: str, container: str = "") -> dict[str, Any]:
+def owner_answer(owners: Owners, uid: str, container: str = "") -> answers.Owner:
     """Name who holds something, as far as it is known who runs."""
     pod = (owners.pods or {}).get(uid)
     return {
@@ -52,11 +56,11 @@ def owner_answer(owners: Owners, uid: str, container: str = "") -> dict[str, Any
         "namespace": pod.namespace if pod else None,
         "pod": pod.name if pod else None,
         "container": container or None,
-        "owner": str(owners.standing(uid, container)),
+        "owner": owners.standing(uid, container).value,
     }
 
 
-def block_answers(blocks: Iterable[MemoryBlock]) -> list[dict[str, Any]]:
+def block_answers(blocks: Iterable[MemoryBlock]) -> list[Block]:
     """Describe memory blocks."""
     return [
         {"resource": block.type, "bytes": block.size, "numaNodes": str(CPUSet.of(block.numa_affinity))}

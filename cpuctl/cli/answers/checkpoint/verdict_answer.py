@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
 from cpuctl.cli.answers.config.parts import (
     StartOutcome,
+    not_started_answer,
     settings_to_mend,
     start_answer,
     start_finding,
     start_text,
 )
-from cpuctl.cli.answers.diagnostics import finding_answer
+from cpuctl.cli.answers.diagnostics import found, graded
 from cpuctl.cli.output import API_VERSION
 from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.saved_files import Reading
@@ -26,28 +27,41 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 
 if TYPE_CHECKING:
-    from cpuctl.answers.start import Start
-
-_FIELDS = {"system_reserved": "systemReserved"}
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.start import NotStarted, Start
 
 
 def verdict_document(
-    verdict: StateVerdict, states: Sequence[StateInput], head: Mapping[str, Any]
-) -> dict[str, Any]:
+    verdict: StateVerdict, states: Sequence[StateInput], sources: Sources, kubelet: answers.ReadingKubelet
+) -> answers.CheckpointVerify:
     """Say whether a kubelet starts on its files, what stands against each, and what else is wrong."""
-    return _document(head, verdict.start) | {
-        "files": [file_answer(state) | {"verdict": _of_file(verdict, state.file_name)} for state in states],
+    findings = _told(verdict.start, verdict.findings)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointVerify",
+        "sources": sources,
+        "kubelet": kubelet,
+        "start": outcome_answer(verdict.start),
+        "files": [{**file_answer(state), "verdict": _of_file(verdict, state.file_name)} for state in states],
         "memoryDrift": None if verdict.drift is None else drift_answer(verdict.drift),
-        **findings_answer(_told(verdict.start, verdict.findings)),
+        "summary": counts(findings),
+        "findings": [_finding(finding) for finding in findings],
     }
 
 
-def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> dict[str, Any]:
+def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.CheckpointVerify:
     """Describe a kubelet that cannot even load its configuration."""
-    return _document(head, refused.refusal) | {
+    findings = (*_told(refused.refusal), *_later(refused))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointVerify",
+        "sources": sources,
+        "start": outcome_answer(refused.refusal),
         "files": [],
         "memoryDrift": None,
-        **findings_answer((*_told(refused.refusal), *_later(refused))),
+        "summary": counts(findings),
+        "findings": [_finding(finding) for finding in findings],
     }
 
 
@@ -69,19 +83,14 @@ def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequenc
     return worst_first((StateFinding(severity, code, StatePlace(""), message), *findings))
 
 
-def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:
-    start = outcome_answer(outcome)
-    return {"apiVersion": API_VERSION, "kind": "CheckpointVerify", **head, "start": start}
-
-
-def findings_answer(findings: Sequence[StateFinding]) -> dict[str, Any]:
+def findings_answer(findings: Sequence[StateFinding]) -> answers.FoundInFiles:
     """List findings and count them."""
     return {"summary": counts(findings), "findings": [_finding(finding) for finding in findings]}
 
 
 def as_remarks(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:
     """Describe what is found in state files for the check of a configuration: it is about no setting."""
-    sources = {state.file_name: state.source for state in states}
+    sources: dict[str, str] = {state.file_name: state.source for state in states}
     return [_shortened(each).at(SettingPlace("", sources[each.place.file_name])) for each in verdict.findings]
 
 
@@ -92,16 +101,20 @@ def outcome_answer(outcome: StartOutcome) -> Start:
 
 def shortened_start(start: Start) -> Start:
     """Cut the texts that quote a file."""
-    if start["outcome"] == "Refused":
-        start["error"] = shortened(start["error"])
-        if "logged" in start:
-            start["logged"] = shortened(start["logged"])
-    elif start["outcome"] != "Started":
-        start["why"] = shortened(start["why"])
-    return start
+    return start if start["outcome"] == "Started" else _shortened_refusal(start)
 
 
-def _of_file(verdict: StateVerdict, file_name: str) -> dict[str, Any]:
+def _shortened_refusal(refusal: NotStarted) -> NotStarted:
+    if refusal["outcome"] == "Refused":
+        refusal["error"] = shortened(refusal["error"])
+        if "logged" in refusal:
+            refusal["logged"] = shortened(refusal["logged"])
+    else:
+        refusal["why"] = shortened(refusal["why"])
+    return refusal
+
+
+def _of_file(verdict: StateVerdict, file_name: str) -> answers.FileVerdict:
     refusal = verdict.refusals.get(file_name)
     reading = verdict.readings.get(file_name)
     if refusal is None and reading is Reading.UNREAD:
@@ -110,36 +123,37 @@ def _of_file(verdict: StateVerdict, file_name: str) -> dict[str, Any]:
         return {"outcome": "PassedOver"}
     if refusal is None:
         return {"outcome": "Accepted" if verdict.reached else "NotReached"}
-    return {**outcome_answer(refusal)}
+    return _shortened_refusal(not_started_answer(refusal))
 
 
-def drift_answer(drift: MemoryDrift) -> dict[str, Any]:
+def drift_answer(drift: MemoryDrift) -> answers.MemoryDrift:
     """Describe how the machine's memory differs from what the file says."""
     return {
-        "kind": str(drift.kind),
+        "kind": drift.kind.value,
         "misfit": drift.misfit,
         "changes": [
             {
                 "numaNode": change.node,
                 "resource": change.resource or None,
-                "field": _FIELDS.get(change.field, change.field),
+                "field": change.amount.value,
                 "saved": change.before,
                 "now": change.after,
-                "cause": str(cause),
+                "cause": cause.value,
             }
             for change, cause in drift.changes
         ],
     }
 
 
-def _finding(finding: StateFinding) -> dict[str, Any]:
+def _finding(finding: StateFinding) -> answers.StateFinding:
     place = finding.place
-    return finding_answer(
-        _shortened(finding),
-        file=place.file_name,
-        podUID=place.pod_uid or None,
-        container=place.container or None,
-    )
+    return {
+        **graded(finding),
+        "file": place.file_name,
+        "podUID": place.pod_uid or None,
+        "container": place.container or None,
+        **found(_shortened(finding)),
+    }
 
 
 def _shortened(finding: StateFinding) -> StateFinding:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.versions import OTHER_FORMATS, Compatibility, reader_name, version_table
 from cpuctl.cli.output import API_VERSION
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
 
-def versions_document() -> dict[str, Any]:
+
+def versions_document() -> answers.CheckpointVersions:
     """List every format with what every kind of kubelet makes of it."""
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckpointVersions",
         "formats": list(_formats()),
         "unconverted": [
-            dict(zip(("file", "format", "writtenBy", "readBy", "whenBroken"), each, strict=True))
-            for each in OTHER_FORMATS
+            {
+                "file": file,
+                "format": format_,
+                "writtenBy": written_by,
+                "readBy": read_by,
+                "whenBroken": when_broken,
+            }
+            for file, format_, written_by, read_by, when_broken in OTHER_FORMATS
         ],
     }
 
 
-def _formats() -> Iterator[dict[str, Any]]:
+def _formats() -> Iterator[answers.Format]:
     for format_, group in groupby(version_table(), key=lambda each: each.format):
         yield {
             "file": format_.file_name,
@@ -33,11 +42,10 @@ def _formats() -> Iterator[dict[str, Any]]:
         }
 
 
-def _reader(compatibility: Compatibility) -> dict[str, Any]:
-    outcome = "refuses" if compatibility.error else "readsPartly" if compatibility.lost else "reads"
+def _reader(compatibility: Compatibility) -> answers.FormatReader:
     return {
         "kubelet": reader_name(compatibility.reader),
-        "outcome": outcome,
+        "outcome": "refuses" if compatibility.error else "readsPartly" if compatibility.lost else "reads",
         "error": compatibility.error,
         "lost": list(compatibility.lost),
     }

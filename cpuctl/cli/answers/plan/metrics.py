@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.answers.gauge import gauge
 from cpuctl.cli.output import Document
 
-Samples = Iterator[dict[str, Any]]
+if TYPE_CHECKING:
+    from cpuctl.answers.metrics import Metric
+
+    Samples = Iterator[Metric]
 
 
 def with_room_metrics(document: Document) -> Document:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import STATE_FILES, finding_lines
 from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
 from cpuctl.exports.holders import WHOLE_POD, pod_name
 from cpuctl.exports.outcomes import start_look
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+
 _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
     """Lay out a change; wide adds UIDs."""
     for file in document["files"]:
         yield Lines(tuple(_headline(file)))
@@ -27,7 +29,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_closing(document)))
 
 
-def _headline(file: Mapping[str, Any]) -> Iterator[Cell]:
+def _headline(file: answers.ChangedFile) -> Iterator[Cell]:
     name = file["source"] or file["file"]
     match file["outcome"]:
         case "refused":
@@ -41,7 +43,7 @@ def _headline(file: Mapping[str, Any]) -> Iterator[Cell]:
             yield Cell(f"{name}: {formats}{', new' if not before else ''}", "bold")
 
 
-def _actions(actions: Sequence[Mapping[str, Any]]) -> Table:
+def _actions(actions: Sequence[answers.Action]) -> Table:
     rows = tuple(
         (
             Cell(action["did"]),
@@ -56,13 +58,13 @@ def _actions(actions: Sequence[Mapping[str, Any]]) -> Table:
     return Table(tuple(Column(name) for name in columns), rows)
 
 
-def _holder(holder: Mapping[str, Any] | None) -> tuple[Cell, Cell]:
+def _holder(holder: answers.Owner | None) -> tuple[Cell, Cell]:
     if holder is None:
         return Cell("-"), Cell("-")
     return Cell(pod_name(holder)), Cell(holder["container"] or WHOLE_POD)
 
 
-def _losses(losses: Sequence[Mapping[str, Any]]) -> Table:
+def _losses(losses: Sequence[answers.Loss]) -> Table:
     rows = tuple(
         (
             Cell(_LOSSES[loss["kind"]], "yellow"),
@@ -75,8 +77,8 @@ def _losses(losses: Sequence[Mapping[str, Any]]) -> Table:
     return Table(tuple(Column(name) for name in ("LOST", "POD", "CONTAINER", "WAS", "MEANING")), rows)
 
 
-def _closing(document: Document) -> Iterator[Cell]:
-    proof, kubelet = document["proof"], document.get("kubelet", {})
+def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
+    proof, kubelet = document["proof"], document["kubelet"]
     if proof is not None:
         yield Cell(*start_look(proof["start"], f"Kubelet {kubelet['version']}"))
         yield from finding_lines(proof["findings"], STATE_FILES)
@@ -85,7 +87,7 @@ def _closing(document: Document) -> Iterator[Cell]:
     yield from _written(document)
 
 
-def _written(document: Document) -> Iterator[Cell]:
+def _written(document: answers.CheckpointChange) -> Iterator[Cell]:
     if document["written"]:
         for file in document["files"]:
             if file["target"]:

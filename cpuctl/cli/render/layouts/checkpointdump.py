@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.checkpoint import cpu_table, file_line, memory_holders
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
@@ -14,13 +13,14 @@ from cpuctl.exports.holders import pod_name
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.topology import HeldCPU
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.topology import HeldCPU, HeldMap
 
 _SHARED, _NOBODY = ".", "?"
 _SHOWN = 3
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: answers.CheckpointDump, *, wide: bool) -> Iterator[Block]:
     """Lay out a dump; wide adds UIDs, bytes and what pods were promised for a resize."""
     yield Lines(tuple(file_line(file, wide=wide) for file in document["files"]))
     if cpus := document.get("cpus"):
@@ -35,7 +35,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield _claims(claims, wide=wide)
 
 
-def _devices(devices: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+def _devices(devices: answers.HeldDevices, *, wide: bool) -> Iterator[Block]:
     known = [f"{counted(each['devices'], 'device')} of {each['resource']}" for each in devices["registered"]]
     yield Lines.of(f"Registered: {', '.join(known) or 'none'}")
     if not devices["holders"]:
@@ -56,7 +56,7 @@ def _devices(devices: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
     yield Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), rows)
 
 
-def _claims(claims: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def _claims(claims: Sequence[answers.PreparedClaim], *, wide: bool) -> Table:
     rows = tuple(
         (
             Cell(f"{claim['namespace']}/{claim['claim']}"),
@@ -75,7 +75,7 @@ def _some(names: Sequence[str], *, wide: bool) -> str:
     return (", ".join(shown) or "-") + more
 
 
-def _cpus(cpus: Mapping[str, Any], picture: Mapping[str, Any] | None, *, wide: bool) -> Iterator[Block]:
+def _cpus(cpus: answers.HeldCPUs, picture: HeldMap | None, *, wide: bool) -> Iterator[Block]:
     shared = f"Shared pool {cpus['sharedPool'] or 'empty'} ({counted(cpus['sharedCPUs'], 'CPU')})"
     yield Lines.of(f"{shared}, {counted(cpus['exclusiveCPUs'], 'exclusive CPU')}")
     if picture is not None:
@@ -84,7 +84,7 @@ def _cpus(cpus: Mapping[str, Any], picture: Mapping[str, Any] | None, *, wide: b
         yield cpu_table(cpus["holders"], wide=wide, marked=picture is not None)
 
 
-def _picture(picture: Mapping[str, Any]) -> Iterator[Block]:
+def _picture(picture: HeldMap) -> Iterator[Block]:
     rows = picture["cpus"]
     yield from machine_boxes(rows, {row["cpu"]: _cell(row) for row in rows})
     used = {_mark(row) for row in rows if row["online"]}
@@ -111,14 +111,14 @@ def _mark(row: HeldCPU) -> str:
     return f"{marks[0]}+" if len(marks) > 1 or row["shared"] else str(marks[0])
 
 
-def _memory(memory: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+def _memory(memory: answers.HeldMemory, *, wide: bool) -> Iterator[Block]:
     if memory["holders"]:
         yield memory_holders(memory["holders"], wide=wide)
     if memory["numaNodes"]:
         yield memory_table(memory["numaNodes"])
 
 
-def _pods(pods: Sequence[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
+def _pods(pods: Sequence[answers.RecordedPod], *, wide: bool) -> Iterator[Block]:
     counts: dict[str, int] = {}
     for pod in pods:
         counts[pod["file"]] = counts.get(pod["file"], 0) + 1

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import STATE_FILES, count_start_words, findings_block
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_look, start_sentence
 from cpuctl.exports.wording import byte_text
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+
+def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]:
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
     start, version = document["start"], document.get("kubelet", {}).get("version")
     yield Lines((Cell(*start_look(start, f"Kubelet {version}" if version else "The kubelet")),))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     if drift := document["memoryDrift"]:
-        yield from drift_blocks(drift, wide=wide)
+        yield from _drift(drift, wide=wide)
     if findings := document["findings"]:
         yield findings_block(findings, STATE_FILES, wide=wide)
     yield Lines.of(count_start_words(document))
 
 
-def _file_lines(document: Document, *, wide: bool) -> Iterator[Cell]:
+def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:
     for file in document["files"]:
         line, verdict = file_line(file, wide=wide), file["verdict"]
         yield Cell(f"{line.text}: {STATE_FILES_TAKEN.get(verdict['outcome'], 'refused')}", line.style)
-        if verdict["outcome"] not in STATE_FILES_TAKEN and verdict != document["start"]:
+        if verdict["outcome"] in ("Refused", "KubeletFault", "Undetermined") and verdict != document["start"]:
             yield Cell(f"  {start_sentence(verdict, 'with this file the kubelet')}", "red")
 
 
-def drift_blocks(drift: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+def _drift(drift: answers.MemoryDrift, *, wide: bool) -> Iterator[Block]:
     """Say what the machine's memory has come to since the file was written."""
     if drift["kind"] == "benign":
         yield Lines.of("Memory differs by what a reboot changes: safe to take over as it is now.")

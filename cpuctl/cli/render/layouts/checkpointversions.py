@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CheckpointVersions, Format
 
 _WARNING = (
     "These files are internals of the kubelet: their formats belong to releases,",
@@ -19,8 +21,10 @@ _WORDS = {
     "refuses": ("no", "red"),
 }
 
+_UNCONVERTED: Final = ("file", "format", "writtenBy", "readBy", "whenBroken")
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+
+def blocks(document: CheckpointVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out the formats; wide says what is lost, and the kubelet's errors."""
     yield Lines.of(*_WARNING)
     formats = document["formats"]
@@ -47,26 +51,22 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         )
 
 
-def _unconverted(document: Document) -> Table:
+def _unconverted(document: CheckpointVersions) -> Table:
     """Show the formats that a kubelet reads as they are, or not at all."""
     names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY", "WHEN BROKEN")
-    rows = (
-        tuple(Cell(each[key] or "-") for key in ("file", "format", "writtenBy", "readBy", "whenBroken"))
-        for each in document["unconverted"]
-    )
+    rows = (tuple(Cell(each[key] or "-") for key in _UNCONVERTED) for each in document["unconverted"])
     return Table(tuple(map(Column, names)), tuple(rows))
 
 
-def _verdicts(format_: Mapping[str, Any], readers: Iterable[str]) -> Iterator[Cell]:
+def _verdicts(format_: Format, readers: Iterable[str]) -> Iterator[Cell]:
     outcomes = {reader["kubelet"]: reader["outcome"] for reader in format_["readers"]}
     for reader in readers:
         yield Cell(*_WORDS[outcomes[reader]]) if reader in outcomes else Cell("-")
 
 
-def _details(document: Document) -> Iterator[tuple[Cell, ...]]:
+def _details(document: CheckpointVersions) -> Iterator[tuple[Cell, ...]]:
     for format_ in document["formats"]:
-        readers: list[Mapping[str, Any]] = format_["readers"]
-        for reader in readers:
+        for reader in format_["readers"]:
             if reader["outcome"] != "reads":
                 yield (
                     Cell(format_["file"]),

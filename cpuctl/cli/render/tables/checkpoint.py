@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
-from cpuctl.exports.holders import container_name, pod_name
+from cpuctl.exports.holders import container_name, pod_name, pod_of_cpus
 from cpuctl.exports.wording import byte_text
+
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.decisions import Block
 
 OWNERS = {
     "running": ("running", ""),
@@ -17,7 +21,7 @@ OWNERS = {
 }
 
 
-def file_line(file: Mapping[str, Any], *, wide: bool) -> Cell:
+def file_line(file: answers.StateFile, *, wide: bool) -> Cell:
     """Say in one line what a file is and whether its checksums are right; wide says who writes its format."""
     by = f" (kubelet {file['writtenBy']})" if wide and file["writtenBy"] else ""
     parts = [
@@ -31,7 +35,7 @@ def file_line(file: Mapping[str, Any], *, wide: bool) -> Cell:
     return Cell(f"{file['source']}: {', '.join(parts)}", "" if fine else "red")
 
 
-def _checksum(checksum: Mapping[str, Any]) -> str:
+def _checksum(checksum: answers.Checksum) -> str:
     if checksum["ok"]:
         return f"{checksum['name']} right"
     found = f"{checksum['name']} {checksum['written']}"
@@ -39,7 +43,7 @@ def _checksum(checksum: Mapping[str, Any]) -> str:
     return f"{found}{' WRONG' if checksum['written'] else ''}, should be {checksum['right']}"
 
 
-def cpu_table(holders: Sequence[Mapping[str, Any]], *, wide: bool, marked: bool = False) -> Table:
+def cpu_table(holders: Sequence[answers.CPUHolder], *, wide: bool, marked: bool = False) -> Table:
     """Show who holds which CPUs; *marked*: with the mark that stands for the holder in a picture."""
     baselines = any(holder["baseline"] not in (None, holder["cpus"]) for holder in holders)
     columns = {
@@ -57,10 +61,10 @@ def cpu_table(holders: Sequence[Mapping[str, Any]], *, wide: bool, marked: bool 
     return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in shown), rows)
 
 
-def _cpu_cells(holder: Mapping[str, Any]) -> dict[str, Cell]:
+def _cpu_cells(holder: answers.CPUHolder) -> dict[str, Cell]:
     return {
         "MARK": Cell(holder["mark"]),
-        "POD": Cell(pod_name(holder)),
+        "POD": Cell(pod_of_cpus(holder)),
         "CONTAINER": Cell(container_name(holder)),
         "CPUS": Cell(holder["cpus"] or "none"),
         "COUNT": Cell(str(holder["count"])),
@@ -70,7 +74,7 @@ def _cpu_cells(holder: Mapping[str, Any]) -> dict[str, Cell]:
     }
 
 
-def memory_holders(holders: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def memory_holders(holders: Sequence[answers.MemoryHolder], *, wide: bool) -> Table:
     """Show who holds which memory, a row for every block."""
     names = ["POD", "CONTAINER", "NODE", "RESOURCE", "SIZE"]
     names += ["OWNER"] if _owners_known(holders) else []
@@ -80,9 +84,9 @@ def memory_holders(holders: Sequence[Mapping[str, Any]], *, wide: bool) -> Table
     return Table(tuple(Column(name, "right" if name in right else "left") for name in names), rows)
 
 
-def _block_cells(holders: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Cell]]:
+def _block_cells(holders: Sequence[answers.MemoryHolder]) -> Iterator[dict[str, Cell]]:
     for holder in holders:
-        nothing: Mapping[str, Any] = {"numaNodes": "-", "resource": "none", "bytes": 0}
+        nothing: Block = {"numaNodes": "-", "resource": "none", "bytes": 0}
         for block in holder["blocks"] or (nothing,):
             yield {
                 "POD": Cell(pod_name(holder)),
@@ -96,5 +100,5 @@ def _block_cells(holders: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Cel
             }
 
 
-def _owners_known(holders: Sequence[Mapping[str, Any]]) -> bool:
+def _owners_known(holders: Sequence[answers.Owner]) -> bool:
     return any(holder["owner"] != "unknown" for holder in holders)

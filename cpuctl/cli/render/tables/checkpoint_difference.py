@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.holders import WHOLE_POD, pod_name
 from cpuctl.exports.wording import byte_text
 
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers import decisions
+
 _POOL = "(shared pool)"
 _FIELDS = {"cells": "group", "systemReserved": "system reserved"}
 
 
-def difference_blocks(difference: Mapping[str, Any], *, wide: bool, is_new: bool = False) -> Iterator[Block]:
+def difference_blocks(difference: answers.Difference, *, wide: bool, is_new: bool = False) -> Iterator[Block]:
     """Lay out what has changed in one file; wide adds UIDs and, of a file that *is_new*, all numbers."""
     if difference["policies"]:
         before, after = (name or "none" for name in difference["policies"])
@@ -32,7 +36,7 @@ def difference_blocks(difference: Mapping[str, Any], *, wide: bool, is_new: bool
         yield _claims(difference["claims"])
 
 
-def _cpus(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def _cpus(changes: Sequence[answers.CPUChange], *, wide: bool) -> Table:
     columns = ("POD", "CONTAINER", "BEFORE", "AFTER", "GAINED", "LOST", *(("UID",) if wide else ()))
     rows = tuple(
         (
@@ -48,7 +52,7 @@ def _cpus(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
     return Table(tuple(Column(name) for name in columns), rows)
 
 
-def _names(change: Mapping[str, Any]) -> tuple[Cell, Cell]:
+def _names(change: answers.ChangedHolder) -> tuple[Cell, Cell]:
     if change["holding"] == "sharedPool":
         return Cell(_POOL), Cell("")
     what = " (baseline)" if change["holding"] == "baseline" else ""
@@ -59,7 +63,7 @@ def _list(cpus: str | None) -> str:
     return "-" if cpus is None else cpus or "none"
 
 
-def _memory(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def _memory(changes: Sequence[answers.MemoryChange], *, wide: bool) -> Table:
     columns = ("POD", "CONTAINER", "BEFORE", "AFTER", *(("UID",) if wide else ()))
     rows = tuple(
         (
@@ -73,7 +77,7 @@ def _memory(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
     return Table(tuple(Column(name) for name in columns), rows)
 
 
-def _blocks(blocks: Sequence[Mapping[str, Any]] | None) -> str:
+def _blocks(blocks: Sequence[decisions.Block] | None) -> str:
     if blocks is None:
         return "-"
     return ", ".join(
@@ -81,14 +85,14 @@ def _blocks(blocks: Sequence[Mapping[str, Any]] | None) -> str:
     )
 
 
-def _tables(changes: Sequence[Mapping[str, Any]]) -> Table:
+def _tables(changes: Sequence[answers.TableChange]) -> Table:
     rows = tuple(
         (
             Cell(str(change["numaNode"])),
             Cell(change["resource"] or "-"),
             Cell(_FIELDS.get(change["field"], change["field"])),
             # In bytes: a page more or less decides on whether a kubelet starts.
-            *(Cell("-" if change[side] is None else str(change[side])) for side in ("before", "after")),
+            *(Cell("-" if side is None else str(side)) for side in (change["before"], change["after"])),
         )
         for change in changes
     )
@@ -96,7 +100,7 @@ def _tables(changes: Sequence[Mapping[str, Any]]) -> Table:
     return Table((*columns, Column("BEFORE", "right"), Column("AFTER", "right")), rows)
 
 
-def _pods(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def _pods(changes: Sequence[answers.AmountChange], *, wide: bool) -> Table:
     columns = ("POD", "CONTAINER", "RESOURCE", "SIDE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
     rows = tuple(
         (
@@ -113,7 +117,7 @@ def _pods(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
     return Table(tuple(Column(name) for name in columns), rows)
 
 
-def _devices(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def _devices(changes: Sequence[answers.DevicesChange], *, wide: bool) -> Table:
     columns = ("POD", "CONTAINER", "RESOURCE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
     rows = tuple(
         (
@@ -129,7 +133,7 @@ def _devices(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
     return Table(tuple(Column(name) for name in columns), rows)
 
 
-def _claims(changes: Sequence[Mapping[str, Any]]) -> Table:
+def _claims(changes: Sequence[answers.ClaimChange]) -> Table:
     rows = tuple(
         (
             Cell(f"{change['namespace']}/{change['claim']}"),

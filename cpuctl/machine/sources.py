@@ -89,7 +89,7 @@ def _mode(spec: str) -> int:
 
 def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
     """Read a machine from any file tree that has ``sys`` and ``proc``; errors begin with *origin*."""
-    from cpuctl.machine.sysfs.machine import read_machine_files
+    from cpuctl.machine.sysfs import read_machine_files
 
     try:
         return _seen_by_kubelet(read_machine_files(tree), origin)._replace(files=tree)
@@ -131,7 +131,7 @@ def _recordings_in(path: Path) -> list[Path]:
 
 
 def _from_archive(path: Path) -> MachineSource:
-    from cpuctl.machine.archive.archive import read_archive
+    from cpuctl.machine.archive import read_archive
 
     return read_machine_tree(read_archive(path), str(path))
 

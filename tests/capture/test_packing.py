@@ -10,7 +10,7 @@ import pytest
 from cpuctl.capture.collected import Content, Link
 from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.packing import Compression, compression_of, write_members
-from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine.archive import read_archive
 from tests.capture.node_texts import node_texts, recorded
 
 LONG = "sys/fs/cgroup/" + "kubepods-burstable/" * 20 + "cpuset.cpus"

@@ -15,12 +15,12 @@ from cpuctl.audit.checks import audit, verdicts
 from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.capture.recorded_processes import recorded_processes
 from cpuctl.errors import CpuctlError
-from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine.archive import read_archive
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
-from cpuctl.machine.sysfs.machine import read_machine_files
+from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node
 from tests.fuzz.target import FIXTURES, Target, text_of

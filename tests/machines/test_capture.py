@@ -9,7 +9,7 @@ import pytest
 from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.node.node import Node, record
 from cpuctl.capture.packing import Compression, write_members
-from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine.archive import read_archive
 from cpuctl.machine.sources import MachineSource, read_machine
 
 MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine.archive import read_archive
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource, read_machine
 from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic

@@ -21,8 +21,8 @@ from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.packing import Compression, write_members
 from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.errors import InputError
-from cpuctl.machine.archive.archive import read_archive
-from cpuctl.machine.sysfs.machine import read_machine_files
+from cpuctl.machine.archive import read_archive
+from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.capture.node_texts import SYSTEMD_UID, UID, node_texts, recorded
 from tests.machine.sysfs_writer import sysfs_files

@@ -19,7 +19,7 @@ from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import read_machine
-from cpuctl.machine.sysfs.machine import read_machine_files
+from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import CPU_DIR, small_machine
 

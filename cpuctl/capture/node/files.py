@@ -7,8 +7,8 @@ from collections.abc import Callable, Container, Sequence
 
 from cpuctl.capture.collected import Content, Unreadable
 from cpuctl.errors import CpuctlError
-from cpuctl.machine.archive.archive import MAX_KEPT_BYTES
-from cpuctl.machine.archive.tar_stream import MAX_MEMBERS
+from cpuctl.machine.archive import MAX_KEPT_BYTES
+from cpuctl.machine.tar_stream import MAX_MEMBERS
 from cpuctl.machine.tree import Tree
 
 _SPARE_BYTES = 48 << 20  # for the processes, the manifest and the list of checksums

@@ -51,7 +51,7 @@ def _numbers(given: Given, kind: str) -> list[int]:
 
 def node_files(given: Given) -> Tree:
     """Return the files of the node that a command is about, an empty tree where it has none."""
-    from cpuctl.machine.archive.archive import read_archive
+    from cpuctl.machine.archive import read_archive
     from cpuctl.machine.tree import DirectoryTree, MemoryTree
 
     spec = _modest(given.value("--root") or given.value("-m", "--machine") or LIVE)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpuctl.errors import InputError
+from cpuctl.machine.kernel_files import KernelFiles
 from cpuctl.machine.kernel_text import parse_number
-from cpuctl.machine.sysfs.kernel_files import KernelFiles
 from cpuctl.machine.tree import Tree
 
 _DEVICES = "sys/devices"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.machine.archive import archive, tar_stream, unpacking
-from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine import archive, tar_stream
+from cpuctl.machine.archive import read_archive
 from tests.support.costs import bytes_below, seconds_below
 
 FILES = {"sys/devices/system/cpu/online": "0-3\n", "proc/meminfo": "MemTotal: 1 kB\n"}
@@ -349,9 +349,9 @@ REFUSALS = [
 def test_refusals_name_the_archive_and_the_reason(
     case: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unpacking, "_RATIO_APPLIES_FROM", 1000)
+    monkeypatch.setattr(archive, "_RATIO_APPLIES_FROM", 1000)
     for name, limit in case.limits.items():
-        for module in (archive, tar_stream, unpacking):
+        for module in (archive, tar_stream):
             monkeypatch.setattr(module, name, limit, raising=False)
     with pytest.raises(InputError) as error:
         read_archive(saved(tmp_path, case.data))
@@ -369,7 +369,7 @@ def test_a_bomb_is_stopped_long_before_its_end(tmp_path: Path) -> None:
 
 
 def test_an_xz_file_cannot_order_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_MAX_DECODER_MEMORY", 1 << 16)
+    monkeypatch.setattr(archive, "_MAX_DECODER_MEMORY", 1 << 16)
     with pytest.raises(InputError, match="Memory usage limit exceeded"):
         read_archive(saved(tmp_path, lzma.compress(GOOD)))
 

@@ -9,10 +9,10 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine import kernel_files
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
-from cpuctl.machine.sysfs import kernel_files
-from cpuctl.machine.sysfs.machine import read_machine_files
+from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import CPU_DIR, NODE_DIR, small_machine
 

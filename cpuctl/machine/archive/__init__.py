@@ -1,1 +1,0 @@
-"""Recordings in one file, which nobody has to trust."""

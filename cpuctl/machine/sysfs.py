@@ -1,0 +1,367 @@
+"""A machine as its kernel describes it: sysfs and procfs files to one ``Machine``.
+
+Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/admin-guide/cputopology.rst*,
+*Documentation/ABI/testing/sysfs-devices-system-cpu* (caches), *Documentation/ABI/stable/sysfs-devices-node*,
+*Documentation/ABI/testing/sysfs-kernel-mm-hugepages*, and for hybrid CPUs
+*tools/perf/Documentation/intel-hybrid.txt*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.kernel_files import KernelFiles
+from cpuctl.machine.kernel_text import (
+    ProcessorSummary,
+    parse_cpuinfo,
+    parse_distances,
+    parse_flag,
+    parse_meminfo,
+    parse_size,
+    parse_word,
+)
+from cpuctl.machine.model import CPU, MAX_NUMA_NODES, Cache, Machine, NumaNode, distinct_caches
+from cpuctl.machine.tree import Tree
+from cpuctl.machine.wording import are, have, named
+
+CPU_DIRECTORY = "sys/devices/system/cpu"
+
+_NO_CLUSTER = 65535  # what firmware tables without clusters make kernels print
+_SIBLING_LISTS = ("thread_siblings_list", "core_cpus_list")
+_SIBLING_MAPS = ("thread_siblings", "core_cpus")
+_PACKAGE_LISTS = ("core_siblings_list", "package_cpus_list")
+_PACKAGE_MAPS = ("core_siblings", "package_cpus")
+
+
+class CPUStates(NamedTuple):
+    """Which CPUs there are and what state they are in."""
+
+    online: CPUSet
+    present: CPUSet
+    possible: CPUSet | None
+    isolated: CPUSet
+    nohz_full: CPUSet
+
+    @property
+    def offline(self) -> CPUSet:
+        """Present CPUs that do not run (the kernel's own ``offline`` also counts slots never filled)."""
+        return self.present - self.online
+
+
+def read_cpu_states(files: KernelFiles) -> CPUStates:
+    """Read the CPU lists; without them, the CPU directories and their ``online`` switches tell.
+
+    Raise InputError for a file that makes no sense, and where no CPU is online.
+    """
+    directories = files.numbered(CPU_DIRECTORY, "cpu")
+    online = files.cpu_list(f"{CPU_DIRECTORY}/online")
+    switched_off = _switched_off(files, directories)
+    if online is None:
+        online = directories - switched_off
+        files.notes.append(
+            "There is no list of online CPUs: every CPU that is not switched off counts as online."
+        )
+    elif online & switched_off:
+        files.notes.append(
+            f"{are(online & switched_off)} online by the list {CPU_DIRECTORY}/online, which is used, "
+            "and offline by their own switches."
+        )
+    if not online:
+        raise InputError("found no online CPU, expected at least one", where=CPU_DIRECTORY)
+    present = files.cpu_list(f"{CPU_DIRECTORY}/present")
+    return CPUStates(
+        online=online,
+        present=online | (directories if present is None else present),
+        possible=files.cpu_list(f"{CPU_DIRECTORY}/possible"),
+        isolated=files.cpu_list(f"{CPU_DIRECTORY}/isolated") or CPUSet(),
+        nohz_full=files.cpu_list(f"{CPU_DIRECTORY}/nohz_full") or CPUSet(),
+    )
+
+
+def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
+    # A CPU without the file cannot be switched off: the boot CPU, or all of them.
+    paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
+    empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
+    if empty:
+        files.notes.append(f"{have(empty)} an empty online switch, which tells nothing and is passed over.")
+    switches = ((cpu, files.value(paths[cpu], parse_flag)) for cpu in directories - empty)
+    return CPUSet.of(cpu for cpu, switch in switches if switch is False)
+
+
+def read_cpus(files: KernelFiles, online: CPUSet, node_of: Mapping[int, int]) -> tuple[CPU, ...]:
+    """Read every online CPU; *node_of* names its NUMA node.
+
+    A CPU without topology files has no ids: cAdvisor passes over such CPUs. Raise InputError for a CPU that
+    has no directory.
+    """
+    _require_directories(files, online)
+    cpus = [_read_cpu(files, cpu, online, node_of.get(cpu)) for cpu in online]
+    return tuple(_with_siblings_by_ids(files, cpus))
+
+
+def _require_directories(files: KernelFiles, online: CPUSet) -> None:
+    missing = online - files.numbered(CPU_DIRECTORY, "cpu")
+    if missing:
+        where = f"{CPU_DIRECTORY}/cpu{missing.lowest}"
+        raise InputError(
+            f"found no such directory, expected one for every online CPU ({online})", where=where
+        )
+
+
+def _read_cpu(files: KernelFiles, number: int, online: CPUSet, node: int | None) -> CPU:
+    directory = f"{CPU_DIRECTORY}/cpu{number}"
+    topology = f"{directory}/topology/"
+    cluster = files.number(f"{topology}cluster_id")
+    siblings = files.cpu_set(topology, _SIBLING_LISTS, _SIBLING_MAPS)
+    package = files.cpu_set(topology, _PACKAGE_LISTS, _PACKAGE_MAPS)
+    return CPU(
+        number=number,
+        siblings=_with_itself(number, siblings & online) if siblings else CPUSet(),
+        numa_node=node,
+        package_id=files.number(f"{topology}physical_package_id"),
+        package_cpus=_with_itself(number, package & online) if package else None,
+        die_id=files.number(f"{topology}die_id"),
+        cluster_id=None if cluster == _NO_CLUSTER else cluster,
+        core_id=files.number(f"{topology}core_id"),
+        book_id=files.number(f"{topology}book_id"),
+        drawer_id=files.number(f"{topology}drawer_id"),
+        capacity=files.number(f"{directory}/cpu_capacity"),
+        max_khz=files.number(f"{directory}/cpufreq/cpuinfo_max_freq"),
+        min_khz=files.number(f"{directory}/cpufreq/cpuinfo_min_freq"),
+    )
+
+
+def _with_itself(number: int, cpus: CPUSet) -> CPUSet:
+    return cpus | CPUSet(1 << number)
+
+
+def _with_siblings_by_ids(files: KernelFiles, cpus: list[CPU]) -> list[CPU]:
+    """Where the kernel names no siblings, make CPUs with equal ids siblings."""
+    unnamed = [cpu for cpu in cpus if not cpu.siblings]
+    if not unnamed:
+        return cpus
+    cores: dict[Hashable, int] = {}
+    for cpu in unnamed:
+        cores[_core_key(cpu)] = cores.get(_core_key(cpu), 0) | 1 << cpu.number
+    numbers = CPUSet.of(cpu.number for cpu in unnamed)
+    files.notes.append(
+        f"The kernel names no thread siblings of {named(numbers)}: equal core ids make a core."
+    )
+    return [cpu if cpu.siblings else cpu._replace(siblings=CPUSet(cores[_core_key(cpu)])) for cpu in cpus]
+
+
+def _core_key(cpu: CPU) -> Hashable:
+    if cpu.core_id is None or cpu.core_id < 0:
+        return cpu.number, None
+    return cpu.drawer_id, cpu.book_id, cpu.package_id, cpu.die_id, cpu.cluster_id, cpu.core_id
+
+
+_MOST_CACHES = 32
+"""Caches that one CPU may list: some four are usual."""
+
+
+def read_caches(files: KernelFiles, online: CPUSet) -> tuple[Cache, ...]:
+    """Read every cache once, ordered by level, kind and lowest CPU.
+
+    A CPU's ``indexN`` is not read when the ``indexN`` of a lower CPU already names the CPU as sharing it.
+    Raise InputError for a file that makes no sense, and for caches that contradict each other.
+    """
+    try:
+        return distinct_caches(_listed_caches(files, online))
+    except ValueError as error:
+        raise InputError(str(error), where=CPU_DIRECTORY) from None
+
+
+def _listed_caches(files: KernelFiles, online: CPUSet) -> Iterator[Cache]:
+    covered: dict[int, int] = {}
+    for cpu in online:
+        directory = f"{CPU_DIRECTORY}/cpu{cpu}/cache"
+        indexes = files.numbered(directory, "index")
+        if len(indexes) > _MOST_CACHES:
+            message = f"found {len(indexes)} caches, expected at most {_MOST_CACHES}"
+            raise InputError(message, where=directory)
+        for index in indexes:
+            if covered.get(index, 0) >> cpu & 1:
+                continue
+            cache = _read_cache(files, f"{directory}/index{index}/", cpu, online)
+            if cache is not None and not cache.complete:
+                # Another CPU's files of the same cache may tell more.
+                yield cache
+            elif cache is not None:
+                covered[index] = covered.get(index, 0) | cache.cpus.mask
+                yield cache
+
+
+def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) -> Cache | None:
+    level = files.number(f"{directory}level")
+    shared = files.cpu_set(directory, ("shared_cpu_list",), ("shared_cpu_map",))
+    if level is None and shared is None:
+        return None
+    kind = files.value(f"{directory}type", parse_word)
+    # Some kernels print an empty map: who else uses the cache is not known then.
+    cpus = ((shared or CPUSet()) & online) | CPUSet(1 << cpu)
+    return Cache(
+        told=bool(shared),
+        level=level,
+        kind=kind or "Unified",
+        cpus=cpus,
+        id=files.number(f"{directory}id"),
+        size_bytes=files.value(f"{directory}size", parse_size),
+        complete=None not in (level, shared, kind),
+    )
+
+
+NODE_DIRECTORY = "sys/devices/system/node"
+
+
+def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
+    """Read every node that has a directory; a CPU that several nodes list belongs to the lowest.
+
+    Where no node has one, links of the CPUs tell which nodes these are in, if there are any.
+    Raise InputError for a file that makes no sense, and for more than MAX_NUMA_NODES nodes.
+    """
+    nodes: list[NumaNode] = []
+    claimed = repeating = unlisted = CPUSet()
+    node_ids = files.numbered(NODE_DIRECTORY, "node")
+    if len(node_ids) > MAX_NUMA_NODES:
+        message = f"found {len(node_ids)} NUMA nodes, expected at most {MAX_NUMA_NODES}"
+        raise InputError(message, where=NODE_DIRECTORY)
+    for node_id in node_ids:
+        directory = f"{NODE_DIRECTORY}/node{node_id}"
+        itself = CPUSet(1 << node_id)
+        entries = files.numbered(directory, "cpu") & online
+        listed = files.cpu_set(f"{directory}/", ("cpulist",), ("cpumap",))
+        cpus = entries if listed is None else listed & online
+        unlisted |= itself if listed is None else CPUSet()
+        repeating |= CPUSet() if cpus.isdisjoint(claimed) else itself
+        nodes.append(_read_node(files, node_id, cpus - claimed, entries))
+        claimed |= cpus
+    files.notes.extend(_notes(repeating, unlisted))
+    return tuple(nodes) or _linked_nodes(files, online)
+
+
+def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
+    """Gather the nodes that directories of CPUs link to: ``cpu3/node1``."""
+    linked: dict[int, int] = {}
+    for cpu in online:
+        for node_id in islice(files.numbered(f"{CPU_DIRECTORY}/cpu{cpu}", "node"), 1):
+            linked[node_id] = linked.get(node_id, 0) | 1 << cpu
+    if linked:
+        files.notes.append(
+            "Links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known."
+        )
+    return tuple(NumaNode(node_id, CPUSet(linked[node_id])) for node_id in sorted(linked))
+
+
+def kernel_has_nodes(tree: Tree) -> bool | None:
+    """Tell by other files than those of nodes whether the kernel has any; None where nothing tells.
+
+    Kernels with CONFIG_NUMA have a bus of nodes (*drivers/base/node.c*) and count hits (*mm/vmstat.c*).
+    """
+    buses, counters = tree.names("sys/bus"), tree.read("proc/vmstat")
+    if "node" in buses or tree.names(NODE_DIRECTORY) or tree.names("sys/kernel/mm/numa"):
+        return True
+    if counters:
+        return "numa_hit" in counters
+    # A recording of some buses only would have no reason to leave out nodes and to take CPUs.
+    return False if "cpu" in buses else None
+
+
+def _notes(repeating: CPUSet, unlisted: CPUSet) -> Iterator[str]:
+    if repeating:
+        listing = named(repeating, "NUMA node")
+        yield f"CPUs of {listing} are listed by a lower node too: the lower one has them."
+    if unlisted:
+        yield f"{have(unlisted, 'NUMA node')} no list of CPUs: the entries in the directories tell."
+
+
+def _read_node(files: KernelFiles, node_id: int, cpus: CPUSet, entries: CPUSet) -> NumaNode:
+    directory = f"{NODE_DIRECTORY}/node{node_id}"
+    memory = files.value(f"{directory}/meminfo", parse_meminfo)
+    return NumaNode(
+        id=node_id,
+        cpus=cpus,
+        memory_bytes=memory.total if memory else None,
+        free_bytes=memory.free if memory else None,
+        hugepages=read_hugepages(files, f"{directory}/hugepages", "nr_hugepages"),
+        free_hugepages=read_hugepages(files, f"{directory}/hugepages", "free_hugepages"),
+        distances=files.value(f"{directory}/distance", parse_distances) or (),
+        directory_cpus=entries if entries and entries != cpus else None,
+    )
+
+
+def read_hugepages(files: KernelFiles, directory: str, counter: str) -> Mapping[int, int]:
+    """Read one counter of every huge page size: pages by size in KiB."""
+    pages: dict[int, int] = {}
+    for name in files.tree.names(directory):
+        size = name.removeprefix("hugepages-").removesuffix("kB")
+        if name == f"hugepages-{size}kB" and size.isascii() and size.isdecimal() and len(size) < 19:
+            count = files.number(f"{directory}/{name}/{counter}")
+            if count is not None:
+                pages[int(size)] = count
+    return dict(sorted(pages.items()))
+
+
+_L3 = 3
+_MEMORY_MANAGEMENT = "sys/kernel/mm"
+_HUGEPAGES = f"{_MEMORY_MANAGEMENT}/hugepages"
+
+
+def read_machine_files(tree: Tree) -> Machine:
+    """Read the machine that a tree with ``sys`` and ``proc`` describes.
+
+    Only the CPU directory is needed; what else is absent is None or empty in the machine. Raise InputError,
+    with the path inside the tree, for a file that makes no sense and for an online CPU that cannot be read.
+    """
+    files = KernelFiles(tree)
+    states = read_cpu_states(files)
+    nodes = read_nodes(files, states.online)
+    caches = read_caches(files, states.online)
+    memory = files.value("proc/meminfo", parse_meminfo)
+    numa_known = bool(nodes) or _tells_of_nodes(files)
+    processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
+    machine = Machine(
+        cpus=read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus}),
+        numa_nodes=nodes,
+        caches=caches,
+        present=states.present,
+        possible=states.possible,
+        offline=states.offline,
+        isolated=states.isolated,
+        nohz_full=states.nohz_full,
+        performance_cpus=files.cpu_list("sys/devices/cpu_core/cpus"),
+        efficiency_cpus=files.cpu_list("sys/devices/cpu_atom/cpus"),
+        memory_bytes=memory.total if memory else None,
+        hugepages=read_hugepages(files, _HUGEPAGES, "nr_hugepages"),
+        cpuinfo_sockets=processor.sockets,
+        model_name=processor.model_name,
+        architecture=files.value("proc/sys/kernel/arch", parse_word),
+        caches_known=any(cache.level is not None for cache in caches)
+        and all(cache.told for cache in caches if cache.level == _L3),
+        hugepages_known=_tells_hugepages(tree, nodes, numa_known=numa_known),
+        numa_known=numa_known,
+    ).checked()
+    return machine._replace(findings=(*files.notes, *machine_findings(machine)))
+
+
+def _tells_of_nodes(files: KernelFiles) -> bool:
+    """Tell whether it is known that the kernel has no NUMA nodes; note where it has, and they are missing."""
+    has_nodes = kernel_has_nodes(files.tree)
+    if has_nodes:
+        files.notes.append(
+            "The kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them."
+        )
+    return has_nodes is False
+
+
+def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_known: bool) -> bool:
+    """Tell whether the huge pages of all nodes are known; a kernel built without them shows other files."""
+    others = tree.names(_MEMORY_MANAGEMENT)
+    if others and "hugepages" not in others:
+        return True
+    return numa_known and all(tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes)

@@ -1,1 +1,0 @@
-"""A machine as its kernel describes it."""

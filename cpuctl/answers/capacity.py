@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict, final
 
 from cpuctl.answers.decisions import Refusal, Verdict
 from cpuctl.answers.start import NotStarted, Started
-from cpuctl.answers.values import Bounds, Count, CPUList
+from cpuctl.answers.values import Bounds, Count, CPUList, TopologyPolicy
 
 
 class Repeat(TypedDict):
@@ -37,11 +37,12 @@ class Copies(TypedDict):
 
 
 class _UnderPolicy(TypedDict):
-    topologyManagerPolicy: Literal["none", "best-effort", "restricted", "single-numa-node"]
+    topologyManagerPolicy: TopologyPolicy
     current: bool
     """Whether it is the policy of this plan."""
 
 
+@final
 class LargestFitting(_UnderPolicy):
     start: Started
     cpus: Count
@@ -50,6 +51,7 @@ class LargestFitting(_UnderPolicy):
     """The next larger request and what becomes of it; null where no more CPUs are free."""
 
 
+@final
 class LargestNotStarted(_UnderPolicy):
     start: NotStarted
 
@@ -106,9 +108,12 @@ class Leaving(TypedDict):
     """null where the pod does not come back."""
 
 
-class _Tried(TypedDict):
+class _Rejected(TypedDict):
     pods: list[str]
     """Pods that differ in their names only."""
+
+
+class Trial(TypedDict):
     cpus: CPUList
     """The exclusive CPUs that the pod gets then."""
     leaving: list[Leaving]
@@ -122,7 +127,7 @@ class _Tried(TypedDict):
     """Admissions that were tried."""
 
 
-class Remedy(_Tried, Verdict):
+class Remedy(_Rejected, Trial, Verdict):
     """What would let rejected pods of one kind in, and the verdict then."""
 
     remedy: Literal["nothing", "moves", "evictions", "unknown"]
@@ -131,7 +136,7 @@ class Remedy(_Tried, Verdict):
     """
 
 
-class NoRemedy(_Tried, Refusal):
+class NoRemedy(_Rejected, Trial, Refusal):
     """The node rejects pods of this kind also when no other pod runs there, and so it says."""
 
     remedy: Literal["impossible"]

@@ -11,3 +11,9 @@ class Metric(TypedDict):
     help: str
     labels: dict[str, str]
     value: int
+
+
+class Metrics(TypedDict):
+    """All that is told where metrics alone are asked for."""
+
+    metrics: list[Metric]

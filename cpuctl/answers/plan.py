@@ -18,7 +18,7 @@ from cpuctl.answers.decisions import (
 )
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import KubeletPolicies, NotStarted, Started
+from cpuctl.answers.start import KubeletPolicies, NotStarted, PlanningHead, Started
 from cpuctl.answers.values import SHA256, ApiVersion, ContainerKind, Count, CPUList, Isolation, Release
 
 
@@ -32,9 +32,8 @@ class StatePart(TypedDict, total=False):
     """The state files that the plan starts from, as they were then; not there for a fresh node."""
 
 
-class PlanHead(StatePart):
-    sources: Sources
-    kubelet: KubeletPolicies
+class PlanHead(StatePart, PlanningHead):
+    pass
 
 
 class Summary(TypedDict):
@@ -97,8 +96,12 @@ class MetricsPart(TypedDict, total=False):
     """What the kubelet's own metrics would read afterwards; durations are left out."""
 
 
+class PlanParts(MetricsPart, RepeatPart, CapacityPart, ExplainPart, total=False):
+    pass
+
+
 @final
-class StartedPlan(PlanHead, MetricsPart, RepeatPart, CapacityPart, ExplainPart):
+class StartedPlan(PlanHead, PlanParts):
     """What a kubelet would decide about pods, in the order they were given."""
 
     apiVersion: ApiVersion
@@ -112,7 +115,7 @@ class StartedPlan(PlanHead, MetricsPart, RepeatPart, CapacityPart, ExplainPart):
 
 
 @final
-class NotStartedPlan(PlanHead, MetricsPart):
+class NotStartedPlan(PlanHead):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion
@@ -217,10 +220,13 @@ class SharedPlacement(_Placed):
 Placement = ExclusivePlacement | SharedPlacement
 
 
+Move = Literal["cpus", "podPool", "memory", "devices"]
+
+
 class ComparedContainer(TypedDict):
     name: str
     kind: ContainerKind
-    moves: list[Literal["cpus", "podPool", "memory", "devices"]]
+    moves: list[Move]
     """What is another: exclusive CPUs, the pool of its pod (KEP-5526), memory of its own, devices."""
     a: Placement | None
     b: Placement | None

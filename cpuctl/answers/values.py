@@ -58,6 +58,8 @@ ContainerKind = Literal["app", "init", "sidecar"]
 
 Isolation = Literal["container", "pod", "host"]
 
+TopologyPolicy = Literal["none", "best-effort", "restricted", "single-numa-node"]
+
 
 class Amount(TypedDict):
     quantity: str

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/metrics``. Histograms of durations are left ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.memory.metrics import MemoryMetrics
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
     """One value of one series; ``kind`` is ``counter`` or ``gauge``."""
 
     name: str
-    kind: str
+    kind: Literal["counter", "gauge"]
     help: str
     value: int
     labels: Mapping[str, str]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cli.answers.plan.comparison_answer import comparison_document
-from cpuctl.cli.answers.plan.plan_answer import plan_document
+from cpuctl.cli.answers.plan.comparison_answer import PlannedSide, comparison_document, started_side
+from cpuctl.cli.answers.plan.plan_answer import plan_document, verdict_answer
+from cpuctl.cli.answers.plan.planned_answer import kubelet_answer
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, node_with, shared
+
+if TYPE_CHECKING:
+    from cpuctl.answers.plan import PlanHead
 
 POLICIES = st.sampled_from(["none", "best-effort", "restricted", "single-numa-node"])
 PODS = st.lists(st.integers(0, 6), max_size=7).map(
@@ -19,18 +23,20 @@ PODS = st.lists(st.integers(0, 6), max_size=7).map(
 )
 
 
-def side(policy: str, pods: list[StoredPod], *, whole_cores: bool = False) -> dict[str, Any]:
+def side(policy: str, pods: list[StoredPod], *, whole_cores: bool = False) -> PlannedSide:
     told = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
     node = node_with(told=told, threaded=True)
-    head = {"sources": {}, "kubelet": {"version": "1.36"}}
-    return {**plan_document(node, [node.admit(pod) for pod in pods], head), "settings": policy}
+    admissions = [node.admit(pod) for pod in pods]
+    head: PlanHead = {"sources": {}, "kubelet": kubelet_answer(told)}
+    verdicts = {each.pod.uid: verdict_answer(each.verdict) for each in admissions}
+    return started_side(policy, plan_document(node, admissions, head, {}), verdicts, None)
 
 
 @given(POLICIES, PODS)
 def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[StoredPod]) -> None:
     found = comparison_document(side(policy, pods), side(policy, pods), {})
     summary = found["summary"]
-    assert [summary[name] for name in ("changed", "verdicts", "containers")] == [0, 0, 0]
+    assert (summary["changed"], summary["verdicts"], summary["containers"]) == (0, 0, 0)
     assert not summary["sharedPoolDiffers"]
     assert found["a"] == found["b"]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
 
+if TYPE_CHECKING:
+    from cpuctl.answers.metrics import Metric
 
-def metrics_answer(node: Node) -> list[dict[str, Any]]:
+
+def metrics_answer(node: Node) -> list[Metric]:
     """List what the kubelet's own series would read now."""
     return [
         {

@@ -26,7 +26,7 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit, remember_all
+from cpuctl.cli.output import MetricsOutput, Style, complain, emit, remember_all
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import (
     CapacityOption,
@@ -43,6 +43,8 @@ from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
+    from cpuctl.answers.metrics import Metrics
+    from cpuctl.answers.plan import NotStartedPlan, PlanComparison, StartedPlan
     from cpuctl.engine.start import StartResult
     from cpuctl.operations.plan import Plan
 
@@ -138,13 +140,13 @@ def plan(
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
     if not pictures.instead:
-        emit(_with_all_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
+        emit(_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:
-    if pictures:
+    if pictures and planned.document["kind"] == "Plan":
         from cpuctl.cli.plan.pictures import draw
 
         draw(pictures, planning, planned.document, planned.node)
@@ -166,7 +168,7 @@ def _read(words: PlanningInputs, *, pods_needed: bool, written: bool) -> Plannin
 class Planned(NamedTuple):
     """An answer, and the node afterwards; None where there is more than one."""
 
-    document: Document
+    document: "StartedPlan | NotStartedPlan | PlanComparison"
     node: "StartResult | None"
 
 
@@ -180,11 +182,11 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
 
         return Planned(compared_document(planner, compare(planner, settings)), None)
     plan = planner.plan(planning.kubelet, planning.sources)
-    document = planned_document(planner, plan, planning.sources)
-    return Planned({**document, **_explain(planner, plan)}, plan.node)
+    explain = _explain(planner, plan)
+    return Planned(planned_document(planner, plan, planning.sources, explain), plan.node)
 
 
-def _explain(planner: Planner, plan: "Plan") -> dict[str, str]:
+def _explain(planner: Planner, plan: "Plan") -> str:
     """Name the command that explains the first pod that is rejected, where it would see the same."""
     from cpuctl.cli.command_lines import planning_command
     from cpuctl.documents.files import STDIN
@@ -193,27 +195,30 @@ def _explain(planner: Planner, plan: "Plan") -> dict[str, str]:
     again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
     read_once = (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices)
     if refused is None or not again or STDIN in read_once:
-        return {}
+        return ""
     alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(alike) == 1 else refused.uid
-    return {"explain": planning_command(inputs, ("explain", name))}
+    return planning_command(inputs, ("explain", name))
 
 
-def _with_all_metrics(document: Document) -> Document:
-    """Add metrics; why a kubelet would not start none of them can tell."""
-    from cpuctl.cli.answers.plan.metrics import with_room_metrics
+def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metrics":
+    """List the metrics of a plan; why a kubelet would not start none of them can tell."""
+    from cpuctl.cli.answers.plan.metrics import plan_metrics
     from cpuctl.exports.outcomes import start_sentence
 
-    start = document["start"]
-    if start["outcome"] != "Started":
-        complain(start_sentence(start, "The kubelet"))
-    return with_room_metrics(document)
+    if document["kind"] == "PlanComparison":
+        return {"metrics": []}
+    if document["start"]["outcome"] != "Started":
+        complain(start_sentence(document["start"], "The kubelet"))
+    return {"metrics": list(plan_metrics(document))}
 
 
-def _all_admitted(document: Document) -> bool:
+def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> bool:
     """Tell whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
-    sides = ("a", "b") if document["kind"] == "PlanComparison" else ("",)
-    starts = [document[side]["start"] if side else document["start"] for side in sides]
-    pods = [pod[side] if side else pod for side in sides for pod in document["pods"]]
-    started = all(start["outcome"] == "Started" for start in starts)
-    return started and all(pod["outcome"] == "Admitted" for pod in pods if pod is not None)
+    if document["kind"] == "PlanComparison":
+        sides = (document["a"], document["b"])
+        started = all(side["start"]["outcome"] == "Started" for side in sides)
+        verdicts = [verdict for pod in document["pods"] for verdict in (pod["a"], pod["b"]) if verdict]
+        return started and all(verdict["outcome"] == "Admitted" for verdict in verdicts)
+    started = document["start"]["outcome"] == "Started"
+    return started and all(pod["outcome"] == "Admitted" for pod in document["pods"])

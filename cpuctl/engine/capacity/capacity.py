@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.fragmentation import Fragmentation, fragmentation_of
@@ -38,7 +38,7 @@ class Capacity(NamedTuple):
 
     copies: tuple[Copies, ...]
     left_out: int
-    largest: Mapping[str, Largest | NotStarted]
+    largest: Mapping[TopologyPolicy, Largest | NotStarted]
     numa_nodes: tuple[ElementRoom, ...]
     uncore_caches: tuple[ElementRoom, ...]
     fragmentation: Fragmentation | None
@@ -67,7 +67,9 @@ def capacity_of(
     )
 
 
-def _largest(node: Node, info: MachineInfo, kubelet: Kubelet) -> Iterator[tuple[str, Largest | NotStarted]]:
+def _largest(
+    node: Node, info: MachineInfo, kubelet: Kubelet
+) -> Iterator[tuple[TopologyPolicy, Largest | NotStarted]]:
     for policy in TOPOLOGY_POLICIES:
         other = under_policy(node, info, kubelet, policy)
         yield policy, largest_request(other) if isinstance(other, Node) else other
@@ -112,7 +114,8 @@ def more_copies(node: Node, pods: tuple[StoredPod, ...], progress: Progress) -> 
     return Copies(pods, fits, None)
 
 
-TOPOLOGY_POLICIES = ("none", *POLICIES)
+TopologyPolicy = Literal["none", "best-effort", "restricted", "single-numa-node"]
+TOPOLOGY_POLICIES: tuple[TopologyPolicy, ...] = ("none", *POLICIES)
 
 NotStarted = StartRefused | KubeletFault | Undetermined
 

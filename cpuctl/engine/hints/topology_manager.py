@@ -39,7 +39,8 @@ ProviderName: TypeAlias = Literal["devices", "cpu", "memory"]
 Answer: TypeAlias = Mapping[str, HintList | None] | None
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
 
-POLICIES = ("best-effort", "restricted", "single-numa-node")
+AlignmentPolicy: TypeAlias = Literal["best-effort", "restricted", "single-numa-node"]
+POLICIES: tuple[AlignmentPolicy, ...] = ("best-effort", "restricted", "single-numa-node")
 """The policies that look at hints, the least strict first."""
 _OPTIONS = "topologyManagerPolicyOptions"
 

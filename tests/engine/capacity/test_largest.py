@@ -17,7 +17,7 @@ from tests.support.capacity_nodes import MACHINE, THREADED, exclusive, kubelet, 
 def by_policy(*running: StoredPod) -> dict[str, int]:
     told = kubelet()
     node = settled(node_with(*running, told=told))
-    answer = {}
+    answer: dict[str, int] = {}
     for policy in TOPOLOGY_POLICIES:
         other = under_policy(node, MACHINE, told, policy)
         assert isinstance(other, Node)

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.answers.config.parts import start_answer
-from cpuctl.cli.answers.plan.plan_answer import cpu_list, verdict_answer
+from cpuctl.cli.answers.config.parts import not_started_answer
+from cpuctl.cli.answers.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
 from cpuctl.engine.capacity.capacity import MAX_COPIES, MAX_RUNS, MAX_SHAPES, Capacity, Copies, NotStarted
 from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter
 from cpuctl.engine.capacity.largest import ElementRoom, Largest
-from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy
+from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy, RemedyKind
 from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.pods.model import StoredPod
 
+if TYPE_CHECKING:
+    from cpuctl.answers import capacity as answers
+    from cpuctl.answers.values import TopologyPolicy
 
-def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> dict[str, Any]:
+_POSSIBLE: Mapping[RemedyKind, Literal["nothing", "moves", "evictions", "unknown"]] = {
+    RemedyKind.NOTHING: "nothing",
+    RemedyKind.MOVES: "moves",
+    RemedyKind.EVICTIONS: "evictions",
+    RemedyKind.UNKNOWN: "unknown",
+}
+
+
+def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> answers.Capacity:
     """Describe what is left; *policy* is the one that the Topology Manager has."""
     nodes = topology.numa_nodes
     return {
         "copies": [_copies(copies) for copies in capacity.copies],
         "kindsLeftOut": capacity.left_out,
         "largestRequests": [
-            {"topologyManagerPolicy": name, "current": name == policy, **_largest(largest)}
-            for name, largest in capacity.largest.items()
+            _largest(name, largest, current=name == policy) for name, largest in capacity.largest.items()
         ],
         "numaNodes": [_room(room) for room in capacity.numa_nodes],
         "uncoreCaches": [
-            _room(room) | {"numaNodes": [node for node, cpus in nodes.items() if cpus & room.cpus]}
+            {**_room(room), "numaNodes": [node for node, cpus in nodes.items() if cpus & room.cpus]}
             for room in capacity.uncore_caches
         ],
         "fragmentation": fragmentation_answer(capacity.fragmentation),
@@ -42,7 +52,7 @@ def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> d
     }
 
 
-def fragmentation_answer(fragmentation: Fragmentation | None) -> dict[str, Any] | None:
+def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmentation | None:
     """Tell how far the free CPUs are scattered; None without exclusive CPUs."""
     if fragmentation is None:
         return None
@@ -53,23 +63,23 @@ def fragmentation_answer(fragmentation: Fragmentation | None) -> dict[str, Any] 
     }
 
 
-def repetition_answer(repetition: Repetition, asked: int | str) -> dict[str, Any]:
+def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> answers.Repeat:
     """Tell how many copies of all pods fit, of as many as were asked for (or ``max``)."""
     stop = repetition.stop
     return {
         "asked": asked,
         "rounds": repetition.rounds,
         "fitted": repetition.fitted,
-        "stop": stop and {"pod": stop.pod.full_name, **verdict_answer(stop.verdict)},
+        "stop": stop and {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)},
         "bound": MAX_PODS if repetition.bounded else None,
     }
 
 
-def _copies(copies: Copies) -> dict[str, Any]:
+def _copies(copies: Copies) -> answers.Copies:
     return {
         "pods": _names(copies.pods),
         "fits": copies.fits,
-        "stop": copies.stop and verdict_answer(copies.stop),
+        "stop": None if copies.stop is None else refusal_answer(copies.stop),
     }
 
 
@@ -77,18 +87,26 @@ def _names(pods: Iterable[StoredPod]) -> list[str]:
     return [pod.full_name for pod in pods]
 
 
-def _largest(largest: Largest | NotStarted) -> dict[str, Any]:
+def _largest(
+    policy: TopologyPolicy, largest: Largest | NotStarted, *, current: bool
+) -> answers.LargestRequest:
     if not isinstance(largest, Largest):
-        return {"start": start_answer(largest)}
+        return {
+            "topologyManagerPolicy": policy,
+            "current": current,
+            "start": not_started_answer(largest),
+        }
     stop = largest.stop
     return {
+        "topologyManagerPolicy": policy,
+        "current": current,
         "start": {"outcome": "Started"},
         "cpus": largest.cpus,
-        "stop": stop and {"cpus": stop.cpus, **verdict_answer(stop.verdict)},
+        "stop": stop and {"cpus": stop.cpus, **refusal_answer(stop.verdict)},
     }
 
 
-def _room(room: ElementRoom) -> dict[str, Any]:
+def _room(room: ElementRoom) -> answers.Room:
     return {
         "id": room.number,
         "cpus": cpu_list(room.cpus),
@@ -98,15 +116,19 @@ def _room(room: ElementRoom) -> dict[str, Any]:
     }
 
 
-def _scatter(scatter: Scatter) -> dict[str, int]:
+def _scatter(scatter: Scatter) -> answers.Scatter:
     return {"reached": scatter.reached, "possible": scatter.possible, "percent": scatter.percent}
 
 
-def _remedy(remedy: Remedy) -> dict[str, Any]:
+def _remedy(remedy: Remedy) -> answers.Remedy | answers.NoRemedy:
+    pods, kind, tried = _names(remedy.pods), _POSSIBLE.get(remedy.kind), _trial(remedy)
+    if kind is None:
+        return {"pods": pods, "remedy": "impossible", **refusal_answer(remedy.verdict), **tried}
+    return {"pods": pods, "remedy": kind, **verdict_answer(remedy.verdict), **tried}
+
+
+def _trial(remedy: Remedy) -> answers.Trial:
     return {
-        "pods": _names(remedy.pods),
-        "remedy": str(remedy.kind),
-        **verdict_answer(remedy.verdict),
         "cpus": cpu_list(remedy.cpus),
         "leaving": [_leaving(leaving) for leaving in remedy.leaving],
         "fewest": remedy.fewest,
@@ -116,7 +138,7 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
     }
 
 
-def _leaving(leaving: Leaving) -> dict[str, Any]:
+def _leaving(leaving: Leaving) -> answers.Leaving:
     return {
         "pod": leaving.pod.full_name,
         "uid": leaving.pod.uid,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from cpuctl.cli.answers.config.parts import not_started_answer
 from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.answers.memory_answer import container_memory, memory_left
 from cpuctl.cli.answers.plan.readmission_answer import readmission_warnings
 from cpuctl.cli.answers.topology.devices_answer import container_devices, device_warnings, devices_left
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -22,18 +23,17 @@ from cpuctl.engine.outcome import (
     Forbidden,
     KubeletFault,
     Rejected,
-    StartRefused,
     Undetermined,
     Verdict,
 )
 from cpuctl.engine.placement import Placement, PoolWarning
+from cpuctl.engine.start import NotStarted
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
+    from cpuctl.answers.plan import NotStartedPlan, PlanHead, PlanParts, PlanWarning, StartedPlan, Summary
     from cpuctl.answers.start import StaticPolicy
     from cpuctl.engine.alignment import Alignment
-
-OUTCOMES = ("Admitted", "Rejected", "Forbidden", "KubeletFault", "Undetermined")
 
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
@@ -50,8 +50,10 @@ _POOL_WARNINGS = {
 }
 
 
-def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str, Any]) -> Document:
-    """Describe a started node, every decision in order, and what is left."""
+def plan_document(
+    node: Node, admissions: Sequence[Admission], head: PlanHead, parts: PlanParts
+) -> StartedPlan:
+    """Describe a started node, every decision in order, and what is left; *parts* come behind it."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
@@ -67,22 +69,20 @@ def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str
             *readmission_warnings(admissions),
             *device_warnings(admissions),
         ],
+        **parts,
     }
 
 
-def not_started_document(
-    start: StartRefused | KubeletFault | Undetermined, head: Mapping[str, Any]
-) -> Document:
+def not_started_document(start: NotStarted, head: PlanHead) -> NotStartedPlan:
     """Describe a kubelet that does not start, or of which that cannot be said."""
-    outcome: dict[str, Any]
-    match start:
-        case StartRefused():
-            outcome = {"outcome": "Refused", "stage": start.stage, "error": start.error}
-        case KubeletFault():
-            outcome = {"outcome": "KubeletFault", **_fault(start)}
-        case Undetermined():
-            outcome = {"outcome": "Undetermined", "why": start.text}
-    return {"apiVersion": API_VERSION, "kind": "Plan", **head, "start": outcome, "pods": [], "warnings": []}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        **head,
+        "start": not_started_answer(start),
+        "pods": [],
+        "warnings": [],
+    }
 
 
 def node_answer(node: Node) -> answers.Node:
@@ -111,12 +111,16 @@ def node_answer(node: Node) -> answers.Node:
     }
 
 
-def _summary(node: Node, admissions: Iterable[Admission]) -> dict[str, Any]:
-    outcomes = Counter(outcome_name(admission.verdict) for admission in admissions)
+def _summary(node: Node, admissions: Iterable[Admission]) -> Summary:
+    outcomes = Counter(type(admission.verdict).__name__ for admission in admissions)
     exclusive = node.topology.cpus & ~node.state.default if node.policy else 0
     return {
         "pods": sum(outcomes.values()),
-        **{_camel(outcome): outcomes[outcome] for outcome in OUTCOMES},
+        "admitted": outcomes["Admitted"],
+        "rejected": outcomes["Rejected"],
+        "forbidden": outcomes["Forbidden"],
+        "kubeletFault": outcomes["KubeletFault"],
+        "undetermined": outcomes["Undetermined"],
         "exclusiveCPUs": exclusive.bit_count() - _never_shared(node).bit_count(),
     }
 
@@ -125,15 +129,6 @@ def _never_shared(node: Node) -> int:
     """Tell the reserved CPUs that strict reservation keeps out of the shared pool."""
     strict = node.policy is not None and node.policy.options.strict_cpu_reservation
     return node.policy.reserved if strict and node.policy else 0
-
-
-def _camel(name: str) -> str:
-    return name[0].lower() + name[1:]
-
-
-def outcome_name(verdict: Verdict) -> str:
-    """Name a verdict as the document does."""
-    return type(verdict).__name__
 
 
 def pod_answer(
@@ -194,9 +189,13 @@ def round_answer(asked: HintRound) -> answers.HintRound:
 
 def verdict_answer(verdict: Verdict) -> answers.Verdict:
     """Describe a verdict: its outcome, and the kubelet's words where there are any."""
+    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else {**refusal_answer(verdict)}
+
+
+def refusal_answer(verdict: Verdict) -> answers.Refusal:
+    """Describe a verdict that is no admission."""
+    assert not isinstance(verdict, Admitted)
     match verdict:
-        case Admitted():
-            return {"outcome": "Admitted"}
         case Rejected():
             return {
                 "outcome": "Rejected",
@@ -299,11 +298,15 @@ def _missed_at_restart(node: Node) -> int:
     return 0 if policy is None or policy.options.strict_cpu_reservation else policy.reserved
 
 
-def _warnings(admissions: Iterable[Admission], missed: int) -> Iterable[dict[str, Any]]:
+def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarning]:
     for admission in admissions:
         if admission.pool_warning is not None:
             text = f"pod {admission.pod.full_name} {_POOL_WARNINGS[admission.pool_warning]}"
-            yield {"pod": admission.pod.full_name, "sharedPool": str(admission.pool_warning), "message": text}
+            yield {
+                "pod": admission.pod.full_name,
+                "sharedPool": admission.pool_warning.value,
+                "message": text,
+            }
         if taken := admission.taken_from_others:
             name, cpus = admission.pod.full_name, cpu_list(taken)
             text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
@@ -319,7 +322,7 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterable[dict[str
             yield {"pod": name, "message": text}
 
 
-def _overdrawn(node: Node) -> Iterable[dict[str, Any]]:
+def _overdrawn(node: Node) -> Iterator[PlanWarning]:
     for beyond in wrapped_amounts(node.memory.state.tables):
         text = f"reservedMemory and huge pages take more {beyond} than it has: the kubelet's sums wrap around"
         yield {"message": f"{text}, and it hands out memory that is not there"}

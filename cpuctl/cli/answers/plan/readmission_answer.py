@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.readmission import Readmission
 from cpuctl.quantity import Format, Quantity
 
+if TYPE_CHECKING:
+    from cpuctl.answers.plan import PlanWarning
 
-def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[dict[str, Any]]:
+
+def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
     """Say what such a pod loses, or that it is rejected, and where that is known from."""
     for admission in admissions:
         if found := admission.readmission:

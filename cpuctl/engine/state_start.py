@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.node import Node
@@ -111,4 +110,5 @@ def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
     """Put the kubelet's own root directory into its text."""
     if not isinstance(refused, StartRefused):
         return refused
-    return replace(refused, error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))
+    error = refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"')
+    return StartRefused(refused.stage, error, refused.settings)

@@ -194,10 +194,9 @@ def test_rooms_that_have_something_to_do_are_loaded() -> None:
     ],
     ids=lambda words: " ".join(word for word in words[:2] if word != "-q"),
 )
-def test_hardly_anything_is_defined_that_writes_its_own_source(words: tuple[str, ...]) -> None:
+def test_nothing_is_defined_that_writes_its_own_source(words: tuple[str, ...]) -> None:
     """To define a dataclass takes 0.6 to 1 ms: a hundred of them took a third of a plan."""
-    found = {name.rpartition(".")[0] for name in probed(*words)["dataclasses"]}
-    assert found <= {"cpuctl.engine.outcome"}
+    assert not probed(*words)["dataclasses"]
 
 
 def test_dataclasses_would_be_seen() -> None:

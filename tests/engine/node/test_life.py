@@ -179,8 +179,8 @@ def test_a_file_that_does_not_match_stops_the_kubelet(case: BadFile) -> None:
     }
     saved = CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse(case.default), entries=entries)
     refused = started(**case.config).restore(saved)
-    assert refused == StartRefused(stage="cpuManagerStart", error=case.error)
-    assert refused.settings == (), "it is no setting that has to be mended"
+    # Without settings: it is no setting that has to be mended.
+    assert refused == StartRefused(stage="cpuManagerStart", error=case.error, settings=())
 
 
 @pytest.mark.parametrize(

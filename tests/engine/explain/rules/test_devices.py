@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.explain.decision import Rule
@@ -27,5 +25,5 @@ def test_errors_of_the_device_manager(error: str, rule: Rule) -> None:
     message = f"Allocate failed due to {error}, which is unexpected"
     refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message)
     assert blocked_by_devices(refused) == (rule, error)
-    assert blocked_by_devices(replace(refused, message="Allocate failed due to not enough cpus")) is None
-    assert blocked_by_devices(replace(refused, reason=RejectionReason.SMT_ALIGNMENT)) is None
+    assert blocked_by_devices(Rejected(refused.reason, "Allocate failed due to not enough cpus")) is None
+    assert blocked_by_devices(Rejected(RejectionReason.SMT_ALIGNMENT, refused.message)) is None

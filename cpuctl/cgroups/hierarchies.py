@@ -1,11 +1,13 @@
 """Where a node mounts its control groups: one unified hierarchy (v2), or one for each controller (v1).
 
 Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*. A hybrid node,
-which has both, counts as v1: that is what a kubelet takes it for.
+which has both, counts as v1: that is what a kubelet takes it for. Mounts: ``/proc/self/mountinfo``
+(*proc(5)*).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -22,6 +24,12 @@ _FILE_PREFIXES = CONTROLLERS | {
 }  # fmt: skip
 _V1_FILES = frozenset({"notify_on_release", "release_agent", "tasks"})
 _UNIT = (".slice", ".scope", ".service")
+
+CGROUP_TYPES = {1: "cgroup", 2: "cgroup2"}
+"""The file system's name by the version of control groups."""
+
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+_POINT = 4
 
 
 def is_interface_file(name: str) -> bool:
@@ -70,3 +78,26 @@ def mount_points(names: Sequence[str]) -> Iterator[str]:
         # `cpu` beside `cpu,cpuacct` is a link to it.
         if name == UNIFIED or (name not in joined and not CONTROLLERS.isdisjoint(name.split(","))):
             yield f"{CGROUPS}/{name}"
+
+
+class Mount(NamedTuple):
+    """A mount: where it is, and the type of its file system."""
+
+    point: str
+    kind: str
+
+
+def mount_of(mountinfo: str, path: str) -> Mount | None:
+    """Return the mount that an absolute path without links is on; a later one hides an earlier."""
+    on = [mount for mount in _mounts(mountinfo) if f"{path}/".startswith(f"{mount.point.rstrip('/')}/")]
+    longest = max((len(mount.point) for mount in on), default=0)
+    return next((mount for mount in reversed(on) if len(mount.point) == longest), None)
+
+
+def _mounts(text: str) -> Iterator[Mount]:
+    for line in text.splitlines():
+        head, separator, tail = line.partition(" - ")
+        fields, kinds = head.split(" "), tail.split(" ")
+        if separator and len(fields) > _POINT:
+            point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), fields[_POINT])
+            yield Mount(point, kinds[0])

@@ -15,15 +15,14 @@ from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.consumers import Reading, readings
 from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
-from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.manifest import ephemeral_names
-from cpuctl.pods.model import Container, Pod, StoredPod
+from cpuctl.pods.model import Container, Pod, ResourceFieldRef, StoredPod
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
-from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
 from cpuctl.pods.stored import Provenance, provenance
 from cpuctl.quantity import Quantity

@@ -11,8 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceFieldRef, is_pod_level_resource
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
 from cpuctl.quantity import Quantity
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, TypeAlias
 
-from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.pods.running import ContainerStatus, ResizeStatus
+
 
 _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
@@ -63,6 +63,32 @@ class Container(NamedTuple):
     resources: ResourceRequirements = ResourceRequirements()
     restarts: frozenset[str] = frozenset()
     restart_policy: str = ""
+
+
+class ResourceFieldRef(NamedTuple):
+    """One ``resourceFieldRef``: a ``resource`` of a ``container``, in units of ``divisor`` (0 stands for 1).
+
+    A variable is called ``name`` and is its ``reader``'s, which is also meant where ``container`` is empty. A
+    file has no reader: ``name`` is its path in ``volume``, which may be a ``projected`` one.
+    """
+
+    resource: str
+    container: str
+    divisor: Quantity
+    name: str
+    reader: str = ""
+    volume: str = ""
+    projected: bool = False
+
+    @property
+    def whose(self) -> str:
+        """The container whose resources are told."""
+        return self.container or self.reader
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is a file of a volume."""
+        return not self.reader
 
 
 class Pod(NamedTuple):

@@ -12,8 +12,7 @@ from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import silent
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
-from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import StoredPod
+from cpuctl.pods.model import ResourceFieldRef, StoredPod
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
 

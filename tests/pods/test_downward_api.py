@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.pods.downward_api import Inside, Told, tell
-from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Pod, ResourceFieldRef
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, init, manifest, resources
 

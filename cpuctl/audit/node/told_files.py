@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from cpuctl.audit.picture import ToldFile
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.machine.recording_layout import DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES
-from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import StoredPod
+from cpuctl.pods.model import ResourceFieldRef, StoredPod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 
 _NOWHERE = frozenset({"", ".", ".."})

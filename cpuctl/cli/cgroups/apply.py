@@ -23,7 +23,7 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
-    from cpuctl.cgroups.changing.carrying_out import Outcome
+    from cpuctl.cgroups.changing.applying import Outcome
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
 app = command_group()

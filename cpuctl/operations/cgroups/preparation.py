@@ -16,8 +16,7 @@ from cpuctl.cgroups.changing.objections import Force, Objection, Situation, find
 from cpuctl.cgroups.changing.quotas import plan_quotas
 from cpuctl.cgroups.changing.writes import CPUS, MEMS, PlannedWrite, plan_writes
 from cpuctl.cgroups.group_files import GroupFiles
-from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
-from cpuctl.cgroups.mounts import CGROUP_TYPES, mount_of
+from cpuctl.cgroups.hierarchies import CGROUP_TYPES, CGROUPS, Hierarchies, mount_of
 from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, InputError, UsageError

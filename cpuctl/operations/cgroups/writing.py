@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cgroups.changing.applying import Applier
-from cpuctl.cgroups.changing.carrying_out import Guard, Outcome, carry_out
+from cpuctl.cgroups.changing.applying import Applier, Guard, Outcome, carry_out
 from cpuctl.cgroups.changing.lock import locked
 from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.group_files import GroupFiles

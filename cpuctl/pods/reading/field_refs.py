@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.pods.field_ref import ResourceFieldRef
+from cpuctl.pods.model import ResourceFieldRef
 from cpuctl.quantity import Quantity
 
 _NOTHING = Quantity()

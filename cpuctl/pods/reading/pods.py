@@ -6,17 +6,10 @@ API server would refuse beyond that is the business of validation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.pods.governing.affinity import crosses_namespaces
-from cpuctl.pods.model import (
-    Container,
-    ContainerKind,
-    Pod,
-    QosClass,
-    ResourceRequirements,
-)
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.reading.field_refs import read_field_refs
 from cpuctl.quantity import Quantity
 
@@ -25,6 +18,9 @@ _CONFIG_SOURCE = "kubernetes.io/config.source"
 _MIRROR = "kubernetes.io/config.mirror"
 _RESTART = "RestartContainer"
 LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def decode_pod(pod: Cursor) -> Pod:
@@ -73,7 +69,7 @@ def decode_spec(spec: Cursor) -> Pod:
         node_name=spec.optional("nodeName", Cursor.text, ""),
         os_name=spec.optional("os", _os_name, ""),
         has_deadline=spec.optional("activeDeadlineSeconds", Cursor.integer, -1) >= 0,
-        crosses_namespaces=spec.optional("affinity", crosses_namespaces, False),
+        crosses_namespaces=spec.optional("affinity", _crosses_namespaces, False),
         scale_down_grace=spec.optional("scaleDownGracePeriodSeconds", Cursor.integer, None),
         restart_policy=spec.optional("restartPolicy", Cursor.text, "") or "Always",
         field_refs=read_field_refs(spec),
@@ -181,3 +177,22 @@ def _os_name(os: Cursor) -> str:
 
 def _qos_class(word: Cursor) -> QosClass:
     return QosClass(word.one_of(QosClass))
+
+
+def _crosses_namespaces(affinity: Cursor) -> bool:
+    """Tell whether a term of ``podAffinity`` or ``podAntiAffinity`` names namespaces or selects them.
+
+    Rule: ``pkg/quota/v1/evaluator/core/pods.go`` of 1.36.
+    """
+    groups = (affinity.get("podAffinity"), affinity.get("podAntiAffinity"))
+    terms = [term for group in groups if group is not None for term in _terms(group)]
+    return any(
+        term.get("namespaceSelector") is not None or term.optional("namespaces", Cursor.items, [])
+        for term in terms
+    )
+
+
+def _terms(group: Cursor) -> Iterator[Cursor]:
+    yield from group.optional(_REQUIRED, Cursor.items, [])
+    for weighted in group.optional(_PREFERRED, Cursor.items, []):
+        yield weighted.required("podAffinityTerm")

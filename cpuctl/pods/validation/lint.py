@@ -18,8 +18,7 @@ from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support, check_known_containers
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
-from cpuctl.pods.validation.pod_level_meaning import check_pod_level_meaning
-from cpuctl.pods.validation.pod_level_support import check_pod_level_support
+from cpuctl.pods.validation.pod_level_support import check_pod_level_meaning, check_pod_level_support
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server

@@ -1,6 +1,9 @@
-"""Whether API server and kubelet take ``spec.resources`` at all: releases, gates, systems, cgroups.
+"""``spec.resources`` in front of an API server and a kubelet: whether they take it, and what it means.
 
-Rule: KEP-2837 on version skew; ``pkg/kubelet/lifecycle`` in 1.36 (``isPodLevelResourcesSupported``).
+Releases, gates, systems and cgroups: KEP-2837 on version skew; ``pkg/kubelet/lifecycle`` in 1.36
+(``isPodLevelResourcesSupported``). What is taken and means something else than it seems to: ``ComputePodQOS``
+in 1.36, which asks whether ``spec.resources`` is there, not whether it says anything; since 1.37 (gate
+PodLevelResourcesFixKubeletQOSClass) an empty one is passed over. What it may hold is in ``pod_resources``.
 """
 
 from __future__ import annotations
@@ -8,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.diagnostics import Component
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.finding import Finding, Spot
@@ -19,6 +23,8 @@ _REFUSED = "PodLevelResourcesNotSupported"
 _CHECKS_WINDOWS_SINCE = _HUGEPAGES_SINCE = 34
 _RESIZE_SINCE = 33
 _QOS_WORDS = "requests and limits of the containers alone decide on QoS class, cgroups and scheduling"
+_FIXED_SINCE = 37
+_FIX = "PodLevelResourcesFixKubeletQOSClass"
 
 
 def check_pod_level_support(
@@ -92,3 +98,23 @@ def _resize_refusal(rules: ServerRules) -> str:
         "a resize is rejected later: resize of pods with pod-level resources is forbidden when "
         "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
     )
+
+
+def check_pod_level_meaning(pod: Pod, spec: Spot, rules: PodRules) -> Iterator[Finding]:
+    """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
+    # The API server writes the class into the status, and the kubelet takes it from there.
+    node = rules.node._replace(empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
+    seen = node.view(pod)._replace(qos_class=None)
+    if seen.resources is None:
+        return
+    inside = pod_qos(seen._replace(resources=None)).qos_class
+    if pod_qos(seen).qos_class is not QosClass.BEST_EFFORT or inside is QosClass.BEST_EFFORT:
+        return
+    spot = spec.child("resources")
+    effect = f"the pod is BestEffort, and not {inside} as its containers are"
+    if seen.resources.requests or seen.resources.limits:
+        detail = f"it sets neither cpu nor memory, so that {effect}"
+        yield spot.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
+    else:
+        detail = f"it is there and empty, so that {effect} (up to 1.36, and without the gate {_FIX})"
+        yield spot.warning("pod-level-best-effort", detail, fix="leave it out")

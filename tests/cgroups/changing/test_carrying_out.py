@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.changing.applying import Applier, Change, Entry, Step
-from cpuctl.cgroups.changing.carrying_out import Guard, Outcome, carry_out
+from cpuctl.cgroups.changing.applying import Applier, Change, Entry, Guard, Outcome, Step, carry_out
 from cpuctl.cgroups.changing.lock import locked
 from cpuctl.cgroups.group_files import GroupFiles
-from cpuctl.cgroups.mounts import mount_of
+from cpuctl.cgroups.hierarchies import mount_of
 from cpuctl.cgroups.threads import stray_threads
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import NodeAccessError

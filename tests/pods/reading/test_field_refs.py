@@ -7,7 +7,7 @@ import pytest
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
-from cpuctl.pods.field_ref import ResourceFieldRef
+from cpuctl.pods.model import ResourceFieldRef
 from cpuctl.pods.reading.pods import decode_spec
 from cpuctl.quantity import Quantity
 

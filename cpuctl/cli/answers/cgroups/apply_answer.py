@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpuctl.audit.picture import Picture
-from cpuctl.cgroups.changing.carrying_out import Outcome
+from cpuctl.cgroups.changing.applying import Outcome
 from cpuctl.cgroups.changing.objections import Objection
 from cpuctl.cgroups.changing.writes import CPUS
 from cpuctl.cli.answers.audit_answer import owner_answer

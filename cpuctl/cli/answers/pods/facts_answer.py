@@ -13,8 +13,8 @@ from cpuctl.pods.cgroups.files import CgroupFile, CgroupHost, WeightFormula, v1_
 from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.rules import CgroupRules
 from cpuctl.pods.cgroups.values import CgroupValues
+from cpuctl.pods.consumers import Reading
 from cpuctl.pods.effective import Effective
-from cpuctl.pods.readers_view import Reading
 from cpuctl.pods.stored import How, Place, Source
 
 if TYPE_CHECKING:

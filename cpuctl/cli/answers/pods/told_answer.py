@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.pods.downward_api import Told
-from cpuctl.pods.field_ref import ResourceFieldRef
+from cpuctl.pods.model import ResourceFieldRef
 
 if TYPE_CHECKING:
     from cpuctl.answers.downward import (

@@ -16,8 +16,7 @@ from cpuctl.engine.resize.effects import restarting
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.pods.downward_api import Inside, Told, tell
-from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import StoredPod
+from cpuctl.pods.model import ResourceFieldRef, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.answers.downward import Reread, Rereading

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from cpuctl.pods.downward_api import HUGE_PAGES, Inside, tell
-from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceFieldRef, is_pod_level_resource
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from cpuctl.pods.consumers import Reading, readings
 from cpuctl.pods.downward_api import Inside
 from cpuctl.pods.model import Pod
-from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import DEFAULT_SERVER, NodeRules, ServerRules
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, init, manifest, resources, sidecar

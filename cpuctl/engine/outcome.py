@@ -73,7 +73,9 @@ class Undetermined(_Outcome):
         return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
-MEMORY_UNKNOWN = "the machine information does not tell how much memory there is: say it with --memory"
+_SAY_IT = "say it with --memory AMOUNT (plan, explain, resize, config)"
+
+MEMORY_UNKNOWN = f"the machine information does not tell how much memory there is: {_SAY_IT}"
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
@@ -89,7 +91,7 @@ def memory_unknown_of(nodes: Sequence[int]) -> str:
     named = (
         f"NUMA node {nodes[0]} has" if len(nodes) == 1 else f"NUMA nodes {', '.join(map(str, nodes))} have"
     )
-    return f"the machine information does not tell how much memory {named}: say it with --memory"
+    return f"the machine information does not tell how much memory {named}: {_SAY_IT}"
 
 
 class RejectionReason(StrEnum):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import hugepages_by_name
-from cpuctl.engine.outcome import memory_unknown_of
+from cpuctl.engine.outcome import MEMORY_UNKNOWN, Undetermined, memory_unknown_of
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
 from cpuctl.engine.start import NotStarted, Started, check_start
 from cpuctl.golang.text import GoError
@@ -281,7 +281,7 @@ def reserved_memory(parts: Mapping[int, int]) -> tuple[ReservedMemory, ...]:
 def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> MemoryProposal | NoProposal:
     """Split what is kept from pods over the NUMA nodes."""
     if not info.memory_bytes:
-        return NoProposal("the machine information does not tell how much memory there is")
+        return NoProposal(MEMORY_UNKNOWN)
     if untold := info.nodes_without_memory:
         return NoProposal(memory_unknown_of(untold))
     without = kubelet.config._replace(memory_manager_policy="None", reserved_memory=())
@@ -313,4 +313,6 @@ def _unsplittable(kept: Quantity) -> str:
 
 
 def _not_started(outcome: NotStarted) -> NoProposal:
+    if isinstance(outcome, Undetermined):
+        return NoProposal("whether the kubelet would start is not known", outcome)
     return NoProposal("the kubelet would not start for another reason", outcome)

@@ -28,6 +28,7 @@ from tests.audit.node_tree import OWN, PODS, SERVER, NodeTree, clean_node, entri
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.machine.sysfs_writer import small_machine
 
 
 def faulty(node: NodeTree) -> NodeTree:
@@ -179,6 +180,13 @@ def test_streams_have_one_item_a_line(words: tuple[str, ...], items: str, run: R
         items
     ]
     assert len(lines) > 3
+
+
+def test_where_no_group_is_there_none_is_all_right(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    machine = str(written(small_machine(), tmp_path / "dump"))
+    shown = cpuctl("cgroups", "show", "-m", machine, "--exit-code")
+    assert shown.code == 3
+    assert shown.out.endswith("\n0 groups, nothing to compare\n")
 
 
 @pytest.mark.parametrize("words", [("audit",), ("cgroups", "show")], ids=["audit", "show"])

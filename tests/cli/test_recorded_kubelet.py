@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -229,6 +230,21 @@ def test_another_release_may_read_state_files_in_its_own_way(stuck: str, cpuctl:
         in result.out
     )
     assert "(cpuctl checkpoint verify --kubelet-version VERSION)" in result.out
+
+
+def test_a_release_that_is_assumed_is_asked_for_by_what_is_proposed(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """``checkpoint repair`` and ``verify`` judge no state file without it."""
+    state = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
+    node = texts(*COMMAND, **{"main.yaml": MAIN}) | {"var/lib/kubelet/cpu_manager_state": state}
+    asked = ("config", "check", "-m", captured(tmp_path, cpuctl, node), "-o", "json")
+    findings = json.loads(cpuctl(*asked).out)["findings"]
+    proposed = [each["fix"] for each in findings if each["fix"].startswith("cpuctl checkpoint ")]
+    assert proposed
+    for fix in proposed:
+        words = shlex.split(fix)[1:]
+        assert words[words.index("--kubelet-version") + 1] == "VERSION"
+        done = cpuctl(*("1.36" if word == "VERSION" else word for word in words))
+        assert done.code in (0, 3), done
 
 
 def test_state_files_that_only_root_may_read_are_named(

@@ -147,12 +147,42 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
     open_ = json.loads(cpuctl(*words).out)
     assert open_["start"]["outcome"] == "Undetermined"
-    assert "say it with --memory" in open_["start"]["why"]
+    assert "say it with --memory AMOUNT (plan, explain, resize, config)" in open_["start"]["why"]
     told = json.loads(cpuctl(*words, "--memory", "16Gi").out)
     whole = recorded(tmp_path / "whole", WHOLE)
     wanted = json.loads(cpuctl(*(whole if word == machine else word for word in words)).out)
     assert told["pods"] == wanted["pods"]
     assert told["after"]["memory"] == wanted["after"]["memory"]
+
+
+UNSAID = "not changed: whether the kubelet would start cannot be said: the machine information"
+NOT_KNOWN = (
+    (
+        "checkpoint new -T a=2/2,1Gi",
+        UNSAID,
+    ),
+    ("checkpoint repair state", UNSAID),
+    ("config reserve --reserved-cpus 2", "Nothing to propose: the machine information"),
+)
+
+
+@pytest.mark.parametrize(("words", "said"), NOT_KNOWN)
+def test_a_start_that_cannot_be_said_is_never_called_a_failed_one(
+    words: str, said: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    machine = recorded(
+        tmp_path, {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
+    )
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "cpu_manager_state").write_text(
+        '{"policyName":"static","defaultCpuSet":"0-15","checksum":1}'
+    )
+    told = ("-m", machine, "--kubelet-args", STATIC, "--kubelet-version", "1.36")
+    result = cpuctl(*words.split(), *told, cwd=tmp_path, columns=400)
+    assert result.code == 3
+    assert said in result.out
+    assert "would not start" not in result.out
+    assert "for another reason" not in result.out
 
 
 def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.outcome import MEMORY_UNKNOWN, StartRefused, Undetermined
 from cpuctl.engine.reserve import (
     CPUReserve,
     MemoryProposal,
@@ -149,7 +149,10 @@ def test_why_nothing_is_proposed(config: dict[str, Any], why: str) -> None:
 def test_a_machine_of_unknown_memory() -> None:
     unknown = info()._replace(memory_bytes=0)
     found = propose(unknown, kubelet(**KUBE), ReserveRequest(memory=MemoryReserve()))
-    assert found == NoProposal("the machine information does not tell how much memory there is", None)
+    assert found == NoProposal(MEMORY_UNKNOWN, None)
+    found = propose(unknown, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
+    wanted = Undetermined(MEMORY_UNKNOWN)
+    assert found == NoProposal("whether the kubelet would start is not known", wanted)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ Examples:
   cpuctl cgroups show -m node7.tar.gz -o wide
   cpuctl cgroups show --root /host --exit-code       # in a debugging pod
 
-Exit codes: 0 shown, 3 with --exit-code where something differs, 2 usage, 4 unusable input.
+Exit codes: 0 shown, 3 with --exit-code where something differs or no group is there, 2 usage, 4 unusable
+input.
 """
 
 
@@ -67,5 +68,6 @@ def show(
     tell_sources(sources, style)
     tell_doubts(node, style)
     emit(document, style)
-    if exit_code and document["summary"]["differing"]:
+    summary = document["summary"]
+    if exit_code and (summary["differing"] or not summary["groups"]):
         raise typer.Exit(EXIT_NO)

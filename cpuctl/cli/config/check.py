@@ -22,7 +22,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.inputs.kubelet import load_cgroup_version, load_known_kubelet, load_kubelet
+from cpuctl.inputs.kubelet import load_cgroup_version, load_known_kubelet, load_kubelet, release_is_known
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.checkpoint.states import CheckpointInputs
@@ -87,7 +87,8 @@ def check(
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
     given = CheckpointInputs(state=state, machine=machine, kubelet=kubelet)
-    spell_out_fixes(document["findings"], checkpoint_commands(given))
+    commands = checkpoint_commands(given, released=release_is_known(sources))
+    spell_out_fixes(document["findings"], commands)
     tell_sources(sources, style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
 from cpuctl.machine.recording_layout import STATE_FILES
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.migration import Loss
+    from cpuctl.engine.start import NotStarted
     from cpuctl.engine.state_repair.actions import Action
     from cpuctl.inputs.state_files import StateInput
 
@@ -33,6 +35,17 @@ class Refused(NamedTuple):
 
     reason: str
     advice: str
+
+
+def told_of_start(outcome: NotStarted, when: str = "") -> str:
+    """Say what stands against new files: a kubelet that does not start, or of which that cannot be said."""
+    match outcome:
+        case StartRefused():
+            return f"the kubelet would not start{when}: {outcome.error}"
+        case KubeletFault():
+            return f"the kubelet would fail{when} ({outcome.kind} in {outcome.where}): {outcome.why}"
+        case Undetermined():
+            return f"whether the kubelet would start{when} cannot be said: {outcome.text}"
 
 
 class _FileChange(NamedTuple):

@@ -18,7 +18,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.operations.checkpoint.changes import FileChange, Refused
+from cpuctl.operations.checkpoint.changes import FileChange, Refused, told_of_start
 from cpuctl.operations.checkpoint.repair import advised
 from cpuctl.operations.checkpoint.states import container_names, load_owners, read_case, read_host
 from cpuctl.pods.rules import PodRules
@@ -106,9 +106,8 @@ def _proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChan
     verdict = advised(case._replace(states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
-    text = getattr(verdict.start, "error", "") or getattr(verdict.start, "why", "")
     reason = Refused(
-        f"the kubelet would not start on it: {text}",
+        told_of_start(verdict.start, " on it"),
         "cpuctl checkpoint repair makes files that it starts on, or says which pods are in the way",
     )
     return tuple(each._replace(refused=reason) if each.changed else each for each in changes), verdict

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.past import Past
 from cpuctl.inputs.state_files import StateInput
-from cpuctl.operations.checkpoint.changes import FileChange, Refused
+from cpuctl.operations.checkpoint.changes import FileChange, Refused, told_of_start
 from cpuctl.operations.checkpoint.states import Case, Host, knowing_reader
 from cpuctl.operations.state_writing import state_texts
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
@@ -58,8 +58,7 @@ def _refused(reason: Refused) -> tuple[FileChange, ...]:
 
 
 def _of_start(outcome: NotStarted) -> Refused:
-    text = outcome.error if isinstance(outcome, StartRefused) else outcome.why
-    return Refused(f"the kubelet would not start: {text}", "see cpuctl config check")
+    return Refused(told_of_start(outcome), "see cpuctl config check")
 
 
 def _of_pod(admission: Admission) -> Refused:

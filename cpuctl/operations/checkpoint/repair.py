@@ -10,7 +10,7 @@ from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.outcome import StartRefused, Undetermined
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import Reading
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR
@@ -18,7 +18,7 @@ from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaire
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
-from cpuctl.operations.checkpoint.changes import FileChange, Refused
+from cpuctl.operations.checkpoint.changes import FileChange, Refused, told_of_start
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
 
 
 def _of_start(outcome: NotStarted) -> Refused:
-    text = outcome.error if isinstance(outcome, StartRefused) else outcome.why
+    another = "" if isinstance(outcome, Undetermined) else " for another reason"
     return Refused(
-        f"the kubelet would not start for another reason: {text}",
+        told_of_start(outcome, another),
         "mend that first (cpuctl config check), or drain the node and delete its state files",
     )
 

@@ -141,11 +141,12 @@ def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator
 def _closing(document: CgroupsShow) -> Iterator[Cell]:
     summary = document["summary"]
     differing = summary["differing"]
-    told = (
-        f"{differing} with values that differ from what is expected"
-        if differing
-        else "as far as known all right"
-    )
-    yield Cell(f"{counted(summary['groups'], 'group')}, {told}", "red" if differing else "")
+    if differing:
+        told, style = f"{differing} with values that differ from what is expected", "red"
+    elif summary["groups"]:
+        told, style = "as far as known all right", ""
+    else:
+        told, style = "nothing to compare", "yellow"
+    yield Cell(f"{counted(summary['groups'], 'group')}, {told}", style)
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

@@ -79,6 +79,13 @@ MEMORY_UNKNOWN = f"the machine information does not tell how much memory there i
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
+CACHES_UNKNOWN = (
+    "nothing is recorded of L3 caches: prefer-align-cpus-by-uncorecache goes by sockets here, and on the "
+    "node by its caches, so that CPUs may be others there"
+)
+"""Why the CPUs are in doubt that are picked by caches of a machine that was recorded without them."""
+
+
 HUGE_PAGES_UNKNOWN = (
     "memory_manager_state names huge pages, and nothing is recorded of those that the node has: a kubelet "
     "compares them"

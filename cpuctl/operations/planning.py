@@ -15,6 +15,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cpuctl.engine.node import Node
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import LoadedKubelet
@@ -69,6 +70,7 @@ class Planning(NamedTuple):
     def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:
         """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
         from cpuctl.engine.node import Node
+        from cpuctl.engine.outcome import CACHES_UNKNOWN
         from cpuctl.inputs.past import start_from
         from cpuctl.kubelet.releases.recorded import topics_of_decisions
 
@@ -76,9 +78,17 @@ class Planning(NamedTuple):
         topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
         sources.add_unrecorded(kubelet.version.minor, topics)
         node = start_from(self.past, self.source.info, kubelet, sources, self.devices)
-        if isinstance(node, Node) and self.server is not None:
-            node.server = self.server.copy()
+        if isinstance(node, Node):
+            if _goes_by_unknown_caches(node) and CACHES_UNKNOWN not in sources.warnings:
+                sources.warnings.append(CACHES_UNKNOWN)
+            if self.server is not None:
+                node.server = self.server.copy()
         return node
+
+
+def _goes_by_unknown_caches(node: Node) -> bool:
+    by_cache = node.policy is not None and node.policy.options.prefer_align_cpus_by_uncorecache
+    return by_cache and not node.topology.caches_known
 
 
 def read_planning(inputs: PlanningInputs, *, pods_needed: bool) -> Planning:

@@ -185,6 +185,38 @@ def test_a_start_that_cannot_be_said_is_never_called_a_failed_one(
     assert "for another reason" not in result.out
 
 
+@pytest.mark.parametrize(
+    "words", ["plan -T a=2/2,1Gi", "explain a -T a=2/2,1Gi", "resize -T a=2/2,1Gi --set a:cpu=3"]
+)
+def test_cpus_that_are_picked_by_unknown_caches_are_in_doubt(
+    words: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    machine = recorded(
+        tmp_path, {path: text for path, text in WHOLE.items() if not re.search(MISSING["caches"], path)}
+    )
+    option = "--cpu-manager-policy-options=prefer-align-cpus-by-uncorecache=true"
+    told = ("-m", machine, "--kubelet-version", "1.36", "--kubelet-args")
+    doubt = "warning: nothing is recorded of L3 caches: prefer-align-cpus-by-uncorecache goes by sockets"
+    assert doubt in cpuctl(*words.split(), *told, f"{STATIC} {option}", columns=400).err
+    assert doubt not in cpuctl(*words.split(), *told, STATIC, columns=400).err
+
+
+def test_an_option_for_unknown_caches_is_not_called_idle(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A machine of one socket has one group of CPUs in place of caches, which is no L3 cache."""
+    files = small_machine("1s1n4c2t,mem=8Gi")
+    machine = recorded(
+        tmp_path, {path: text for path, text in files.items() if not re.search(MISSING["caches"], path)}
+    )
+    options = "prefer-align-cpus-by-uncorecache=true"
+    told = f"--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options={options}"
+    words = ("config", "check", "-m", machine, "--kubelet-version", "1.36", "--kubelet-args", told)
+    found = {
+        each["code"]: each["severity"] for each in json.loads(cpuctl(*words, "-o", "json").out)["findings"]
+    }
+    assert found.get("caches-not-recorded") == "warning"
+    assert "option-idle" not in found
+
+
 def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """Machine information of a processor whose kernel gives caches no ids lists none."""
     cores = [{"core_id": core, "thread_ids": [core], "socket_id": 0} for core in range(4)]

@@ -9,6 +9,7 @@ from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.node_sets import MEMORY, endless_combining, walks
+from cpuctl.engine.outcome import CACHES_UNKNOWN
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.policy_options import (
@@ -33,6 +34,14 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
         if not _is_on(value):
             continue
         if name == ALIGN_BY_SOCKET and _distributes_by_sockets(subject):
+            continue
+        if name == PREFER_UNCORE and not topology.caches_known:
+            yield Lint(
+                severity=Severity.WARNING,
+                code="caches-not-recorded",
+                place=(CPU_OPTIONS, name),
+                message=CACHES_UNKNOWN,
+            )
             continue
         reason = _idle_reason(name, topology)
         if not reason and name == ALIGN_BY_SOCKET and subject.config.topology_manager_policy == "none":

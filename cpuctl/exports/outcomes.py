@@ -7,14 +7,14 @@ kubelet *refuses* files and settings, and does not start.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Refusal, Verdict
+    from cpuctl.answers.plan import Summary
     from cpuctl.answers.start import Start
-
-Json = Mapping[str, Any]
 
 
 class Look(NamedTuple):
@@ -74,7 +74,7 @@ def later_lines(start: Start) -> tuple[str, ...]:
     return tuple(f"  {error} (once the first is mended)" for error in later)
 
 
-def rejection_words(pod: Json) -> str:
+def rejection_words(pod: Verdict | Refusal) -> str:
     """Say why a pod is not admitted, in the kubelet's words where there are any."""
     match pod["outcome"]:
         case "Rejected":
@@ -87,14 +87,20 @@ def rejection_words(pod: Json) -> str:
             return f"undetermined: {pod['why']}"
 
 
-def brief_rejection(pod: Json) -> str:
+def brief_rejection(pod: Verdict | Refusal) -> str:
     """Name the reason alone, where a kubelet gives one."""
-    return str(pod["reason"]) if pod["outcome"] == "Rejected" else rejection_words(pod)
+    return pod["reason"] if pod["outcome"] == "Rejected" else rejection_words(pod)
 
 
-def counts_words(summary: Json) -> str:
+def counts_words(summary: Summary) -> str:
     """Write how many pods there are and what becomes of them: ``3 pods: 2 admitted, 1 rejected``."""
-    counts = {outcome: summary[f"{outcome[0].lower()}{outcome[1:]}"] for outcome in PODS}
+    counts = {
+        "Admitted": summary["admitted"],
+        "Rejected": summary["rejected"],
+        "Forbidden": summary["forbidden"],
+        "Undetermined": summary["undetermined"],
+        "KubeletFault": summary["kubeletFault"],
+    }
     told = (
         counted(count, PODS[outcome].word) if outcome == "KubeletFault" else f"{count} {PODS[outcome].word}"
         for outcome, count in counts.items()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 
-Json = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.start import KubeletPolicies
 
 
-def kubelet_words(kubelet: Json) -> str:
+def kubelet_words(kubelet: KubeletPolicies) -> str:
     """Write a kubelet's release and policies in one line."""
     options = ", ".join(f"{name}={value}" for name, value in kubelet["cpuManagerPolicyOptions"].items())
     return (

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.pictures import HTML, SVG
 
 if TYPE_CHECKING:
-    from cpuctl.cli.output import Document
+    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.cli.pictures import Pictures
     from cpuctl.engine.start import StartResult
     from cpuctl.operations.planning import Planning
 
 
-def draw(pictures: Pictures, planning: Planning, document: Document, node: StartResult | None) -> None:
+def draw(
+    pictures: Pictures,
+    planning: Planning,
+    document: StartedPlan | NotStartedPlan,
+    node: StartResult | None,
+) -> None:
     """Write what is asked for of the picture and the page."""
     from cpuctl.cli.answers.plan.picture_answer import plan_picture
     from cpuctl.cli.plan.report import report_page

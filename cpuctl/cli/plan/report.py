@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines, Table
 from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, numa_table, pods_table
@@ -14,25 +14,26 @@ from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_s
 from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, Tone, Words, page
 
 if TYPE_CHECKING:
-    from cpuctl.cli.output import Document
+    from cpuctl.answers.decisions import Pod
+    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.exports.markup import Markup
 
 _TONES: Mapping[str, Tone] = {"red": "bad", "bold red": "bad", "yellow": "warn"}
 
 
-def report_page(document: Document, picture: Markup) -> Markup:
+def report_page(document: StartedPlan | NotStartedPlan, picture: Markup) -> Markup:
     """Write the page about a plan, with the picture of the node afterwards."""
     return page("Plan", _verdict(document), list(_sections(document, picture)))
 
 
-def _verdict(document: Document) -> Words:
-    if document["start"]["outcome"] != "Started":
+def _verdict(document: StartedPlan | NotStartedPlan) -> Words:
+    if "node" not in document:
         return Words(start_sentence(document["start"], "The kubelet"), "bad")
     admitted = all(pod["outcome"] == "Admitted" for pod in document["pods"])
     return Words(counts_words(document["summary"]), "good" if admitted else "bad")
 
 
-def _sections(document: Document, picture: Markup) -> Iterator[Section]:
+def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterator[Section]:
     refused = [pod for pod in document["pods"] if pod["outcome"] != "Admitted"]
     if refused:
         yield Section("Not admitted", (_refusals(refused),))
@@ -40,7 +41,7 @@ def _sections(document: Document, picture: Markup) -> Iterator[Section]:
         warnings = tuple(Words(warning["message"], "warn") for warning in document["warnings"])
         yield Section("Warnings", (Sentences(warnings),))
     yield Section("Machine", (Figure(picture),))
-    if document["start"]["outcome"] == "Started":
+    if "node" in document:
         yield Section("Placements", tuple(_parts(_placements(document))))
         yield Section("What is left", tuple(_parts(_left(document))))
         if room := tuple(_parts(room_blocks(document, wide=True))):
@@ -49,7 +50,7 @@ def _sections(document: Document, picture: Markup) -> Iterator[Section]:
     yield Section("Inputs", tuple(_inputs(document)))
 
 
-def _refusals(pods: Sequence[Mapping[str, Any]]) -> Grid:
+def _refusals(pods: Sequence[Pod]) -> Grid:
     rows = (
         (
             Words(f"{pod['namespace']}/{pod['name']}", "bad"),
@@ -62,15 +63,15 @@ def _refusals(pods: Sequence[Mapping[str, Any]]) -> Grid:
     return _grid(("Pod", "Container", "Outcome", "Why"), rows)
 
 
-def _placements(document: Document) -> Iterator[Block]:
+def _placements(document: StartedPlan) -> Iterator[Block]:
     yield pods_table(document["pods"], wide=True)
     # Warnings and refusals have sections of their own.
     admitted = [pod for pod in document["pods"] if pod["outcome"] == "Admitted"]
-    if lines := tuple(notes({**document, "warnings": [], "pods": admitted})):
+    if lines := tuple(notes((), admitted, document.get("explain"))):
         yield Lines(lines)
 
 
-def _left(document: Document) -> Iterator[Block]:
+def _left(document: StartedPlan) -> Iterator[Block]:
     after = document["after"]
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(after)
@@ -81,14 +82,14 @@ def _left(document: Document) -> Iterator[Block]:
     yield Lines.of(*closing_lines(document))
 
 
-def _node(document: Document) -> Iterator[Block]:
+def _node(document: StartedPlan | NotStartedPlan) -> Iterator[Block]:
     if "node" in document:
         yield Lines.of(*node_lines(document["node"], document["kubelet"]))
 
 
-def _settings(document: Document) -> Grid:
+def _settings(document: StartedPlan | NotStartedPlan) -> Grid:
     """List what the kubelet is told, and what pods get of the node (CPU in milli, memory in bytes)."""
-    allocatable = document.get("node", {}).get("allocatable", {})
+    allocatable = document["node"].get("allocatable", {}) if "node" in document else {}
     rows = [
         *_flat(document["kubelet"]),
         *((f"allocatable {name}", str(amount)) for name, amount in allocatable.items()),
@@ -96,7 +97,7 @@ def _settings(document: Document) -> Grid:
     return _grid(("Setting", "Value"), ((Words(name), Words(value)) for name, value in rows))
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in settings.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}.")
@@ -104,7 +105,7 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{name}", str(value)
 
 
-def _inputs(document: Document) -> Iterator[Part]:
+def _inputs(document: StartedPlan | NotStartedPlan) -> Iterator[Part]:
     rows = (
         (Words(name), Words(entry["value"]), Words(entry["from"]))
         for name, entry in document["sources"].items()

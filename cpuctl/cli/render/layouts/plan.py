@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import room_blocks
@@ -18,12 +17,18 @@ from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Pod
+    from cpuctl.answers.decisions import Container, CPUsLeft, ExclusiveContainer, Node, Pod
     from cpuctl.answers.downward import Reading
+    from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
+    from cpuctl.answers.start import KubeletPolicies
 
-ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
-
-_COUNTED = {
+_ALIGNMENTS: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
+    "core": "CORE",
+    "uncoreCache": "L3",
+    "numaNode": "NUMA",
+    "socket": "SOCKET",
+}
+_COUNTED: Mapping[Literal["cpus", "cores", "sockets", "numaNodes", "uncoreCaches"], str] = {
     "cpus": "CPU",
     "cores": "core",
     "sockets": "socket",
@@ -33,15 +38,14 @@ _COUNTED = {
 _ALIGNED = {True: Cell("yes"), False: Cell("no", "yellow"), None: Cell("-")}
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Block]:
     """Lay out a plan."""
-    start = document["start"]
-    if start["outcome"] != "Started":
-        yield Lines((Cell(*start_look(start, "The kubelet")),))
+    if "node" not in document:
+        yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]))
     yield pods_table(document["pods"], wide=wide, masks=True)
-    if lines := tuple(notes(document)):
+    if lines := tuple(notes(document["warnings"], document["pods"], document.get("explain"))):
         yield Lines(lines)
     if wide and (told := tuple(_told(document["pods"]))):
         yield pods_told_table(told)
@@ -62,9 +66,10 @@ def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[Reading]]]:
             yield _full_name(pod), pod["downwardAPI"]
 
 
-def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
+def node_lines(node: Node, kubelet: KubeletPolicies) -> Iterator[str]:
     """Say what the node is, as its kubelet counts, and by which policies it goes."""
-    yield ", ".join(counted(node[key], noun) for key, noun in _COUNTED.items() if node[key] is not None)
+    counts = ((node[key], noun) for key, noun in _COUNTED.items())
+    yield ", ".join(counted(count, noun) for count, noun in counts if count is not None)
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
     else:
@@ -76,9 +81,10 @@ def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[
         yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
 
 
-def pods_table(pods: Sequence[Mapping[str, Any]], *, wide: bool, masks: bool = False) -> Table:
+def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Table:
     """Show one row a container; wide adds its kind and how its CPUs were chosen, and with *masks* those."""
-    columns = ["POD", "CONTAINER", "CPUS", *ALIGNMENTS.values(), *memory_columns(pods), *device_columns(pods)]
+    columns = ["POD", "CONTAINER", "CPUS", *_ALIGNMENTS.values()]
+    columns += [*memory_columns(pods), *device_columns(pods)]
     columns += ["KIND", "QOS", *(["MASK"] if masks else []), "HOW"] if wide else []
     rows = [
         tuple(cells.get(column, Cell("")) for column in columns)
@@ -88,7 +94,7 @@ def pods_table(pods: Sequence[Mapping[str, Any]], *, wide: bool, masks: bool = F
     return Table(tuple(Column(name) for name in columns), tuple(rows))
 
 
-def _reached(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+def _reached(pods: Iterable[Pod]) -> Iterator[tuple[Pod, bool]]:
     """Tell with every pod whether the kubelet got to it: it looks at none after the one that it fails at."""
     alive = True
     for pod in pods:
@@ -96,7 +102,7 @@ def _reached(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, A
         alive = alive and pod["outcome"] != "KubeletFault"
 
 
-def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Cell]]:
+def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
     name = Cell(_full_name(pod))
     for container in pod["containers"]:
         yield {
@@ -113,38 +119,41 @@ def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Ce
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
 
 
-def _mask(container: Mapping[str, Any]) -> str:
+def _mask(container: Container) -> str:
     """Write CPUs of a container's or its pod's own as kernel files of interrupts take them."""
     own = container["isolation"] != "host"
     return CPUSet.parse(container["cpus"]).kernel_mask if own else ""
 
 
-def _given(container: Mapping[str, Any]) -> dict[str, Cell]:
+def _given(container: Container) -> dict[str, Cell]:
     """Show what a container of an admitted pod gets; what a rejected one held for a moment nobody has."""
     cpus = _exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}
     return {"MASK": Cell(_mask(container)), **cpus, **memory_cells(container), **device_cells(container)}
 
 
-def _shared(container: Mapping[str, Any]) -> Cell:
+def _shared(container: Container) -> Cell:
     """Write the CPUs of a pod's own pool; the node's is told once for all."""
     return Cell(f"pod: {container['cpus']}", "cyan") if container["isolation"] == "pod" else Cell("shared")
 
 
-def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
+def _exclusive(container: ExclusiveContainer) -> dict[str, Cell]:
     cells = {"CPUS": Cell(container["cpus"], "green")}
-    for key, column in ALIGNMENTS.items():
+    for key, column in _ALIGNMENTS.items():
         cells[column] = _ALIGNED[container["alignment"][key]]
     cells["HOW"] = Cell("; ".join(f"{step['rule']}: {step['cpus']}" for step in container["steps"]))
     return cells
 
 
-def notes(document: Document) -> Iterator[Cell]:
-    """Say what to beware of, why pods are rejected and why containers share: each reason once."""
-    for warning in document["warnings"]:
+def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | None = None) -> Iterator[Cell]:
+    """Say what to beware of, why pods are rejected and why containers share: each reason once.
+
+    *explain* is the command that tells more of the first pod that is rejected.
+    """
+    for warning in warnings:
         yield warning_line(warning["message"])
     refusals: dict[Cell, list[str]] = {}
     sharing: dict[str, list[str]] = {}
-    for pod, reached in _reached(document["pods"]):
+    for pod, reached in _reached(pods):
         name = _full_name(pod)
         if pod["outcome"] != "Admitted":
             refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
@@ -155,24 +164,24 @@ def notes(document: Document) -> Iterator[Cell]:
                 sharing.setdefault(reason, []).append(f"{name} {container['name']}")
     for why, names in refusals.items():
         yield Cell(f"{few(names)}: {why.text}", why.style)
-    if "explain" in document:
-        yield Cell(f"  why, and what would help: {document['explain']}")
+    if explain:
+        yield Cell(f"  why, and what would help: {explain}")
     for reason, names in sharing.items():
         yield Cell(f"{few(names)}: {reason}")
 
 
-def _full_name(pod: Mapping[str, Any]) -> str:
+def _full_name(pod: Pod) -> str:
     return f"{pod['namespace']}/{pod['name']}"
 
 
-def _refusal(pod: Mapping[str, Any], *, reached: bool) -> Cell:
+def _refusal(pod: Pod, *, reached: bool) -> Cell:
     style = PODS[pod["outcome"]].style
     if not reached:
         return Cell("never looked at, because the kubelet has failed before", style)
     return Cell(rejection_words(pod), style)
 
 
-def numa_table(after: Mapping[str, Any]) -> Table:
+def numa_table(after: CPUsLeft) -> Table:
     """Show what is left on every NUMA node."""
     columns = (Column("NODE", "right"), Column("CPUS"), Column("FREE", "right"), Column("FREE CPUS"))
     rows = [
@@ -182,7 +191,7 @@ def numa_table(after: Mapping[str, Any]) -> Table:
     return Table(columns, tuple(rows))
 
 
-def closing_lines(document: Document) -> Iterator[str]:
+def closing_lines(document: StartedPlan) -> Iterator[str]:
     """Sum up."""
     after, summary = document["after"], document["summary"]
     yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"

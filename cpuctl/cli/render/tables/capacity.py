@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.outcomes import brief_rejection, rejection_words, start_sentence
 from cpuctl.exports.wording import counted, few
 
-_LEVELS = {"numaNode": "NUMA nodes", "uncoreCache": "uncore caches", "core": "cores"}
+if TYPE_CHECKING:
+    from cpuctl.answers.capacity import (
+        Capacity,
+        Fragmentation,
+        LargerRequest,
+        NoRemedy,
+        Remedy,
+        Repeat,
+        Room,
+    )
+    from cpuctl.answers.decisions import Refusal
+    from cpuctl.answers.plan import StartedPlan
 
-Json = Mapping[str, Any]
-Why = Callable[[Json], str]
+    Why = Callable[[Refusal], str]
+
+_LEVELS: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
+    "numaNode": "NUMA nodes",
+    "uncoreCache": "uncore caches",
+    "core": "cores",
+}
 
 
-def room_blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def room_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
     """Lay out copies and capacity, as far as the plan tells them.
 
     *wide* shows the kubelet's whole messages, and uncore caches also where they do not divide NUMA nodes.
@@ -35,7 +50,7 @@ def room_blocks(document: Document, *, wide: bool) -> Iterator[Block]:
             yield _remedies(capacity, why)
 
 
-def _repeat_line(repeat: Json) -> str:
+def _repeat_line(repeat: Repeat) -> str:
     """Say how many copies fit, and what stops the next."""
     fitted, stop = repeat["fitted"], repeat["stop"]
     line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
@@ -47,7 +62,7 @@ def _repeat_line(repeat: Json) -> str:
     return f"Copies: {line}"
 
 
-def _copies(capacity: Json, why: Why) -> Table:
+def _copies(capacity: Capacity, why: Why) -> Table:
     rows = [
         (
             Cell(few(each["pods"])),
@@ -61,22 +76,24 @@ def _copies(capacity: Json, why: Why) -> Table:
     return Table((Column("POD"), Column("MORE FIT", "right"), Column("THE NEXT ONE")), tuple(rows))
 
 
-def _largest(capacity: Json, why: Why) -> Table:
+def _largest(capacity: Capacity, why: Why) -> Table:
     rows = []
     for each in capacity["largestRequests"]:
         policy = f"{each['topologyManagerPolicy']}{' (now)' if each['current'] else ''}"
-        started = each["start"]["outcome"] == "Started"
-        limit = _limit(each["stop"], why) if started else start_sentence(each["start"], "The kubelet")
-        rows.append((Cell(policy), Cell(str(each["cpus"]) if started else "-"), Cell(limit)))
+        if "cpus" in each:
+            size, limit = str(each["cpus"]), _limit(each["stop"], why)
+        else:
+            size, limit = "-", start_sentence(each["start"], "The kubelet")
+        rows.append((Cell(policy), Cell(size), Cell(limit)))
     columns = (Column("TOPOLOGY POLICY"), Column("LARGEST REQUEST", "right"), Column("WHY NOT MORE"))
     return Table(columns, tuple(rows))
 
 
-def _limit(stop: Json | None, why: Why) -> str:
+def _limit(stop: LargerRequest | None, why: Why) -> str:
     return f"{counted(stop['cpus'], 'CPU')}: {why(stop)}" if stop else "no more CPUs are free"
 
 
-def _elements(capacity: Json, *, wide: bool) -> Table:
+def _elements(capacity: Capacity, *, wide: bool) -> Table:
     rows = [(str(room["id"]), "", room) for room in capacity["numaNodes"]]
     caches = capacity["uncoreCaches"]
     with_caches = wide or len(caches) > len(rows)
@@ -92,39 +109,44 @@ def _elements(capacity: Json, *, wide: bool) -> Table:
     return Table(columns, tuple(_element(*row, with_caches=with_caches) for row in rows))
 
 
-def _element(node: str, cache: str, room: Json, *, with_caches: bool) -> tuple[Cell, ...]:
+def _element(node: str, cache: str, room: Room, *, with_caches: bool) -> tuple[Cell, ...]:
     texts = (str(room["free"]), str(room["largest"]), room["freeCPUs"] or "-")
     return tuple(Cell(text) for text in (node, *([cache] if with_caches else []), *texts))
 
 
-def _fragmentation(fragmentation: Json) -> Table:
+def _fragmentation(fragmentation: Fragmentation) -> Table:
     columns = (
         Column("FRAGMENTATION"),
         Column("LOST", "right"),
         Column("CPUS TOGETHER", "right"),
         Column("POSSIBLE", "right"),
     )
-    figures = ((words, fragmentation[level]) for level, words in _LEVELS.items() if fragmentation[level])
-    rows = ((words, f"{each['percent']}%", each["reached"], each["possible"]) for words, each in figures)
+    figures = ((words, fragmentation[level]) for level, words in _LEVELS.items())
+    rows = (
+        (words, f"{each['percent']}%", each["reached"], each["possible"]) for words, each in figures if each
+    )
     return Table(columns, tuple(tuple(Cell(str(text)) for text in row) for row in rows))
 
 
-def _remedies(capacity: Json, why: Why) -> Table:
+def _remedies(capacity: Capacity, why: Why) -> Table:
     columns = (Column("REJECTED"), Column("IS ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
     rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
     return Table(columns, tuple(rows))
 
 
-def _remedy(remedy: Json, why: Why) -> Iterator[tuple[Cell, ...]]:
+def _remedy(remedy: Remedy | NoRemedy, why: Why) -> Iterator[tuple[Cell, ...]]:
     """Say in the first row what is to be done, and name one pod in every row."""
     name, action = few(remedy["pods"]), _action(remedy, why)
-    for leaving in remedy["leaving"] or [{"pod": "", "cpus": "", "cpusAfter": ""}]:
-        then = "gone" if leaving["cpusAfter"] is None else leaving["cpusAfter"]
-        yield tuple(Cell(text) for text in (name, action, leaving["pod"], leaving["cpus"], then))
+    leaving = [
+        (each["pod"], each["cpus"], "gone" if each["cpusAfter"] is None else each["cpusAfter"])
+        for each in remedy["leaving"]
+    ]
+    for texts in leaving or [("", "", "")]:
+        yield tuple(Cell(text) for text in (name, action, *texts))
         name = action = ""
 
 
-def _action(remedy: Json, why: Why) -> str:
+def _action(remedy: Remedy | NoRemedy, why: Why) -> str:
     leaving = remedy["leaving"]
     one = len(leaving) == 1
     proof = "" if remedy["fewest"] else f" (perhaps fewer: all sets of up to {remedy['excluded']} were tried)"

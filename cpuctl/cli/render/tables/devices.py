@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
+
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Container, Device, DevicesLeft, Pod
 
 COLUMNS = ("DEVICES", "NEAR")
 """What a container gets, and whether one NUMA node is next to all of it and has its CPUs."""
 
 _NO_NODE = "none"
+_COUNTS: Final = ("total", "healthy", "free")
 
 
-def device_columns(pods: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def device_columns(pods: Iterable[Pod]) -> tuple[str, ...]:
     """Name the columns that pods with devices need."""
     used = any("devices" in container for pod in pods for container in pod["containers"])
     return COLUMNS if used else ()
 
 
-def device_cells(container: Mapping[str, Any]) -> dict[str, Cell]:
+def device_cells(container: Container) -> dict[str, Cell]:
     """Fill the columns for one container."""
     if "devices" not in container:
         return {}
@@ -29,7 +33,7 @@ def device_cells(container: Mapping[str, Any]) -> dict[str, Cell]:
     return cells
 
 
-def _words(grant: Mapping[str, Any]) -> str:
+def _words(grant: Device) -> str:
     """Write ``2 nvidia.com/gpu (node 0)``, with several nodes ``3 nvidia.com/gpu (node 0: 2, 1: 1)``."""
     places = {nodes: count for nodes, count in grant["numaNodes"].items() if nodes != _NO_NODE}
     text = f"{grant['count']} {grant['resource']}"
@@ -40,7 +44,7 @@ def _words(grant: Mapping[str, Any]) -> str:
     return f"{text} (node {', '.join(f'{nodes}: {count}' for nodes, count in places.items())})"
 
 
-def devices_table(left: Iterable[Mapping[str, Any]]) -> Table:
+def devices_table(left: Iterable[DevicesLeft]) -> Table:
     """Show the devices of every resource by the NUMA nodes next to them."""
     columns = (
         Column("RESOURCE"),
@@ -53,7 +57,7 @@ def devices_table(left: Iterable[Mapping[str, Any]]) -> Table:
         (
             Cell(each["resource"]),
             Cell("-" if each["numaNodes"] == _NO_NODE else each["numaNodes"]),
-            *(Cell(str(each[key])) for key in ("total", "healthy", "free")),
+            *(Cell(str(each[key])) for key in _COUNTS),
         )
         for each in left
     ]

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
 from cpuctl.exports.wording import byte_text
 
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Block, Container, MemoryTable, Pod
+
 COLUMN = "MEMORY"
 """What a container gets, and on which NUMA nodes."""
 
+_AMOUNTS: Final = ("total", "systemReserved", "allocatable", "free")
 
-def memory_columns(pods: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+
+def memory_columns(pods: Iterable[Pod]) -> tuple[str, ...]:
     """Name the column that pods with memory of their own need."""
     used = any("memory" in container for pod in pods for container in pod["containers"])
     return (COLUMN,) if used else ()
 
 
-def memory_cells(container: Mapping[str, Any]) -> dict[str, Cell]:
+def memory_cells(container: Container) -> dict[str, Cell]:
     """Fill the column for one container: ``4Gi, 512Mi of hugepages-2Mi (node 0)``."""
-    memory = container.get("memory", {"blocks": ()})
-    if not memory["blocks"]:
+    if "memory" not in container or not container["memory"]["blocks"]:
         return {}
+    memory = container["memory"]
     # Memory itself first.
     blocks = sorted(memory["blocks"], key=lambda block: (block["resource"] != "memory", block["resource"]))
     return {COLUMN: Cell(f"{', '.join(map(_words, blocks))} (node {memory['cpusetMems']})")}
 
 
-def _words(block: Mapping[str, Any]) -> str:
+def _words(block: Block) -> str:
     amount = byte_text(block["bytes"])
     return amount if block["resource"] == "memory" else f"{amount} of {block['resource']}"
 
 
-def memory_table(left: Iterable[Mapping[str, Any]]) -> Table:
+def memory_table(left: Iterable[MemoryTable]) -> Table:
     """Show memory and huge pages of every NUMA node, and which nodes are shared as a group."""
     columns = (
         Column("NODE", "right"),
@@ -47,11 +52,11 @@ def memory_table(left: Iterable[Mapping[str, Any]]) -> Table:
     return Table(columns, tuple(row for node in left for row in _rows(node)))
 
 
-def _rows(node: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
+def _rows(node: MemoryTable) -> Iterator[tuple[Cell, ...]]:
     number = str(node["numaNode"])
     group = "-" if node["group"] == number else node["group"]
     for table in node["resources"]:
-        amounts = (table[key] for key in ("total", "systemReserved", "allocatable", "free"))
+        amounts = (table[key] for key in _AMOUNTS)
         yield (
             Cell(number),
             Cell(table["resource"]),

@@ -213,3 +213,19 @@ class Amounts(TypedDict):
     """How much more is reserved and set aside than there is."""
     free: int | None
     """What is free now, as the kernel says; null where it was not recorded."""
+
+
+class PCIDevices(TypedDict):
+    """What ``topology devices`` shows to people: what else it prints is a file for --devices."""
+
+    pci: list[PCIDevice]
+
+
+class PCIDevice(TypedDict):
+    address: str
+    kind: str
+    vendor: str
+    device: str
+    numaNode: int | None
+    virtual: bool
+    resource: str | None

@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
     RootOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.answers.audit import Audit
+    from cpuctl.answers.cgroups import CgroupsPlan
     from cpuctl.audit.picture import Picture
     from cpuctl.inputs.live_node import LiveNode
 
@@ -151,8 +152,8 @@ def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sour
     return audit_document(picture, findings, sources.entries, checks=checks, unreadable=unreadable)
 
 
-def _plan(node: "LiveNode", picture: "Picture", sources: Sources) -> Document:
+def _plan(node: "LiveNode", picture: "Picture", sources: Sources) -> "CgroupsPlan":
     """Describe what leads to what is expected."""
     from cpuctl.cli.answers.cgroups.plan_answer import plan_document
 
-    return plan_document(picture, node.state_files, {"sources": sources.entries})
+    return plan_document(picture, node.state_files, sources.entries)

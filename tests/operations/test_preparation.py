@@ -21,7 +21,7 @@ def test_threads_below_a_container_are_looked_at_where_they_inherit_its_cpus() -
     for group, cpus in (("container", ""), ("container/deep", ""), ("own", "5"), ("own/deep", "")):
         node.cpuset(f"{node.server}/{group}", cpus=cpus)
     pod = node.container(DATABASE, "x").rpartition("/")[0]
-    writes = [PlannedWrite(path, CPUS, "", "1-2", "") for path in (node.server, pod)]
+    writes = [PlannedWrite(path, CPUS, "", "1-2", "make room") for path in (node.server, pod)]
     assert inhabited(writes, node.picture()) == dict.fromkeys(
         (node.server, f"{node.server}/container", f"{node.server}/container/deep"), CPUSet.parse("1-2")
     )

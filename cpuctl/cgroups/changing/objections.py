@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.cgroups.desired import Member, Wanted
 from cpuctl.cgroups.groups import Cgroup
@@ -27,10 +27,13 @@ class Force(StrEnum):
     EXCLUSIVE = "exclusive"
 
 
+ObjectionCode = Literal["state-moved", "offline", "reserved", "exclusive", "outside", "partition"]
+
+
 class Objection(NamedTuple):
     """A reason to write nothing; ``force`` names the option that overrules it, where one does."""
 
-    code: str
+    code: ObjectionCode
     subject: str
     message: str
     force: Force | None = None

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
+
+StepReason = Literal["hold on", "give up", "make room", "take over"]
 
 
 class Write(NamedTuple):
@@ -22,7 +24,7 @@ class Write(NamedTuple):
     path: str
     before: CPUSet
     after: CPUSet
-    why: str
+    why: StepReason
 
 
 def order_writes(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> list[Write]:
@@ -119,7 +121,7 @@ class _Ordering:
     def _now(self, path: str) -> CPUSet:
         return self.now.get(path, CPUSet())
 
-    def _write(self, path: str, cpus: CPUSet, why: str) -> Iterator[Write]:
+    def _write(self, path: str, cpus: CPUSet, why: StepReason) -> Iterator[Write]:
         before = self._now(path)
         if before != cpus:
             self.now[path] = cpus

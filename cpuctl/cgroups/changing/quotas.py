@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.cgroups.changing.writes import PlannedWrite
+from cpuctl.cgroups.changing.writes import PlannedWrite, QuotaReason
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Driver
 from cpuctl.pods.cgroups.linux_resources import systemd_quota
@@ -42,7 +42,7 @@ def driver_quota(quota: int, period: int, driver: Driver) -> int:
     return quota if driver is Driver.CGROUPFS else systemd_quota(quota, period)
 
 
-def _write(group: Cgroup, wanted: int | None, why: str, version: int) -> PlannedWrite:
+def _write(group: Cgroup, wanted: int | None, why: QuotaReason, version: int) -> PlannedWrite:
     now, period = group.cpu.quota, group.cpu.period
     if version == 1:
         before, after = (str(-1 if quota is None else quota) for quota in (now, wanted))

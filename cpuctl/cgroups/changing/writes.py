@@ -7,10 +7,10 @@ runtimes make below a container's, get their place in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.cgroups.changing.applying import Change
-from cpuctl.cgroups.changing.ordering import order_writes
+from cpuctl.cgroups.changing.ordering import StepReason, order_writes
 from cpuctl.cgroups.desired import Wanted
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
@@ -20,6 +20,9 @@ from cpuctl.cpuset import CPUSet
 CPUS, MEMS = "cpuset.cpus", "cpuset.mems"
 
 
+QuotaReason = Literal["lift the quota", "limit"]
+
+
 class PlannedWrite(NamedTuple):
     """One write to a group of the kubelet's hierarchy, and which step this is."""
 
@@ -27,7 +30,7 @@ class PlannedWrite(NamedTuple):
     name: str
     before: str
     after: str
-    why: str
+    why: StepReason | QuotaReason
 
     def change(self, at: Hierarchies) -> Change:
         """Return the change below the directory in which all hierarchies are mounted."""

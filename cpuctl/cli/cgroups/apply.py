@@ -23,6 +23,7 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
+    from cpuctl.answers.cgroups import CgroupsApply
     from cpuctl.cgroups.changing.applying import Outcome
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
@@ -151,7 +152,7 @@ class _Run(NamedTuple):
     wait: bool
     log: str
 
-    def answer(self, sources: Sources, until_answered: ExitStack) -> tuple[Document, int]:
+    def answer(self, sources: Sources, until_answered: ExitStack) -> "tuple[CgroupsApply, int]":
         """Read, prepare and write; return the answer and the exit code of what was done.
 
         From the first write on a signal is held back *until_answered*: what it says has to be heard.
@@ -167,8 +168,7 @@ class _Run(NamedTuple):
         elif self.inputs.writes and prepared.writes:
             outcome, code = self._written(preparation, until_answered)
         sources.warnings.extend(prepared.warnings)
-        head = {"sources": sources.entries}
-        return apply_document(prepared, preparation.picture, outcome, head), code
+        return apply_document(prepared, preparation.picture, outcome, sources.entries), code
 
     def _written(self, preparation: "Preparation", until_answered: ExitStack) -> "tuple[Outcome, int]":
         from cpuctl.cli.stop_signals import held_back

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.cgroups.desired import (
     NOT_HERE,
@@ -49,7 +49,7 @@ class Request(NamedTuple):
     ``now`` is what a plan has found in the groups, by path and file.
     """
 
-    kind: str
+    kind: Literal["State", "Plan", "CgroupsPlan", "Arguments"]
     desired: Desired
     held: Mapping[str, Mapping[str, CPUSet]] = {}
     recorded: Mapping[str, str] | None = None

@@ -26,6 +26,7 @@ from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.operations.cgroups.preparation import Prepared, below, digests
 
 if TYPE_CHECKING:
+    from cpuctl.answers.cgroups import Step as StepAnswer
     from cpuctl.cgroups.changing.applying import Entry
 
 _ONLINE = "sys/devices/system/cpu/online"
@@ -68,7 +69,7 @@ def _kept(prepared: Prepared) -> Iterator[PlannedWrite]:
     written = {(write.path, write.name) for write in prepared.writes}
     for one in prepared.request.desired.wanted:
         if one.cpus and (one.path, CPUS) not in written:
-            yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "")
+            yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "hold on")
 
 
 def _state_moved(prepared: Prepared) -> str:
@@ -147,7 +148,7 @@ class WriteLog:
         self.problem = self.problem or f"the log could not be written to its end: {os_reason(error)}"
 
 
-def step_answer(entry: Entry) -> dict[str, str | None]:
+def step_answer(entry: Entry) -> StepAnswer:
     """Describe one step as a plain document."""
     change = entry.change
     return {

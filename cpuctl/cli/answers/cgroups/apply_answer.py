@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cpuctl.audit.picture import Picture
-from cpuctl.cgroups.changing.applying import Outcome
+from cpuctl.cgroups.changing.applying import Entry, Outcome
 from cpuctl.cgroups.changing.objections import Objection
 from cpuctl.cgroups.changing.writes import CPUS
 from cpuctl.cli.answers.audit_answer import owner_answer
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.operations.cgroups.preparation import Prepared
 from cpuctl.operations.cgroups.writing import step_answer
 
+if TYPE_CHECKING:
+    from cpuctl.answers import cgroups as answers
+    from cpuctl.answers.sources import Sources
+
 
 def apply_document(
-    prepared: Prepared, picture: Picture, outcome: Outcome | None, head: Mapping[str, Any]
-) -> Document:
+    prepared: Prepared, picture: Picture, outcome: Outcome | None, sources: Sources
+) -> answers.CgroupsApply:
     """Describe what is to be written and, after an *outcome*, what has been."""
     wanted = prepared.request.desired
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsApply",
-        **head,
+        "sources": sources,
         "cgroupVersion": prepared.at.version,
         "request": prepared.request.kind,
         "outcome": _outcome(prepared, outcome),
@@ -40,7 +44,7 @@ def apply_document(
     }
 
 
-def _outcome(prepared: Prepared, outcome: Outcome | None) -> str:
+def _outcome(prepared: Prepared, outcome: Outcome | None) -> answers.ApplyOutcome:
     if prepared.objections:
         return "Refused"
     if not prepared.writes:
@@ -52,7 +56,7 @@ def _outcome(prepared: Prepared, outcome: Outcome | None) -> str:
     return "NotRestored" if outcome.left_over else "Undone"
 
 
-def _objection(objection: Objection) -> dict[str, Any]:
+def _objection(objection: Objection) -> answers.Objection:
     return {
         "code": objection.code,
         "subject": objection.subject,
@@ -61,8 +65,8 @@ def _objection(objection: Objection) -> dict[str, Any]:
     }
 
 
-def _writes(prepared: Prepared, picture: Picture) -> list[dict[str, Any]]:
-    found = []
+def _writes(prepared: Prepared, picture: Picture) -> list[answers.Write]:
+    found: list[answers.Write] = []
     for write in prepared.writes:
         owner = picture.owners.get(write.path)
         group = picture.groups[write.path]
@@ -85,7 +89,7 @@ def _writes(prepared: Prepared, picture: Picture) -> list[dict[str, Any]]:
     return found
 
 
-def _result(outcome: Outcome) -> dict[str, Any]:
+def _result(outcome: Outcome) -> answers.Result:
     return {
         "failure": outcome.failure or None,
         "watchedSeconds": outcome.watched,
@@ -95,7 +99,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _named(entries: Sequence[Any]) -> list[dict[str, Any]]:
+def _named(entries: Iterable[Entry]) -> list[answers.WrittenFile]:
     return [
         {"group": entry.change.group, "file": entry.change.name, "problem": entry.problem or None}
         for entry in entries

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.machine.devices.pci import PCIDevice
 
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import PCIDevices
 
-def pci_document(devices: Iterable[PCIDevice]) -> Document:
+
+def pci_document(devices: Iterable[PCIDevice]) -> PCIDevices:
     """Describe devices one by one."""
     return {
         "pci": [

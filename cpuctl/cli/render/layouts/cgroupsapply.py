@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.exports.wording import counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers import cgroups as answers
+
 _NOT_NEEDED = 20
 """Containers that are left out are listed up to here; the others are counted."""
-_OUTCOMES = {
+_OUTCOMES: Mapping[answers.ApplyOutcome, tuple[str, str]] = {
     "Clean": ("Nothing to do: everything is as wanted.", "green"),
     "Planned": ("Nothing is written yet: --yes does it.", ""),
     "Refused": ("Nothing is written.", "red"),
@@ -21,7 +23,7 @@ _OUTCOMES = {
 }
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: answers.CgroupsApply, *, wide: bool) -> Iterator[Block]:
     """Lay out objections, the diff and the outcome; *wide* adds every step that was taken."""
     if document["writes"]:
         yield Lines(tuple(_diff(document["writes"])))
@@ -34,7 +36,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_end(document)))
 
 
-def _diff(writes: list[Mapping[str, Any]]) -> Iterator[Cell]:
+def _diff(writes: Sequence[answers.Write]) -> Iterator[Cell]:
     for number, write in enumerate(writes, 1):
         yield Cell(f"{number}. {write['subject']}: {write['why']}", "bold")
         yield Cell(f"   {write['file']}", "dim")
@@ -43,25 +45,25 @@ def _diff(writes: list[Mapping[str, Any]]) -> Iterator[Cell]:
         yield Cell(f" + {write['after']}", "green")
 
 
-def _left_out(items: list[Mapping[str, Any]]) -> Iterator[str]:
+def _left_out(items: Sequence[answers.LeftOut]) -> Iterator[str]:
     for item in items[:_NOT_NEEDED]:
         yield f"left out: {item['subject']}: {item['why']}"
     if len(items) > _NOT_NEEDED:
         yield f"left out: {len(items) - _NOT_NEEDED} more"
 
 
-def _objections(items: list[Mapping[str, Any]]) -> Iterator[Cell]:
+def _objections(items: Sequence[answers.Objection]) -> Iterator[Cell]:
     for item in items:
         force = f" ({item['force']} insists)" if item["force"] else ""
         yield Cell(f"refused: {item['subject']}: {item['message']}{force}", "red")
 
 
-def _step(step: Mapping[str, Any]) -> str:
+def _step(step: answers.Step) -> str:
     problem = f": {step['problem']}" if step["problem"] else ""
     return f"{step['step']:<12} {step['group']}/{step['file']}{problem}"
 
 
-def _end(document: Document) -> Iterator[Cell]:
+def _end(document: answers.CgroupsApply) -> Iterator[Cell]:
     summary, result = document["summary"], document["result"]
     if document["writes"]:
         yield Cell(

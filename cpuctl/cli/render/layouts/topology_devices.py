@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import PCIDevices
 
 _NAMES = ("ADDRESS", "KIND", "VENDOR:DEVICE", "NODE", "RESOURCE")
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+def blocks(document: PCIDevices, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out the devices."""
     rows = tuple(
         (

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.outcomes import PODS, later_lines, rejection_words, start_sentence
 from cpuctl.exports.wording import counted, few
 
-Json = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.capacity import Capacity
+    from cpuctl.answers.decisions import Verdict
+    from cpuctl.answers.plan import (
+        ComparedPod,
+        ComparisonSummary,
+        Placement,
+        PlanComparison,
+        ReleaseDifference,
+        Side,
+    )
 
-_SIDES = ("a", "b")
-_POLICIES = {
-    "CPU": "cpuManagerPolicy",
-    "topology": "topologyManagerPolicy",
-    "memory": "memoryManagerPolicy",
+_SIDES: Final = ("a", "b")
+_ONLY: Final = ("onlyA", "onlyB")
+_POLICIES: Mapping[Literal["cpuManagerPolicy", "topologyManagerPolicy", "memoryManagerPolicy"], str] = {
+    "cpuManagerPolicy": "CPU",
+    "topologyManagerPolicy": "topology",
+    "memoryManagerPolicy": "memory",
 }
-_ALIGNED = {
+_ALIGNED: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
     "core": "whole cores",
     "uncoreCache": "one L3",
     "numaNode": "one NUMA node",
     "socket": "one socket",
 }
-_SCATTERED = {"numaNode": "NUMA nodes", "uncoreCache": "L3", "core": "cores"}
+_SCATTERED: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
+    "numaNode": "NUMA nodes",
+    "uncoreCache": "L3",
+    "core": "cores",
+}
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: PlanComparison, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* shows also the pods that are the same on both sides."""
     yield Lines(tuple(line for name in _SIDES for line in _side(name, document[name])))
     if pods := [pod for pod in document["pods"] if wide or pod["changed"]]:
@@ -38,22 +52,22 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*(_difference(each) for each in differences))
     if totals := tuple(_totals(document)):
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
-    if any(document[name]["start"]["outcome"] == "Started" for name in _SIDES):
+    if any("totals" in document[name] for name in _SIDES):
         yield Lines.of(*_pools(document), _closing(document["summary"]))
 
 
-def _side(name: str, side: Json) -> Iterator[Cell]:
+def _side(name: str, side: Side) -> Iterator[Cell]:
     what = f"{name.upper()}: {side['settings'] or 'the configuration as it is'}"
-    if side["start"]["outcome"] != "Started":
+    if "totals" not in side:
         yield Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
         yield from map(Cell, later_lines(side["start"]))
         return
     kubelet = side["kubelet"]
-    policies = ", ".join(f"{word} {kubelet[key]}" for word, key in _POLICIES.items())
+    policies = ", ".join(f"{word} {kubelet[key]}" for key, word in _POLICIES.items())
     yield Cell(f"{what} (kubelet {kubelet['version']}; policies: {policies})")
 
 
-def _pods(pods: Sequence[Json]) -> Table:
+def _pods(pods: Sequence[ComparedPod]) -> Table:
     """Show the exclusive CPUs, and where memory or devices are others, that they are."""
     names = ["POD", "CONTAINER", "A", "B", "ONLY A", "ONLY B", "ALSO OTHERS"]
     rows = [row for pod in pods for row in _pod(pod)]
@@ -62,19 +76,20 @@ def _pods(pods: Sequence[Json]) -> Table:
     return Table(tuple(map(Column, names)), tuple(rows))
 
 
-def _pod(pod: Json) -> Iterator[tuple[Cell, ...]]:
+def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
     """Show one row a container, or one for a pod that has none on either side."""
     name = Cell(f"{pod['namespace']}/{pod['name']}")
-    nothing: Json = {"name": "", "a": None, "b": None, "onlyA": "", "onlyB": "", "moves": []}
-    for container in pod["containers"] or [nothing]:
+    if not pod["containers"]:
+        yield (name, Cell(""), *(_runs(pod[side], None) for side in _SIDES), Cell(""), Cell(""), Cell(""))
+    for container in pod["containers"]:
         sides = (_runs(pod[side], container[side]) for side in _SIDES)
-        moved = (Cell(container[key], "yellow") for key in ("onlyA", "onlyB"))
+        moved = (Cell(container[key], "yellow") for key in _ONLY)
         others = ", ".join(what for what in container["moves"] if what not in ("cpus", "podPool"))
         yield (name, Cell(container["name"]), *sides, *moved, Cell(others, "yellow"))
         name = Cell("")
 
 
-def _runs(verdict: Json | None, placement: Json | None) -> Cell:
+def _runs(verdict: Verdict | None, placement: Placement | None) -> Cell:
     if verdict is None:
         return Cell("-")
     if verdict["outcome"] != "Admitted":
@@ -86,66 +101,71 @@ def _runs(verdict: Json | None, placement: Json | None) -> Cell:
     return Cell(placement["cpus"], "green")
 
 
-def _refusals(document: Document) -> Iterator[Cell]:
+def _refusals(document: PlanComparison) -> Iterator[Cell]:
     """Say why pods are rejected: each reason once a side."""
     for side in _SIDES:
         reasons: dict[str, list[str]] = {}
         for pod in document["pods"]:
-            if pod[side] is not None and pod[side]["outcome"] != "Admitted":
-                reasons.setdefault(rejection_words(pod[side]), []).append(f"{pod['namespace']}/{pod['name']}")
+            verdict = pod[side]
+            if verdict is not None and verdict["outcome"] != "Admitted":
+                reasons.setdefault(rejection_words(verdict), []).append(f"{pod['namespace']}/{pod['name']}")
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
 
 
-def _difference(difference: Json) -> str:
+def _difference(difference: ReleaseDifference) -> str:
     doubt = "" if difference["standing"] == "verified" else ", not verified"
     known = f"since {difference['begin']}; {difference['source']}{doubt}"
     return f"These pods show ({known}): A: {difference['a']}; B: {difference['b']}"
 
 
-def _totals(document: Document) -> Iterator[tuple[Cell, ...]]:
+def _totals(document: PlanComparison) -> Iterator[tuple[Cell, ...]]:
     """Show every figure that at least one side has: a kubelet that does not start leaves none."""
     one, other = (_figures(document[side]) for side in _SIDES)
     for name in one | other:
         yield tuple(Cell(text) for text in (name, one.get(name, "-"), other.get(name, "-")))
 
 
-def _figures(side: Json) -> dict[str, str]:
-    figures = {}
-    if "totals" in side:
-        summary, totals = side["summary"], side["totals"]
-        figures["pods admitted"] = str(summary["admitted"])
-        figures["pods not admitted"] = str(summary["pods"] - summary["admitted"])
-        figures["exclusive CPUs"] = str(totals["exclusiveCPUs"])
-        figures["CPUs that can still become exclusive"] = str(totals["free"])
-        for level, words in _ALIGNED.items():
-            together, all_ = totals["aligned"][level], totals["exclusiveContainers"]
-            figures[f"containers on {words}"] = "-" if together is None else f"{together} of {all_}"
-    for level, words in _SCATTERED.items() if side.get("fragmentation") else ():
-        scatter = side["fragmentation"][level]
-        figures[f"fragmentation, {words}"] = f"{scatter['percent']}%" if scatter else "-"
+def _figures(side: Side) -> dict[str, str]:
+    if "totals" not in side:
+        return {}
+    summary, totals = side["summary"], side["totals"]
+    figures = {
+        "pods admitted": str(summary["admitted"]),
+        "pods not admitted": str(summary["pods"] - summary["admitted"]),
+        "exclusive CPUs": str(totals["exclusiveCPUs"]),
+        "CPUs that can still become exclusive": str(totals["free"]),
+    }
+    for level, words in _ALIGNED.items():
+        together, all_ = totals["aligned"][level], totals["exclusiveContainers"]
+        figures[f"containers on {words}"] = "-" if together is None else f"{together} of {all_}"
+    if (fragmentation := side["fragmentation"]) is not None:
+        for part, words in _SCATTERED.items():
+            scatter = fragmentation[part]
+            figures[f"fragmentation, {words}"] = f"{scatter['percent']}%" if scatter else "-"
     if "repeat" in side:
         figures["copies of all pods"] = str(side["repeat"]["fitted"])
-    return figures | _room(side.get("capacity", {}))
+    return figures | _room(side["capacity"]) if "capacity" in side else figures
 
 
-def _room(capacity: Json) -> dict[str, str]:
-    figures = {f"more of {few(each['pods'])}": str(each["fits"]) for each in capacity.get("copies", ())}
-    for each in capacity.get("largestRequests", ()):
+def _room(capacity: Capacity) -> dict[str, str]:
+    figures = {f"more of {few(each['pods'])}": str(each["fits"]) for each in capacity["copies"]}
+    for each in capacity["largestRequests"]:
         if each["current"] and "cpus" in each:
             figures["largest request admitted"] = str(each["cpus"])
     return figures
 
 
-def _pools(document: Document) -> Iterator[str]:
+def _pools(document: PlanComparison) -> Iterator[str]:
     """Name the node's shared pools where they are not the same; a side that does not start has none."""
     if document["summary"]["sharedPoolDiffers"]:
-        for side in (each for each in _SIDES if "totals" in document[each]):
-            pool = document[side]["totals"]["sharedPool"] or "empty"
-            yield f"Shared pool of {side.upper()}: {pool}"
+        for name in _SIDES:
+            side = document[name]
+            if "totals" in side:
+                yield f"Shared pool of {name.upper()}: {side['totals']['sharedPool'] or 'empty'}"
 
 
-def _closing(summary: Json) -> str:
+def _closing(summary: ComparisonSummary) -> str:
     pool = summary["sharedPoolDiffers"]
     if not summary["changed"] and not pool:
         return f"Nothing moves: {counted(summary['pods'], 'pod')}, the same on both sides"

@@ -194,7 +194,7 @@ _WORK = {
     "cpuctl.capture": "reading the node's files",
     "cpuctl.cgroups": "reading control groups",
     "cpuctl.audit": "comparing",
-    "cpuctl.cli.answers": "putting the answer together",
+    "cpuctl.answering": "putting the answer together",
     "cpuctl.cli.render": "writing the answer",
     "cpuctl.exports": "drawing",
 }

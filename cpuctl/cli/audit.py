@@ -102,7 +102,7 @@ def audit(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read the node, compare, answer."""
-    from cpuctl.cli.answers.diagnostics import spell_out_fixes
+    from cpuctl.answering.diagnostics import spell_out_fixes
     from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.inputs.kubelet import release_is_known
     from cpuctl.inputs.live_node import NodeInputs, load_node
@@ -145,8 +145,8 @@ def _checks(text: str) -> "Sequence[str]":
 
 
 def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sources: Sources) -> "Audit":
+    from cpuctl.answering.audit_answer import audit_document
     from cpuctl.audit.checks import audit as compare
-    from cpuctl.cli.answers.audit_answer import audit_document
 
     findings, unreadable = compare(picture, checks), node.files.unreadable
     return audit_document(picture, findings, sources.entries, checks=checks, unreadable=unreadable)
@@ -154,6 +154,6 @@ def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sour
 
 def _plan(node: "LiveNode", picture: "Picture", sources: Sources) -> "CgroupsPlan":
     """Describe what leads to what is expected."""
-    from cpuctl.cli.answers.cgroups.plan_answer import plan_document
+    from cpuctl.answering.cgroups.plan_answer import plan_document
 
     return plan_document(picture, node.state_files, sources.entries)

@@ -94,7 +94,7 @@ def capture(
     save(recording)
     _tell_unreadable(recording, style)
     if file != STDOUT:
-        from cpuctl.cli.answers.capture_answer import capture_document
+        from cpuctl.answering.capture_answer import capture_document
 
         emit(capture_document(file, recording.manifest), style)
 
@@ -144,8 +144,8 @@ def _description(source: "MachineSource") -> str:
     """Write what ``cpuctl topology show -m FILE -o json`` answers."""
     import json
 
-    from cpuctl.cli.answers.kubelet_view import kubelet_view
-    from cpuctl.cli.answers.topology.topology_answer import topology_document
+    from cpuctl.answering.kubelet_view import kubelet_view
+    from cpuctl.answering.topology.topology_answer import topology_document
 
     origin: Sources = {"machine": {"value": source.origin, "from": "capture"}}
     kubelet = kubelet_view(source.machine, source.info)

@@ -10,13 +10,10 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, os_reason
 from cpuctl.visible_text import printable
-
-API_VERSION: Final = "cpuctl/v1alpha1"
-"""The version of every published answer; its schemas are printed by ``cpuctl schema``."""
 
 Document = Mapping[str, Any]
 """A plain answer: JSON types only, with ``apiVersion`` and ``kind``."""

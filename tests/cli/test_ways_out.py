@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.cli.answers.config.ways_out import way_out
+from cpuctl.answering.config.ways_out import way_out
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.kubelet import Kubelet

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpuctl.answering.config.check_answer import check_document, unloaded_document
+from cpuctl.answering.config.parts import start_text
 from cpuctl.answers.config import Head
-from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
-from cpuctl.cli.answers.config.parts import start_text
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cli.answers.replay_answer import replay_document
+from cpuctl.answering.replay_answer import replay_document
 from cpuctl.errors import InputError
 from cpuctl.timeline.example import EXAMPLE
 from cpuctl.timeline.reading.document import Outside, read_timeline

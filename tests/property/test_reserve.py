@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cpuctl.cli.answers.config.reserve_answer import proposal_document
+from cpuctl.answering.config.reserve_answer import proposal_document
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.reserve import (

@@ -53,7 +53,7 @@ def commit(
     style: Style,
 ) -> None:
     """Write what has changed unless something was refused, and answer; exit 3 where it was."""
-    from cpuctl.cli.answers.checkpoint.change_answer import add_applied, add_kubelets
+    from cpuctl.answering.checkpoint.change_answer import add_applied, add_kubelets
     from cpuctl.operations.checkpoint.changes import Target, running_kubelets
 
     target = Target(

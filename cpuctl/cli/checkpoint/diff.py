@@ -45,7 +45,7 @@ def diff(
     quiet: QuietOption = False,
 ) -> None:
     """Read both sides, compare, answer."""
-    from cpuctl.cli.answers.checkpoint.diff_answer import diff_document
+    from cpuctl.answering.checkpoint.diff_answer import diff_document
     from cpuctl.operations.checkpoint.reading import read_pairs
     from cpuctl.operations.checkpoint.states import load_owners
     from cpuctl.pods.rules import PodRules

@@ -87,14 +87,14 @@ def dump(
     if pictures.instead:
         return
     if output is MetricsOutput.PROM:
-        from cpuctl.cli.answers.checkpoint.metrics import add_metrics
+        from cpuctl.answering.checkpoint.metrics import add_metrics
 
         add_metrics(document)
     emit(document, style)
 
 
 def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> "CheckpointDump":
-    from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
+    from cpuctl.answering.checkpoint.dump_answer import dump_document
     from cpuctl.operations.checkpoint.reading import read_shown
 
     states, owners, source = read_shown(name, machine, pods, sources, on_machine=picture)
@@ -105,7 +105,7 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
 
 
 def _map(document: "CheckpointDump", source: "MachineSource") -> "HeldMap":
-    from cpuctl.cli.answers.checkpoint.map_answer import map_answer
+    from cpuctl.answering.checkpoint.map_answer import map_answer
 
     if "cpus" not in document:
         raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin)

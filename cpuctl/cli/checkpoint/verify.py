@@ -75,7 +75,7 @@ def verify(
     document = _verified(words, sources)
     tell_sources(sources, style)
     if output is MetricsOutput.PROM:
-        from cpuctl.cli.answers.checkpoint.metrics import add_verdict_metrics
+        from cpuctl.answering.checkpoint.metrics import add_verdict_metrics
 
         if document["start"]["outcome"] != "Started":
             from cpuctl.exports.outcomes import start_sentence
@@ -89,9 +89,9 @@ def verify(
 
 
 def _verified(words: CheckpointInputs, sources: Sources) -> "CheckpointVerify":
-    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_answer
-    from cpuctl.cli.answers.checkpoint.verdict_answer import unloaded_document, verdict_document
-    from cpuctl.cli.answers.diagnostics import spell_out_fixes
+    from cpuctl.answering.checkpoint.kubelet_answer import kubelet_answer
+    from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
+    from cpuctl.answering.diagnostics import spell_out_fixes
     from cpuctl.operations.checkpoint.repair import advised
     from cpuctl.operations.checkpoint.states import read_case, read_host
 

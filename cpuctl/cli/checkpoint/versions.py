@@ -26,6 +26,6 @@ def versions(
     quiet: QuietOption = False,
 ) -> None:
     """Compute and answer."""
-    from cpuctl.cli.answers.checkpoint.versions_answer import versions_document
+    from cpuctl.answering.checkpoint.versions_answer import versions_document
 
     emit(versions_document(), Style(output, color=not no_color, quiet=quiet))

@@ -88,7 +88,7 @@ def _checks(given: Given) -> Iterator[str]:
 
 
 def _columns(given: Given) -> Iterator[str]:
-    from cpuctl.cli.answers.cpu_columns import ALL_COLUMNS
+    from cpuctl.answering.cpu_columns import ALL_COLUMNS
 
     return _listed(given, ALL_COLUMNS)
 

@@ -77,7 +77,7 @@ def check(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Tell whether the kubelet would start."""
-    from cpuctl.cli.answers.diagnostics import spell_out_fixes
+    from cpuctl.answering.diagnostics import spell_out_fixes
 
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, state)
@@ -98,7 +98,7 @@ def check(
 def _checked(
     words: KubeletInputs, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
 ) -> "ConfigCheck":
-    from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
+    from cpuctl.answering.config.check_answer import check_document, unloaded_document
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.configuration import check_kubelet, states_of_node, verdict_on
@@ -120,7 +120,7 @@ def _checked(
     if not states:
         return check_document(loaded.configuration, outcome, lints, head, unseen)
 
-    from cpuctl.cli.answers.checkpoint.verdict_answer import as_remarks, shortened_start
+    from cpuctl.answering.checkpoint.verdict_answer import as_remarks, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     remarks = as_remarks(verdict, states)

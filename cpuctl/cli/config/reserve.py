@@ -196,7 +196,7 @@ def _request(
 def _answer(
     source: "MachineSource", loaded: LoadedKubelet, request: "ReserveRequest", sources: Sources
 ) -> Document:
-    from cpuctl.cli.answers.config.reserve_answer import proposal_document, refusal_document
+    from cpuctl.answering.config.reserve_answer import proposal_document, refusal_document
     from cpuctl.engine.reserve import NoProposal, propose
     from cpuctl.operations.configuration import check_kubelet
 

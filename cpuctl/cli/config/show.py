@@ -53,7 +53,7 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Show the effective configuration."""
-    from cpuctl.cli.answers.config.show_answer import show_document
+    from cpuctl.answering.config.show_answer import show_document
 
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config)
@@ -72,7 +72,7 @@ def show(
 def _pools(source: "MachineSource", loaded: LoadedKubelet) -> "Pools | None":
     if loaded.kubelet.config.cpu_manager_policy == "none":
         return None
-    from cpuctl.cli.answers.config.parts import pools_answer
+    from cpuctl.answering.config.parts import pools_answer
     from cpuctl.engine.start import Started, check_start
 
     outcome = check_start(source.info, loaded.kubelet)

@@ -112,7 +112,7 @@ class _Node(NamedTuple):
 def _compared(
     words: KubeletInputs, to_version: str, node: _Node, sources: Sources, *, everything: bool
 ) -> "ConfigVersions":
-    from cpuctl.cli.answers.config.versions_answer import versions_document
+    from cpuctl.answering.config.versions_answer import versions_document
     from cpuctl.inputs.pods import load_running, rules_of_pods
     from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.operations.configuration import (

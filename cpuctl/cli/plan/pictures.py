@@ -20,7 +20,7 @@ def draw(
     node: StartResult | None,
 ) -> None:
     """Write what is asked for of the picture and the page."""
-    from cpuctl.cli.answers.plan.picture_answer import plan_picture
+    from cpuctl.answering.plan.picture_answer import plan_picture
     from cpuctl.cli.plan.report import report_page
     from cpuctl.exports.machine.facts import plan_facts
     from cpuctl.exports.machine.picture import machine_svg

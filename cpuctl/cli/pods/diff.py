@@ -30,8 +30,8 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pods.view import PodViewInputs, view_on
 
 if TYPE_CHECKING:
+    from cpuctl.answering.pods.diff_answer import Side
     from cpuctl.answers.pods import ComparedSide
-    from cpuctl.cli.answers.pods.diff_answer import Side
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.machine.sources import MachineSource
 
@@ -81,7 +81,7 @@ def diff(
 
     Raise UsageError where nothing makes the other side.
     """
-    from cpuctl.cli.answers.pods.diff_answer import diff_document
+    from cpuctl.answering.pods.diff_answer import diff_document
 
     refuse_stdin_twice(machine, kubelet_config, old, new)
     if not (new or to_kubelet_version or to_feature_gates):
@@ -118,7 +118,7 @@ def diff(
 def _side(
     found: "GivenPods", words: PodViewInputs, machine: "MachineSource | None", name: str, sources: Sources
 ) -> "Side":
-    from cpuctl.cli.answers.pods.diff_answer import Side
+    from cpuctl.answering.pods.diff_answer import Side
     from cpuctl.documents.files import source_name
     from cpuctl.engine.pod_facts import pod_facts
 

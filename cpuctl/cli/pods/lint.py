@@ -113,7 +113,7 @@ def lint(
 
 
 def _linted(names: "Sequence[str]", words: LintInputs, style: Style, sources: Sources) -> Document:
-    from cpuctl.cli.answers.pods.lint_answer import lint_document
+    from cpuctl.answering.pods.lint_answer import lint_document
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name
     from cpuctl.operations.pods.lint import LintRun, parts_of

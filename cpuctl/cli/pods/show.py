@@ -25,8 +25,8 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pods.view import NodeView, PodViewInputs, load_view
 
 if TYPE_CHECKING:
+    from cpuctl.answering.pods.facts_answer import CgroupView
     from cpuctl.answers.pods import ViewHead
-    from cpuctl.cli.answers.pods.facts_answer import CgroupView
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.pods.eviction_rank import Ranked
     from cpuctl.pods.model import Pod
@@ -89,7 +89,7 @@ def show(
 
 
 def _shown(found: "GivenPods", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
-    from cpuctl.cli.answers.pods.show_answer import Shown, show_document
+    from cpuctl.answering.pods.show_answer import Shown, show_document
     from cpuctl.engine.pod_facts import pod_facts
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.pods.stored import stored_pod
@@ -119,7 +119,7 @@ def _eviction(pods: "list[Pod]", usage: dict[str, int], sources: Sources) -> "li
 
 def cgroup_view(view: NodeView) -> "CgroupView":
     """Return how a node's cgroup values are written down."""
-    from cpuctl.cli.answers.pods.facts_answer import CgroupView
+    from cpuctl.answering.pods.facts_answer import CgroupView
     from cpuctl.pods.cgroups.files import CgroupHost
 
     host = CgroupHost(systemd=view.systemd, memory_page=view.node.settings.memory_page)
@@ -128,7 +128,7 @@ def cgroup_view(view: NodeView) -> "CgroupView":
 
 def view_head(view: NodeView, sources: Sources) -> "ViewHead":
     """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
-    from cpuctl.cli.answers.config.show_answer import known_amount
+    from cpuctl.answering.config.show_answer import known_amount
     from cpuctl.quantity import Format, Quantity
 
     memory, allocatable = view.node.memory, view.node.allocatable

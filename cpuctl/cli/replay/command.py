@@ -104,7 +104,7 @@ def replay(
 
         typer.echo(EXAMPLE, nl=False)
         return
-    from cpuctl.cli.answers.replay_answer import replay_document
+    from cpuctl.answering.replay_answer import replay_document
     from cpuctl.cli.replay import follow as live
     from cpuctl.operations.replay import TimelineInputs, load_timeline
     from cpuctl.timeline.simulation import Simulation

@@ -81,7 +81,7 @@ def follow(timeline: Timeline, pace: float, style: Style) -> Simulation:
 
 
 def _tell(entry: Entry, style: Style, out: TextIO) -> None:
-    from cpuctl.cli.answers.replay_answer import entry_answer
+    from cpuctl.answering.replay_answer import entry_answer
 
     answer = entry_answer(entry)
     if style.output is ListOutput.JSONL:

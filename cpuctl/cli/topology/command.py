@@ -184,7 +184,7 @@ def devices(
     quiet: QuietOption = False,
 ) -> None:
     """Show PCI devices, or draft a file of devices."""
-    from cpuctl.cli.answers.topology.pci_answer import pci_document
+    from cpuctl.answering.topology.pci_answer import pci_document
     from cpuctl.errors import InputError
     from cpuctl.machine.devices.assumed import draft
     from cpuctl.machine.devices.pci import drafted, read_pci_devices
@@ -212,8 +212,8 @@ def _show(document: "Topology", style: Style, pictures: Pictures) -> None:
 
 
 def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = None) -> "Topology":
-    from cpuctl.cli.answers.kubelet_view import kubelet_view
-    from cpuctl.cli.answers.topology.topology_answer import topology_document
+    from cpuctl.answering.kubelet_view import kubelet_view
+    from cpuctl.answering.topology.topology_answer import topology_document
 
     sources = Sources()
     source = load_machine(spec, sources, shows_findings=True)
@@ -248,7 +248,7 @@ def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
 
 
 def _columns(text: str) -> "list[ColumnName]":
-    from cpuctl.cli.answers.cpu_columns import ALL_COLUMNS
+    from cpuctl.answering.cpu_columns import ALL_COLUMNS
 
     if text == "all":
         return list(ALL_COLUMNS)

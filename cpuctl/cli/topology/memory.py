@@ -27,7 +27,7 @@ def refuse_unless_used(words: KubeletInputs) -> None:
 
 def counted_memory(source: MachineSource, words: KubeletInputs, sources: Sources) -> Memory:
     """Count memory as the kubelet would that is told this."""
-    from cpuctl.cli.answers.topology.memory_answer import topology_memory
+    from cpuctl.answering.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.kubelet.releases.recorded import Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
+from cpuctl.answering.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.topology_memory import memory_blocks
 from cpuctl.cpuset import CPUSet

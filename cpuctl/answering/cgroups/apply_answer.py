@@ -1,0 +1,106 @@
+"""The answer of ``cpuctl cgroups apply`` as a plain document (schema: ``cpuctl schema cgroupsapply``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.audit_answer import owner_answer
+from cpuctl.audit.picture import Picture
+from cpuctl.cgroups.changing.applying import Entry, Outcome
+from cpuctl.cgroups.changing.objections import Objection
+from cpuctl.cgroups.changing.writes import CPUS
+from cpuctl.operations.cgroups.preparation import Prepared
+from cpuctl.operations.cgroups.writing import step_answer
+
+if TYPE_CHECKING:
+    from cpuctl.answers import cgroups as answers
+    from cpuctl.answers.sources import Sources
+
+
+def apply_document(
+    prepared: Prepared, picture: Picture, outcome: Outcome | None, sources: Sources
+) -> answers.CgroupsApply:
+    """Describe what is to be written and, after an *outcome*, what has been."""
+    wanted = prepared.request.desired
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CgroupsApply",
+        "sources": sources,
+        "cgroupVersion": prepared.at.version,
+        "request": prepared.request.kind,
+        "outcome": _outcome(prepared, outcome),
+        "summary": {
+            "containers": len(wanted.wanted),
+            "groups": len({write.path for write in prepared.writes}),
+            "writes": len(prepared.writes),
+        },
+        "objections": [_objection(each) for each in prepared.objections],
+        "writes": _writes(prepared, picture),
+        "leftOut": [{"subject": each.subject, "why": each.why} for each in wanted.left_out],
+        "result": None if outcome is None else _result(outcome),
+        "warnings": prepared.warnings,
+    }
+
+
+def _outcome(prepared: Prepared, outcome: Outcome | None) -> answers.ApplyOutcome:
+    if prepared.objections:
+        return "Refused"
+    if not prepared.writes:
+        return "Clean"
+    if outcome is None:
+        return "Planned"
+    if not outcome.failure:
+        return "Applied"
+    return "NotRestored" if outcome.left_over else "Undone"
+
+
+def _objection(objection: Objection) -> answers.Objection:
+    return {
+        "code": objection.code,
+        "subject": objection.subject,
+        "message": objection.message,
+        "force": f"--force-{objection.force}" if objection.force else None,
+    }
+
+
+def _writes(prepared: Prepared, picture: Picture) -> list[answers.Write]:
+    found: list[answers.Write] = []
+    for write in prepared.writes:
+        owner = picture.owners.get(write.path)
+        group = picture.groups[write.path]
+        root = prepared.at.cpuset if write.name.startswith("cpuset.") else prepared.at.cpu
+        found.append(
+            {
+                "subject": str(owner) if owner else f"cgroup {write.path}",
+                "owner": owner_answer(owner) if owner else None,
+                "level": group.role.level.value,
+                "path": write.path,
+                "file": f"/{root}{write.path}/{write.name}",
+                "before": write.before,
+                "after": write.after,
+                "inherits": str(group.cpuset.effective or "")
+                if write.name == CPUS and not write.before
+                else None,
+                "why": write.why,
+            }
+        )
+    return found
+
+
+def _result(outcome: Outcome) -> answers.Result:
+    return {
+        "failure": outcome.failure or None,
+        "watchedSeconds": outcome.watched,
+        "steps": [step_answer(entry) for entry in outcome.entries],
+        "notRestored": _named(outcome.left_over),
+        "gone": _named(outcome.gone),
+    }
+
+
+def _named(entries: Iterable[Entry]) -> list[answers.WrittenFile]:
+    return [
+        {"group": entry.change.group, "file": entry.change.name, "problem": entry.problem or None}
+        for entry in entries
+    ]

@@ -1,0 +1,128 @@
+"""The answer of ``cpuctl checkpoint migrate``, ``repair`` and ``new`` (schema: ``checkpointchange``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.checkpoint.diff_answer import difference
+from cpuctl.answering.checkpoint.parts import owner_answer, shortened
+from cpuctl.answering.checkpoint.verdict_answer import findings_answer, outcome_answer
+from cpuctl.answering.diagnostics import spell_out_fixes
+from cpuctl.capture.kubelet.running import RunningKubelet
+from cpuctl.checkpoints.inspection import Inspection
+from cpuctl.checkpoints.migration import Loss
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.engine.state_checks.verify import StateVerdict
+from cpuctl.engine.state_repair.actions import Action
+from cpuctl.operations.checkpoint.changes import Applied, FileChange
+
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.sources import Sources
+
+
+def change_document(
+    changes: Sequence[FileChange],
+    owners: Owners,
+    sources: Sources,
+    kubelet: answers.ReadingKubelet,
+    proof: StateVerdict | None = None,
+) -> answers.CheckpointChange:
+    """Describe what comes of every file; *proof* is whether the kubelet starts on all of them."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointChange",
+        "sources": sources,
+        "kubelet": kubelet,
+        "outcome": _outcome(changes, proof),
+        "files": [_file(change, owners) for change in changes],
+        "proof": None if proof is None else _proof(proof),
+        "kubelets": [],
+        "written": False,
+    }
+
+
+def spell_out_commands(
+    document: answers.CheckpointChange, verb: str, spelt_out: Callable[[str], str]
+) -> None:
+    """Let what is proposed ask with the options that were given; the *verb* that answers is not proposed."""
+    for file in document["files"]:
+        file["advice"] = spelt_out(file["advice"])
+    itself = f"cpuctl checkpoint {verb}"
+    findings = document["proof"]["findings"] if document["proof"] else []
+    spell_out_fixes(findings, lambda fix: "" if itself in fix else spelt_out(fix))
+
+
+def add_kubelets(document: answers.CheckpointChange, kubelets: Sequence[RunningKubelet]) -> None:
+    """Add who runs and would write its own state over the files."""
+    document["kubelets"] = [
+        {"pid": each.pid, "name": each.name, "rootDirectory": each.root_directory} for each in kubelets
+    ]
+
+
+def add_applied(document: answers.CheckpointChange, applied: Applied) -> None:
+    """Add where files were written, and their backups."""
+    for file in document["files"]:
+        file["target"] = _text(applied.paths.get(file["file"]))
+        file["backup"] = _text(applied.backups.get(file["file"]))
+    document["written"] = bool(applied.paths)
+
+
+def _text(path: object) -> str | None:
+    return None if path is None else str(path).encode(errors="backslashreplace").decode()
+
+
+def _outcome(
+    changes: Sequence[FileChange], proof: StateVerdict | None
+) -> Literal["Changed", "Unchanged", "Refused"]:
+    if any(change.refused for change in changes) or (proof is not None and not proof.starts):
+        return "Refused"
+    return "Changed" if any(change.changed for change in changes) else "Unchanged"
+
+
+def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
+    before = change.state.inspection if change.state else Inspection()
+    after = change.after if change.changed else before
+    return {
+        "file": change.file_name,
+        "source": change.state.source if change.state else None,
+        "outcome": "refused" if change.refused else "changed" if change.changed else "unchanged",
+        "reason": shortened(change.refused.reason) if change.refused else "",
+        "advice": change.refused.advice if change.refused else "",
+        "formatBefore": before.format,
+        "formatAfter": after.format,
+        # What is refused is not done, either.
+        "actions": [_action(action, owners) for action in change.actions if not change.refused],
+        "losses": [_loss(loss, owners) for loss in change.losses if not change.refused],
+        **difference(before, after, owners),
+        "target": None,
+        "backup": None,
+    }
+
+
+def _action(action: Action, owners: Owners) -> answers.Action:
+    owner = owner_answer(owners, action.pod_uid, action.container) if action.pod_uid else None
+    return {
+        "did": action.did.value,
+        "holder": owner,
+        "before": shortened(action.before),
+        "after": shortened(action.after),
+        "reason": shortened(action.reason),
+    }
+
+
+def _loss(loss: Loss, owners: Owners) -> answers.Loss:
+    return {
+        "kind": loss.kind.value,
+        "holder": owner_answer(owners, loss.pod_uid, loss.container),
+        "was": shortened(loss.was),
+        "meaning": loss.meaning,
+    }
+
+
+def _proof(proof: StateVerdict) -> answers.Proof:
+    rest = [finding for finding in proof.findings if finding.severity is not Severity.NOTE]
+    return {"start": outcome_answer(proof.start), **findings_answer(rest)}

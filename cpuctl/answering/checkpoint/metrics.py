@@ -1,0 +1,108 @@
+"""Metrics of state files for node-exporter's textfile collector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from cpuctl.answering.gauge import gauge
+
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.metrics import Metric
+
+_TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")
+_KINDS = {"systemReserved": "system_reserved"}
+_SEVERITIES: Final = ("error", "warning", "note")
+
+
+def add_metrics(document: answers.CheckpointDump) -> None:
+    """Add to a dump what a monitoring system may want of it."""
+    document["metrics"] = list(_metrics(document))
+
+
+def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
+    """Add to a verdict whether the kubelet would start, and what was found."""
+    starts = document["start"]["outcome"] == "Started"
+    summary = document["summary"]
+    document["metrics"] = [
+        _gauge("starts", "Whether the kubelet would start on its state files.", {}, int(starts)),
+        *(
+            _gauge("findings", "What is wrong with the state files.", {"severity": each}, summary[each])
+            for each in _SEVERITIES
+        ),
+    ]
+
+
+def _metrics(document: answers.CheckpointDump) -> Iterator[Metric]:
+    for file in document["files"]:
+        labels: dict[str, str] = {"file": file["file"]}
+        known = labels | {"format": file["format"], "policy": file["policy"] or ""}
+        yield _gauge("info", "Format and policy of a state file of the kubelet.", known, 1)
+        right = all(each["ok"] for each in file["checksums"])
+        yield _gauge("checksums_ok", "Whether all checksums of the file are right.", labels, int(right))
+    yield from _of_cpus(document.get("cpus"))
+    yield from _of_memory(document.get("memory"))
+    yield from _of_devices(document.get("devices"))
+    for claim in document.get("claims", ()):
+        labels = {"namespace": claim["namespace"], "claim": claim["claim"]}
+        yield _gauge("claim_devices", "Devices of a prepared claim.", labels, len(claim["devices"]))
+
+
+def _of_devices(devices: answers.HeldDevices | None) -> Iterator[Metric]:
+    if devices is None:
+        return
+    for each in devices["registered"]:
+        labels = {"resource": each["resource"]}
+        yield _gauge("registered_devices", "Healthy devices that a plugin told.", labels, each["devices"])
+    for holder in devices["holders"]:
+        labels = _owner(holder) | {"resource": holder["resource"]}
+        yield _gauge("container_devices", "Devices that a container holds.", labels, len(holder["devices"]))
+
+
+def _of_cpus(cpus: answers.HeldCPUs | None) -> Iterator[Metric]:
+    if cpus is None:
+        return
+    yield _gauge("shared_cpus", "CPUs in the shared pool.", {}, cpus["sharedCPUs"])
+    yield _gauge("exclusive_cpus", "CPUs that somebody holds exclusively.", {}, cpus["exclusiveCPUs"])
+    gone = sum(holder["owner"] in ("podGone", "containerGone") for holder in cpus["holders"])
+    yield _gauge("gone_owners", "Entries whose pod or container does not run (with --pods).", {}, gone)
+    for holder in cpus["holders"]:
+        if holder["holding"] == "container":
+            help_ = "CPUs that a container holds exclusively."
+            labels = _owner(holder, holder.get("containerID", ""))
+            yield _gauge("container_cpus", help_, labels, holder["count"])
+
+
+def _of_memory(memory: answers.HeldMemory | None) -> Iterator[Metric]:
+    if memory is None:
+        return
+    for node in memory["numaNodes"]:
+        for table in node["resources"]:
+            for member in _TABLE:
+                kind = _KINDS.get(member, member)
+                labels = {"numa_node": str(node["numaNode"]), "resource": table["resource"], "kind": kind}
+                yield _gauge("numa_memory_bytes", "The Memory Manager's tables.", labels, table[member])
+    amounts: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for holder in memory["holders"]:
+        for block in holder["blocks"]:
+            if holder["holding"] == "container":
+                labels = _owner(holder) | {"numa_nodes": block["numaNodes"], "resource": block["resource"]}
+                amounts[tuple(labels.items())] += block["bytes"]
+    for series, amount in amounts.items():
+        help_ = "Memory that is set aside for a container."
+        yield _gauge("container_memory_bytes", help_, dict(series), amount)
+
+
+def _owner(holder: answers.Owner, container_id: str = "") -> dict[str, str]:
+    return {
+        "namespace": holder["namespace"] or "",
+        "pod": holder["pod"] or "",
+        "uid": holder["podUID"],
+        "container": holder["container"] or container_id,
+    }
+
+
+def _gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
+    return gauge(f"checkpoint_{name}", help_, labels, value)

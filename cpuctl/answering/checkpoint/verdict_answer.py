@@ -1,0 +1,165 @@
+"""The answer of ``cpuctl checkpoint verify`` as a plain document (schema: ``checkpointverify``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.checkpoint.parts import file_answer, shortened
+from cpuctl.answering.config.parts import (
+    StartOutcome,
+    not_started_answer,
+    settings_to_mend,
+    start_answer,
+    start_finding,
+    start_text,
+)
+from cpuctl.answering.diagnostics import found, graded
+from cpuctl.diagnostics import Severity, counts, worst_first
+from cpuctl.engine.saved_files import Reading
+from cpuctl.engine.start import Started
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
+from cpuctl.engine.state_checks.memory_drift import MemoryDrift
+from cpuctl.engine.state_checks.verify import StateVerdict
+from cpuctl.inputs.state_files import StateInput
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
+
+if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.start import NotStarted, Start
+
+
+def verdict_document(
+    verdict: StateVerdict, states: Sequence[StateInput], sources: Sources, kubelet: answers.ReadingKubelet
+) -> answers.CheckpointVerify:
+    """Say whether a kubelet starts on its files, what stands against each, and what else is wrong."""
+    findings = _told(verdict.start, verdict.findings)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointVerify",
+        "sources": sources,
+        "kubelet": kubelet,
+        "start": outcome_answer(verdict.start),
+        "files": [{**file_answer(state), "verdict": _of_file(verdict, state.file_name)} for state in states],
+        "memoryDrift": None if verdict.drift is None else drift_answer(verdict.drift),
+        "summary": counts(findings),
+        "findings": [_finding(finding) for finding in findings],
+    }
+
+
+def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.CheckpointVerify:
+    """Describe a kubelet that cannot even load its configuration."""
+    findings = (*_told(refused.refusal), *_later(refused))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointVerify",
+        "sources": sources,
+        "start": outcome_answer(refused.refusal),
+        "files": [],
+        "memoryDrift": None,
+        "summary": counts(findings),
+        "findings": [_finding(finding) for finding in findings],
+    }
+
+
+def _later(refused: ConfigRefusedError) -> Iterator[StateFinding]:
+    for each in refused.others:
+        message = f"{each} (the kubelet comes to it once the first error is mended)"
+        yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message)
+
+
+def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
+    """Make a start that fails an error among the findings, unless one of them says why."""
+    if isinstance(start, Started):
+        return findings
+    severity, code = start_finding(start)
+    by_settings = bool(settings_to_mend(start))
+    if severity is Severity.ERROR and not by_settings and any(each.severity is severity for each in findings):
+        return findings
+    message = f"{start_text(start)} (cpuctl config check says what to mend)"
+    return worst_first((StateFinding(severity, code, StatePlace(""), message), *findings))
+
+
+def findings_answer(findings: Sequence[StateFinding]) -> answers.FoundInFiles:
+    """List findings and count them."""
+    return {"summary": counts(findings), "findings": [_finding(finding) for finding in findings]}
+
+
+def as_remarks(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:
+    """Describe what is found in state files for the check of a configuration: it is about no setting."""
+    sources: dict[str, str] = {state.file_name: state.source for state in states}
+    return [_shortened(each).at(SettingPlace("", sources[each.place.file_name])) for each in verdict.findings]
+
+
+def outcome_answer(outcome: StartOutcome) -> Start:
+    """Say how a start ends; texts that quote a file are cut."""
+    return shortened_start(start_answer(outcome))
+
+
+def shortened_start(start: Start) -> Start:
+    """Cut the texts that quote a file."""
+    return start if start["outcome"] == "Started" else _shortened_refusal(start)
+
+
+def _shortened_refusal(refusal: NotStarted) -> NotStarted:
+    if refusal["outcome"] == "Refused":
+        refusal["error"] = shortened(refusal["error"])
+        if "logged" in refusal:
+            refusal["logged"] = shortened(refusal["logged"])
+    else:
+        refusal["why"] = shortened(refusal["why"])
+    return refusal
+
+
+def _of_file(verdict: StateVerdict, file_name: str) -> answers.FileVerdict:
+    refusal = verdict.refusals.get(file_name)
+    reading = verdict.readings.get(file_name)
+    if refusal is None and reading is Reading.UNREAD:
+        return {"outcome": "NotRead"}
+    if refusal is None and file_name in verdict.passed_over:
+        return {"outcome": "PassedOver"}
+    if refusal is None:
+        return {"outcome": "Accepted" if verdict.reached else "NotReached"}
+    return _shortened_refusal(not_started_answer(refusal))
+
+
+def drift_answer(drift: MemoryDrift) -> answers.MemoryDrift:
+    """Describe how the machine's memory differs from what the file says."""
+    return {
+        "kind": drift.kind.value,
+        "misfit": drift.misfit,
+        "changes": [
+            {
+                "numaNode": change.node,
+                "resource": change.resource or None,
+                "field": change.amount.value,
+                "saved": change.before,
+                "now": change.after,
+                "cause": cause.value,
+            }
+            for change, cause in drift.changes
+        ],
+    }
+
+
+def _finding(finding: StateFinding) -> answers.StateFinding:
+    place = finding.place
+    return {
+        **graded(finding),
+        "file": place.file_name,
+        "podUID": place.pod_uid or None,
+        "container": place.container or None,
+        **found(_shortened(finding)),
+    }
+
+
+def _shortened(finding: StateFinding) -> StateFinding:
+    """Cut what may quote a file."""
+    return finding._replace(
+        message=shortened(finding.message),
+        expected=shortened(finding.expected),
+        detected=shortened(finding.detected),
+    )

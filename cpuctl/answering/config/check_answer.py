@@ -1,0 +1,173 @@
+"""The answer of ``cpuctl config check`` as a plain document (schema: ``cpuctl schema configcheck``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.parts import (
+    StartOutcome,
+    place_of,
+    pools_answer,
+    settings_to_mend,
+    start_answer,
+    start_finding,
+    start_text,
+    start_to_mend,
+)
+from cpuctl.answering.config.ways_out import way_out
+from cpuctl.answering.diagnostics import found, graded
+from cpuctl.answering.kubelet_view import topology_counts
+from cpuctl.diagnostics import Severity, counts, worst_first
+from cpuctl.engine.config_lints.lint import Lint
+from cpuctl.engine.start import Started
+from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
+from cpuctl.kubelet.configuration.settings import path_name
+from cpuctl.kubelet.validation.later import not_looked_at
+from cpuctl.kubelet.version import KubeletVersion
+
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.start import Start
+
+_LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
+
+
+def check_document(
+    loaded: LoadedConfiguration,
+    outcome: StartOutcome,
+    lints: Sequence[Lint],
+    head: answers.Head,
+    unseen: str = "",
+    in_states: Sequence[ConfigRemark] = (),
+) -> answers.ConfigCheck:
+    """Say whether the kubelet would start, and what else there is to remark, *in_states* among it.
+
+    An error in a state file takes the place of the start that fails for it. *unseen* says which of the
+    node's files were not looked at, with the command that does.
+    """
+    start = start_to_mend(loaded, outcome)
+    remarks = [remark_on(loaded, lint) for lint in lints]
+    refusal = _refusal(loaded, outcome, (*remarks, *in_states))
+    findings = worst_first((*refusal, *remarks, *loaded.warnings, *in_states))
+    document = _document(head["sources"], KubeletVersion.parse(head["kubelet"]["version"]), start, findings)
+    if isinstance(outcome, Started):
+        document["node"] = _node(outcome)
+    if unseen:
+        document["notLookedAt"] = [{"settings": [], "what": unseen}, *document["notLookedAt"]]
+    return document
+
+
+def _refusal(
+    loaded: LoadedConfiguration, outcome: StartOutcome, remarks: Iterable[ConfigRemark]
+) -> Iterator[ConfigRemark]:
+    """Make a start that fails an error among the findings, with the way out, unless a remark tells the same.
+
+    One that cannot be told is no error.
+    """
+    if isinstance(outcome, Started):
+        return
+    paths = settings_to_mend(outcome)
+    severity, code = start_finding(outcome)
+    names = [path_name(path) for path in paths]
+    if severity is Severity.ERROR and any(_tells(remark, names) for remark in remarks):
+        return
+    finding = Lint(
+        severity=severity,
+        code=code,
+        place=paths[0] if paths else (),
+        message=start_text(outcome),
+        fix=way_out(outcome, loaded),
+    )
+    yield remark_on(loaded, finding)
+
+
+def _tells(remark: ConfigRemark, names: Sequence[str]) -> bool:
+    """Tell whether a remark is an error of one of these settings; without names any error will do."""
+    setting = remark.place.setting
+    about = not names or any(_within(setting, name) or _within(name, setting) for name in names)
+    return remark.severity is Severity.ERROR and about
+
+
+def _within(part: str, whole: str) -> bool:
+    return part == whole or part.startswith((f"{whole}.", f"{whole}["))
+
+
+def unloaded_document(
+    refused: ConfigRefusedError, sources: Sources, release: KubeletVersion | None
+) -> answers.ConfigCheck:
+    """Describe a configuration that the kubelet cannot even load; its *release* may not be known."""
+    place = _place(refused.where)
+    start = start_answer(refused.refusal)
+    if start["outcome"] in ("Refused", "KubeletFault"):
+        start["mend"] = [{"setting": place.setting or None, "from": None, "where": place.where or None}]
+    findings = [_unloaded(refused, "not-loaded", refused.message)]
+    later = "the kubelet comes to it once the first error is mended"
+    findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
+    return _document(sources, release, start, findings)
+
+
+def _unloaded(error: InputError, code: str, message: str) -> ConfigRemark:
+    place = _place(error.where)
+    return ConfigRemark(
+        severity=Severity.ERROR,
+        code=code,
+        place=place,
+        message=message,
+        fix=error.hint or (f"leave out {place.setting}" if place.setting else ""),
+    )
+
+
+def _document(
+    sources: Sources, release: KubeletVersion | None, start: Start, findings: Sequence[ConfigRemark]
+) -> answers.ConfigCheck:
+    kubelet: answers.KnownRelease = {} if release is None else {"kubelet": {"version": str(release)}}
+    node: answers.CheckedNode = {}
+    unseen = not_looked_at(release.minor if release else None)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigCheck",
+        "sources": sources,
+        **kubelet,
+        **node,
+        "start": start,
+        "summary": counts(findings),
+        "findings": [remark_answer(finding) for finding in findings],
+        "notLookedAt": [{"settings": list(each.fields), "what": each.what} for each in unseen],
+    }
+
+
+def _node(started: Started) -> answers.PooledNode | answers.UnpooledNode:
+    counted: answers.CountedNode = {
+        **topology_counts(started.topology),
+        "topologyManagerPolicy": started.topology_manager.policy,
+        "reservation": {name: str(amount) for name, amount in started.reserved.items()},
+    }
+    pools = pools_answer(started)
+    if pools is None:
+        return {"cpuManagerPolicy": "none", **counted}
+    return {"cpuManagerPolicy": "static", **counted, **pools}
+
+
+def remark_on(loaded: LoadedConfiguration, lint: Lint) -> ConfigRemark:
+    """Say where the setting stands that a remark is about."""
+    return lint.at(SettingPlace(path_name(lint.place), place_of(loaded, lint.place) or ""))
+
+
+def remark_answer(remark: ConfigRemark, *, unwritten: bool = False) -> answers.ConfigFinding:
+    """Describe a remark, and where its setting stands; nowhere yet where it is *unwritten*."""
+    place = remark.place
+    where = None if unwritten else place.where or None
+    return {**graded(remark), "setting": place.setting or None, "where": where, **found(remark)}
+
+
+def _place(where: str) -> SettingPlace:
+    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
+    found = _LINE.fullmatch(where)
+    return SettingPlace(found["setting"] or "", found["place"]) if found else SettingPlace("", where)

@@ -1,0 +1,145 @@
+"""The answer of ``cpuctl config reserve`` as a plain document (schema: ``cpuctl schema configreserve``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.check_answer import remark_answer, remark_on
+from cpuctl.answering.config.parts import mend_answer, start_to_mend
+from cpuctl.answering.config.show_answer import known_amount
+from cpuctl.checkpoints.model import MemoryTable
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.config_lints.lint import Lint
+from cpuctl.engine.memory.tables import MEMORY
+from cpuctl.engine.reserve import CPUChoice, MemoryProposal, NoProposal, Proposal
+from cpuctl.engine.start import Started
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.quantity import Format, Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+
+_HEAD = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
+_FLAGS = {"memoryManagerPolicy": "--memory-manager-policy", "reservedSystemCPUs": "--reserved-cpus"}
+_CODES = "reserved-"
+
+
+def proposal_document(
+    loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], head: answers.Head
+) -> answers.Proposed:
+    """Describe settings with which the kubelet starts, and what is to be said of them."""
+    settings = _settings(loaded.config, proposal)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigReserve",
+        **head,
+        "proposal": {
+            "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
+            "memory": None if proposal.memory is None else _memory(proposal.memory, proposal.started),
+            "settings": settings,
+            "snippet": "\n".join((*_HEAD, *_lines(settings), "")),
+            "flags": list(_flags(settings)),
+            "replaces": [
+                place
+                for place in mend_answer(loaded, [(name,) for name in settings])
+                if place["from"] != "default"
+            ],
+            "findings": [
+                # What is proposed stands in no file yet.
+                remark_answer(remark_on(loaded, lint), unwritten=lint.place[0] in settings)
+                for lint in lints
+                if lint.code.startswith(_CODES)
+            ],
+        },
+    }
+
+
+def refusal_document(
+    loaded: LoadedConfiguration, refused: NoProposal, head: answers.Head
+) -> answers.Unproposed:
+    """Say why nothing that was asked for makes the kubelet start."""
+    refusal: answers.Refusal = {"why": refused.why}
+    if refused.outcome is not None:
+        refusal["start"] = start_to_mend(loaded, refused.outcome)
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
+
+
+def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> answers.ChosenCPUs:
+    return {
+        "cpuManagerPolicy": "none" if config.cpu_manager_policy == "none" else "static",
+        "cpus": str(CPUSet(choice.cpus)),
+        "count": choice.cpus.bit_count(),
+        "inSplitCores": str(CPUSet(choice.split_cores)),
+        "inSplitCaches": str(CPUSet(choice.split_caches)),
+        "performanceCPUs": str(CPUSet(choice.performance)),
+    }
+
+
+def _memory(memory: MemoryProposal, started: Started) -> answers.ChosenMemory:
+    kept = started.reservations
+    eviction = kept.kept_by_eviction(started.capacity)
+    return {
+        "keptFromPods": known_amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
+        "kubeReserved": known_amount(kept.kube.get(MEMORY, Quantity())),
+        "systemReserved": known_amount(kept.system.get(MEMORY, Quantity())),
+        "evictionHard": known_amount(eviction.get(MEMORY, Quantity())),
+        "numaNodes": [
+            _numa_node(number, node.memory_map[MEMORY], pages_known=started.hugepages_known)
+            for number, node in sorted(started.memory_policy.tables.items() if started.memory_policy else ())
+        ],
+    }
+
+
+def _numa_node(number: int, table: MemoryTable, *, pages_known: bool) -> answers.NodeMemory:
+    pages = table.total - table.system_reserved - table.allocatable
+    return {
+        "numaNode": number,
+        "total": table.total,
+        "hugePages": pages if pages_known else None,
+        "reserved": table.system_reserved,
+        "allocatable": table.allocatable if pages_known else None,
+    }
+
+
+def _settings(before: KubeletConfiguration, proposal: Proposal) -> answers.ProposedSettings:
+    """Name the settings as a KubeletConfiguration has them, where they were chosen or have to change."""
+    config = proposal.config
+    settings: answers.ProposedSettings = {}
+    if config.memory_manager_policy != before.memory_manager_policy:
+        settings["memoryManagerPolicy"] = "Static"
+    if proposal.cpus is not None:
+        settings["reservedSystemCPUs"] = config.reserved_system_cpus
+    if proposal.memory is not None:
+        settings["reservedMemory"] = [
+            {"numaNode": item.numa_node, "limits": {name: str(each) for name, each in item.limits.items()}}
+            for item in config.reserved_memory
+        ]
+    return settings
+
+
+def _lines(settings: answers.ProposedSettings) -> Iterator[str]:
+    """Write the settings as YAML; what looks like a number is quoted, as the kubelet takes text only."""
+    for name, value in settings.items():
+        if not isinstance(value, list):
+            yield f'{name}: "{value}"'
+            continue
+        yield f"{name}:"
+        for item in value:
+            yield f"- numaNode: {item['numaNode']}"
+            yield "  limits:"
+            yield from (f'    {kind}: "{each}"' for kind, each in item["limits"].items())
+
+
+def _flags(settings: answers.ProposedSettings) -> Iterator[str]:
+    for name, value in settings.items():
+        if isinstance(value, list):
+            yield "--reserved-memory=" + ";".join(_flag_part(item) for item in value)
+        else:
+            yield f"{_FLAGS[name]}={value}"
+
+
+def _flag_part(item: answers.MemoryReservation) -> str:
+    return f"{item['numaNode']}:" + ",".join(f"{kind}={each}" for kind, each in item["limits"].items())

@@ -1,0 +1,142 @@
+"""The answer of ``cpuctl config show`` as a plain document (schema: ``cpuctl schema configshow``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from cpuctl.answering import API_VERSION
+from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine
+from cpuctl.kubelet.config import ATTRIBUTES
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
+from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+    from cpuctl.answers.values import Amount
+
+_STAGES: Final[Mapping[str, answers.GateStageName]] = {
+    "a": "alpha",
+    "b": "beta",
+    "g": "GA",
+    "d": "deprecated",
+}
+
+
+def show_document(
+    loaded: LoadedConfiguration,
+    gates: FeatureGates,
+    reservation: ReservationSummary | str,
+    head: answers.Head,
+    pools: answers.Pools | None,
+) -> answers.ConfigShow:
+    """Describe an effective configuration; *reservation* is a text where the kubelet refuses it.
+
+    *pools* says which CPUs are for whom, where the kubelet would start and hands out CPUs.
+    """
+    node: answers.ShownPools = {} if pools is None else {"node": pools}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigShow",
+        **head,
+        "dropIns": list(loaded.drop_ins),
+        "settings": [entry for name in loaded.settings for entry in _entries(loaded.settings[name], (name,))],
+        "featureGates": list(_gates(gates)),
+        "reservation": reservation_answer(reservation),
+        **node,
+        "warnings": [
+            {
+                "code": warning.code,
+                "setting": warning.place.setting or None,
+                "where": warning.place.where or None,
+                "message": warning.message,
+            }
+            for warning in loaded.warnings
+        ],
+    }
+
+
+def _entries(setting: Setting, path: Path) -> Iterator[answers.Setting]:
+    """List a scalar, a list or an empty mapping as one entry, any other mapping member by member."""
+    members = setting.members
+    if members:
+        for name, member in members.items():
+            yield from _entries(member, (*path, name))
+        return
+    yield {
+        "setting": path_name(path),
+        "field": path[0],
+        "value": plain(setting),
+        "from": setting.origin.kind.value,
+        "where": setting.origin.place or None,
+        "resourceManagers": path[0] in ATTRIBUTES,
+    }
+
+
+def _gates(gates: FeatureGates) -> Iterator[answers.FeatureGate]:
+    """List the gates that resource managers depend on, as far as the release has them."""
+    for name in (line.split()[0] for line in MANAGER_GATES.split("\n") if line):
+        stage = gates.stage(name)
+        if stage is not None:
+            yield {
+                "gate": name,
+                "enabled": gates.enabled(name),
+                "stage": stage_name(stage.stage),
+                "default": stage.default,
+                "locked": stage.locked,
+                "verified": stage.verified,
+            }
+
+
+def stage_name(letter: str) -> answers.GateStageName:
+    """Spell out a gate's stage."""
+    return _STAGES[letter]
+
+
+def reservation_answer(summary: ReservationSummary | str) -> answers.Reservation | answers.RefusedReservation:
+    """Report what is kept from pods, or the kubelet's error about it."""
+    if isinstance(summary, str):
+        return {"error": summary}
+    return {
+        "resources": [_resource(line) for line in summary.lines],
+        "podsMemoryLimit": amount(summary.pods_memory),
+        "reservedMemory": [
+            {"numaNode": node, "limits": {kind: known_amount(each) for kind, each in limits.items()}}
+            for node, limits in summary.numa_nodes.items()
+        ],
+        "memoryBalance": [
+            {
+                "type": balance.kind,
+                "reservedMemory": known_amount(balance.listed),
+                "keptFromPods": known_amount(balance.kept),
+                "equal": balance.equal,
+            }
+            for balance in summary.balances
+        ],
+    }
+
+
+def _resource(line: ResourceLine) -> answers.ReservedResource:
+    return {
+        "resource": line.resource,
+        "capacity": amount(line.capacity),
+        "kubeReserved": known_amount(line.kube),
+        "systemReserved": known_amount(line.system),
+        "evictionHard": amount(line.eviction),
+        "reserved": amount(line.reserved),
+        "allocatable": amount(line.allocatable),
+    }
+
+
+def amount(quantity: Quantity | None) -> Amount | None:
+    """Write an amount, or that it is not known."""
+    return None if quantity is None else known_amount(quantity)
+
+
+def known_amount(quantity: Quantity) -> Amount:
+    """Write an amount as the kubelet prints it, with its number: milli-CPUs are told as fractions."""
+    whole, rest = divmod(quantity.nano, 10**9)
+    return {"quantity": str(quantity), "number": quantity.nano / 10**9 if rest else whole}

@@ -1,0 +1,152 @@
+"""The answer of ``cpuctl config versions`` as a plain document (schema: ``cpuctl schema configversions``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.parts import StartOutcome, start_answer
+from cpuctl.answering.config.show_answer import stage_name
+from cpuctl.engine.release_effects import Effects
+from cpuctl.kubelet.gates.feature_gates import GateStage
+from cpuctl.kubelet.releases.changes import (
+    BehaviourChange,
+    FieldChange,
+    FlagChange,
+    GateChange,
+    OptionChange,
+    RuleChange,
+    VersionChanges,
+)
+
+if TYPE_CHECKING:
+    from cpuctl.answers import config as answers
+
+
+def versions_document(
+    changes: VersionChanges,
+    starts: tuple[StartOutcome, StartOutcome],
+    head: answers.VersionsHead,
+    *,
+    everything: bool,
+    effects: Effects | None = None,
+    unseen: str = "",
+) -> answers.ConfigVersions:
+    """Describe what differs between two releases; without *everything* only what concerns the configuration.
+
+    *effects* are those on state files and pods, None where there are neither; *unseen* says which of the
+    node's files were not looked at.
+    """
+    behaviours = [_behaviour(change, effects) for change in changes.behaviours]
+    parts: answers.Changes = {
+        "behaviours": [each for each in behaviours if everything or each["concerns"] or _is_shown(each)],
+        "featureGates": [_gate(change) for change in changes.gates if everything or change.concerns],
+        "options": [_option(change) for change in changes.options if everything or change.concerns],
+        "fields": [_field(change) for change in changes.fields if everything or change.concerns],
+        "flags": [_flag(change) for change in changes.flags if everything or change.concerns],
+        "rules": [_rule(change) for change in changes.rules if everything or change.concerns],
+    }
+    found = (*behaviours, *changes.gates, *changes.options, *changes.fields, *changes.flags, *changes.rules)
+    shown = sum(len(part) for part in (parts["behaviours"], parts["featureGates"], parts["options"]))
+    shown += sum(len(part) for part in (parts["fields"], parts["flags"], parts["rules"]))
+    pods: answers.ChangedPods = {}
+    if effects is not None and effects.pods is not None:
+        pods["pods"] = [
+            {"pod": each.pod, "before": each.before, "after": each.after} for each in effects.pods
+        ]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigVersions",
+        **head,
+        "start": {"from": start_answer(starts[0]), "to": start_answer(starts[1])},
+        **parts,
+        "leftOut": len(found) - shown,
+        **pods,
+        "notLookedAt": [unseen] if unseen else [],
+    }
+
+
+def _is_shown(change: answers.BehaviourChange) -> bool:
+    return change.get("shownByPods", False) or change.get("shownByState", False)
+
+
+def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.BehaviourChange:
+    difference = change.difference
+    shown: answers.ShownBy = {} if effects is None else _shown(change.name, effects)
+    before, after = difference.before, difference.after
+    return {
+        "name": change.name,
+        "area": difference.area.value,
+        "since": f"1.{difference.since}",
+        "backports": [f"1.{minor}.{patch}" for minor, patch in sorted(difference.patches.items())],
+        "before": before if change.begins else after,
+        "after": after if change.begins else before,
+        "source": difference.source,
+        "standing": difference.standing.value,
+        "recordedOn": list(difference.recorded_on),
+        "gate": difference.gate or None,
+        "concerns": change.concerns,
+        **shown,
+    }
+
+
+def _shown(name: str, effects: Effects) -> answers.ShownBy:
+    return {"shownByPods": name in effects.shown_by_pods, "shownByState": name in effects.shown_by_start}
+
+
+def _gate(change: GateChange) -> answers.GateChange:
+    return {
+        "gate": change.gate,
+        "before": _stage(change.before),
+        "after": _stage(change.after),
+        "enabledBefore": change.on_before,
+        "enabledAfter": change.on_after,
+        "setTo": change.setting,
+        "problem": change.problem or None,
+        "concerns": change.concerns,
+    }
+
+
+def _stage(stage: GateStage | None) -> answers.GateStage | None:
+    if stage is None:
+        return None
+    return {
+        "stage": stage_name(stage.stage),
+        "default": stage.default,
+        "locked": stage.locked,
+        "verified": stage.verified,
+    }
+
+
+def _option(change: OptionChange) -> answers.OptionChange:
+    return {
+        "field": change.field,
+        "option": change.option,
+        "before": change.before or None,
+        "after": change.after or None,
+        "concerns": change.concerns,
+    }
+
+
+def _field(change: FieldChange) -> answers.FieldChange:
+    return {"field": change.field, "since": f"1.{change.since}", "concerns": change.concerns}
+
+
+def _flag(change: FlagChange) -> answers.FlagChange:
+    return {
+        "flag": f"--{change.flag}",
+        "since": f"1.{change.since}",
+        "known": change.known,
+        "concerns": change.concerns,
+    }
+
+
+def _rule(change: RuleChange) -> answers.RuleChange:
+    return {
+        "setting": change.rule.field,
+        "stage": change.rule.stage,
+        "words": change.rule.words,
+        "since": f"1.{change.since}",
+        "known": change.known,
+        "concerns": change.concerns,
+    }

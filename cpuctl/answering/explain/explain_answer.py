@@ -1,0 +1,217 @@
+"""The answer of ``cpuctl explain`` as a plain document (schema: ``cpuctl schema explanation``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.memory_answer import memory_left
+from cpuctl.answering.plan.plan_answer import cpu_list, inside_answer, node_answer, pod_answer
+from cpuctl.answering.topology.devices_answer import devices_left
+from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.explanation import Explanation
+from cpuctl.engine.explain.offers import Offer, Round
+from cpuctl.engine.explain.shares import Holder, NodeShare
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.node import Node
+from cpuctl.engine.start import NotStarted
+
+if TYPE_CHECKING:
+    from cpuctl.answering.explain.suggestion_answer import AskWith
+    from cpuctl.answers import explanation as answers
+    from cpuctl.answers.decisions import MemoryTable
+    from cpuctl.answers.start import PlanningHead
+    from cpuctl.engine.explain.searches.searches import Search
+    from cpuctl.engine.hints.hints import HintRule
+    from cpuctl.operations.explain import Explained
+
+
+def explanation_document(
+    explained: Explained,
+    ask_with: AskWith,
+    head: PlanningHead,
+    mixed: Iterable[answers.MixedCores],
+    resize: answers.PendingResize | None,
+) -> answers.ExplainedDecision:
+    """Describe one decision, and what becomes of a *resize* that is pending of the pod.
+
+    *mixed* are containers with CPUs of both kinds of cores.
+    """
+    explanation = explained.explanation
+    replay, asked = explanation.replay, _resources_asked_for(explanation)
+    suggestions, searches = _searched(explanation.searches, ask_with)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Explanation",
+        **head,
+        "start": {"outcome": "Started"},
+        "node": node_answer(replay.before),
+        **_shared_pool(replay.after),
+        "asked": {
+            "container": explained.container or None,
+            "restarted": replay.scenario.restarted,
+            "podsBefore": replay.position,
+        },
+        "pod": pod_answer(
+            replay.before.topology, replay.admission, inside_answer(replay.after, replay.admission)
+        ),
+        "decision": _decision(explanation.decision),
+        "unaligned": [_decision(decision) for decision in explanation.unaligned],
+        "rounds": [_round(each) for each in explanation.rounds],
+        "numaNodes": [_share(share) for share in explanation.shares],
+        "memory": _memory_left(explanation.node, asked),
+        "devices": [
+            left
+            for left in devices_left(explanation.node.devices).get("devices", ())
+            if left["resource"] in asked
+        ],
+        "holders": [_holder(holder) for holder in explanation.holders],
+        "defects": [{"text": defect.text, "reference": defect.reference} for defect in explanation.defects],
+        "suggestions": suggestions,
+        "searches": searches,
+        "mixedCores": list(mixed),
+        "resize": resize,
+        **_pages(explained),
+    }
+
+
+def _searched(
+    searches: Sequence[Search], ask_with: AskWith
+) -> tuple[list[answers.Suggestion], list[answers.Search]]:
+    if not searches:
+        return [], []
+
+    from cpuctl.answering.explain.suggestion_answer import search_answer, suggestion_answer
+
+    suggestions = [suggestion_answer(found, ask_with) for search in searches for found in search.found]
+    return suggestions, [search_answer(search) for search in searches]
+
+
+def _pages(explained: Explained) -> answers.HugePagesPart:
+    if not explained.pages:
+        return {}
+
+    from cpuctl.answering.explain.suggestion_answer import pages_answer
+
+    return {"hugePages": pages_answer(explained.pages, without_state=explained.state_in_the_way)}
+
+
+def not_started_document(start: NotStarted, head: PlanningHead) -> answers.NotStartedExplanation:
+    """Describe a kubelet that does not start, or of which that cannot be said."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Explanation",
+        **head,
+        "start": not_started_answer(start),
+    }
+
+
+def _shared_pool(node: Node) -> answers.SharedPoolPart:
+    """Say which CPUs containers without exclusive ones run on, where there are exclusive ones."""
+    return {"sharedPool": cpu_list(node.state.default)} if node.policy else {}
+
+
+def _resources_asked_for(explanation: Explanation) -> set[str]:
+    pod = explanation.replay.scenario.pod
+    lists = [each.resources for each in pod.all_containers] + ([pod.resources] if pod.resources else [])
+    return {name for each in lists for name in (*each.requests, *each.limits)}
+
+
+def _memory_left(node: Node, asked: set[str]) -> list[MemoryTable]:
+    """Describe memory as it was, but for resources that the pod does not ask for."""
+    return [
+        {**table, "resources": [entry for entry in table["resources"] if entry["resource"] in asked]}
+        for table in memory_left(node.memory).get("memory", ())
+    ]
+
+
+def _decision(decision: Decision) -> answers.Decision:
+    return {
+        "rule": decision.rule.value,
+        "container": decision.container or None,
+        "provider": decision.provider or None,
+        "why": decision.why,
+    }
+
+
+def _round(round_: Round) -> answers.Round:
+    merged = round_.merged
+    return {
+        "container": round_.container.name if round_.container else None,
+        "offers": [_offer(offer) for offer in round_.offers],
+        "merged": {**_hint(merged.hint), "admitted": merged.admit} if isinstance(merged, Merged) else None,
+    }
+
+
+def _offer(offer: Offer) -> answers.ProviderOffer:
+    request: answers.RequestPart = {} if offer.request is None else {"request": offer.request}
+    return {
+        "provider": offer.provider,
+        "resource": offer.resource,
+        "standing": offer.standing.value,
+        "hints": None if offer.hints is None else [_hint(hint) for hint in offer.hints],
+        "usable": None if offer.usable is None else _sets(offer.usable),
+        **_widths(offer.rule),
+        **request,
+        **_of_cpus(offer.rule),
+    }
+
+
+def _widths(rule: HintRule | None) -> answers.RulePart:
+    return {} if rule is None else {"width": rule.width, "narrowest": rule.narrowest}
+
+
+def _of_cpus(rule: HintRule | None) -> answers.CPUsPart:
+    """Describe the CPUs that hints follow from; nothing where they are hints for memory."""
+    from cpuctl.engine.cpu.hints import CPUHints
+
+    if not isinstance(rule, CPUHints):
+        return {}
+    return {
+        "free": {str(node): count for node, count in rule.free.items()},
+        "reusable": {"count": rule.reusable, "numaNodes": cpu_list(rule.required)},
+    }
+
+
+def _sets(masks: Iterable[int]) -> list[str]:
+    return [cpu_list(mask) for mask in sorted(masks, key=lambda mask: (mask.bit_count(), mask))]
+
+
+def _hint(hint: Hint) -> answers.Hint:
+    nodes = None if hint.nodes is None else cpu_list(hint.nodes)
+    return {"numaNodes": nodes, "preferred": hint.preferred}
+
+
+def _share(share: NodeShare) -> answers.CPUShare:
+    return {
+        "id": share.node,
+        "cpus": cpu_list(share.cpus),
+        "reserved": cpu_list(share.reserved),
+        "own": cpu_list(share.own),
+        "held": cpu_list(share.held),
+        "free": cpu_list(share.free),
+        "counts": {
+            "cpus": share.cpus.bit_count(),
+            "reserved": share.reserved.bit_count(),
+            "own": share.own.bit_count(),
+            "held": share.held.bit_count(),
+            "free": share.free.bit_count(),
+        },
+    }
+
+
+def _holder(holder: Holder) -> answers.Holder:
+    return {
+        "pod": holder.name,
+        "uid": holder.uid,
+        "cpus": cpu_list(holder.cpus),
+        "count": holder.cpus.bit_count(),
+        "memory": [
+            {"resource": resource, "numaNodes": cpu_list(nodes), "bytes": size}
+            for (resource, nodes), size in sorted(holder.memory.items())
+        ],
+        "running": holder.running,
+    }

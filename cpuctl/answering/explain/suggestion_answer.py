@@ -1,0 +1,151 @@
+"""What would change an answer, as part of a document: the change in words, how to try it, its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering.plan.plan_answer import pod_answer
+from cpuctl.audit.commands import delete_pod
+from cpuctl.engine.explain.searches.changes import (
+    Amount,
+    Change,
+    Earlier,
+    Removal,
+    RequestChange,
+    SettingChange,
+)
+from cpuctl.engine.explain.searches.huge_pages import MorePages
+from cpuctl.engine.explain.searches.searches import Search, Suggestion
+
+if TYPE_CHECKING:
+    from cpuctl.answers import explanation as answers
+
+AskWith = Callable[[Sequence[str]], str]
+"""Writes the command line that asks the same with more flags of the kubelet."""
+
+_THE_POD = "spec.resources"
+_FLAGS = {
+    "cpuManagerPolicyOptions": "--cpu-manager-policy-options",
+    "memoryManagerPolicy": "--memory-manager-policy",
+    "topologyManagerPolicy": "--topology-manager-policy",
+    "topologyManagerPolicyOptions": "--topology-manager-policy-options",
+    "topologyManagerScope": "--topology-manager-scope",
+}
+
+
+def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Suggestion:
+    """Describe one change that was found, and what the engine answered to it."""
+    change, replayed = suggestion.change, suggestion.replayed
+    pod = pod_answer(replayed.before.topology, replayed.admission)
+    return {
+        "kind": change.kind.value,
+        "change": _change(change),
+        "words": _words(change),
+        "command": _command(change, ask_with),
+        "containers": pod["containers"],
+        "hints": pod["hints"],
+        "lost": [lost.full_name for lost in suggestion.lost],
+    }
+
+
+def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> list[answers.HugePages]:
+    """Describe huge pages to set aside, with the command that does.
+
+    *without_state*: the kubelet has a ``memory_manager_state`` that names fewer.
+    """
+    return [
+        {
+            "numaNode": each.numa_node,
+            "pageKiB": each.kib,
+            "before": each.before,
+            "after": each.after,
+            "command": f"echo {each.after} > /sys/devices/system/node/node{each.numa_node}/hugepages/"
+            f"hugepages-{each.kib}kB/nr_hugepages",
+            "removesMemoryState": without_state,
+        }
+        for each in found
+    ]
+
+
+def search_answer(search: Search) -> answers.Search:
+    """Describe how one kind of change was looked for."""
+    return {
+        "kind": search.kind.value,
+        "found": len(search.found),
+        "runs": search.runs,
+        "bound": search.bound,
+        "complete": search.complete,
+        "leftOut": search.left_out,
+    }
+
+
+def _change(change: Change) -> answers.Change:
+    match change:
+        case RequestChange():
+            return {"amounts": [_amount(amount) for amount in change.amounts]}
+        case SettingChange():
+            return {
+                "setting": change.setting,
+                "option": change.option or None,
+                "before": change.before,
+                "after": change.after,
+            }
+        case Removal():
+            return {"remove": [pod.full_name for pod in change.pods]}
+        case Earlier():
+            return {"before": [pod.full_name for pod in change.overtaken]}
+
+
+def _amount(amount: Amount) -> answers.Amount:
+    return {
+        "container": amount.container or None,
+        "resource": amount.resource,
+        "before": str(amount.before),
+        "after": str(amount.after),
+    }
+
+
+def _words(change: Change) -> str:
+    match change:
+        case RequestChange():
+            return _request_words(change)
+        case SettingChange(setting=setting, option=""):
+            return f"set {setting}: {change.after} (now {change.before})"
+        case SettingChange():
+            return f'set {change.setting}: {change.option}: "{change.after}" (now "{change.before}")'
+        case Removal(pods=pods):
+            return f"remove {' and '.join(pod.full_name for pod in pods)}"
+        case Earlier(overtaken=overtaken):
+            more = f" and {len(overtaken) - 1} more" if len(overtaken) > 1 else ""
+            return f"admit it before {overtaken[0].full_name}{more}"
+
+
+def _request_words(change: RequestChange) -> str:
+    """Say what each container requests instead: ``request in web: cpu 4 (now 6), memory 2Gi (now 4Gi)``."""
+    by_container: dict[str, list[str]] = {}
+    for each in change.amounts:
+        now = "in these words" if each.after == each.before else f"now {each.before}"
+        by_container.setdefault(each.container, []).append(f"{each.resource} {each.after} ({now})")
+    return "; ".join(
+        f"request in {name or _THE_POD}: {', '.join(amounts)}" for name, amounts in by_container.items()
+    )
+
+
+def _command(change: Change, ask_with: AskWith) -> str | None:
+    """Write the command that tries or makes the change, where one command does."""
+    match change:
+        case SettingChange():
+            return ask_with(_flags(change))
+        case Removal(pods=pods) if all(pod.name != pod.uid for pod in pods):
+            return " && ".join(map(delete_pod, pods))
+        case _:
+            return None
+
+
+def _flags(change: SettingChange) -> list[str]:
+    flag = _FLAGS[change.setting]
+    if not change.option:
+        return [f"{flag}={change.after}"]
+    # A flag replaces the whole map of the file, so it takes every option.
+    return [f"{flag}={name}={value}" for name, value in change.options.items()]

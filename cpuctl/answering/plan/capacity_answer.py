@@ -1,0 +1,147 @@
+"""What a plan leaves room for, as a plain part of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
+from cpuctl.engine.capacity.capacity import MAX_COPIES, MAX_RUNS, MAX_SHAPES, Capacity, Copies, NotStarted
+from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter
+from cpuctl.engine.capacity.largest import ElementRoom, Largest
+from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy, RemedyKind
+from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.pods.model import StoredPod
+
+if TYPE_CHECKING:
+    from cpuctl.answers import capacity as answers
+    from cpuctl.answers.values import TopologyPolicy
+
+_POSSIBLE: Mapping[RemedyKind, Literal["nothing", "moves", "evictions", "unknown"]] = {
+    RemedyKind.NOTHING: "nothing",
+    RemedyKind.MOVES: "moves",
+    RemedyKind.EVICTIONS: "evictions",
+    RemedyKind.UNKNOWN: "unknown",
+}
+
+
+def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> answers.Capacity:
+    """Describe what is left; *policy* is the one that the Topology Manager has."""
+    nodes = topology.numa_nodes
+    return {
+        "copies": [_copies(copies) for copies in capacity.copies],
+        "kindsLeftOut": capacity.left_out,
+        "largestRequests": [
+            _largest(name, largest, current=name == policy) for name, largest in capacity.largest.items()
+        ],
+        "numaNodes": [_room(room) for room in capacity.numa_nodes],
+        "uncoreCaches": [
+            {**_room(room), "numaNodes": [node for node, cpus in nodes.items() if cpus & room.cpus]}
+            for room in capacity.uncore_caches
+        ],
+        "fragmentation": fragmentation_answer(capacity.fragmentation),
+        "refused": [_remedy(remedy) for remedy in capacity.remedies],
+        "bounds": {
+            "copies": MAX_COPIES,
+            "kinds": MAX_SHAPES,
+            "admissions": MAX_RUNS,
+            "leaving": MAX_LEAVING,
+        },
+    }
+
+
+def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmentation | None:
+    """Tell how far the free CPUs are scattered; None without exclusive CPUs."""
+    if fragmentation is None:
+        return None
+    return {
+        "core": _scatter(fragmentation.core),
+        "uncoreCache": fragmentation.uncore_cache and _scatter(fragmentation.uncore_cache),
+        "numaNode": _scatter(fragmentation.numa_node),
+    }
+
+
+def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> answers.Repeat:
+    """Tell how many copies of all pods fit, of as many as were asked for (or ``max``)."""
+    stop = repetition.stop
+    return {
+        "asked": asked,
+        "rounds": repetition.rounds,
+        "fitted": repetition.fitted,
+        "stop": stop and {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)},
+        "bound": MAX_PODS if repetition.bounded else None,
+    }
+
+
+def _copies(copies: Copies) -> answers.Copies:
+    return {
+        "pods": _names(copies.pods),
+        "fits": copies.fits,
+        "stop": None if copies.stop is None else refusal_answer(copies.stop),
+    }
+
+
+def _names(pods: Iterable[StoredPod]) -> list[str]:
+    return [pod.full_name for pod in pods]
+
+
+def _largest(
+    policy: TopologyPolicy, largest: Largest | NotStarted, *, current: bool
+) -> answers.LargestRequest:
+    if not isinstance(largest, Largest):
+        return {
+            "topologyManagerPolicy": policy,
+            "current": current,
+            "start": not_started_answer(largest),
+        }
+    stop = largest.stop
+    return {
+        "topologyManagerPolicy": policy,
+        "current": current,
+        "start": {"outcome": "Started"},
+        "cpus": largest.cpus,
+        "stop": stop and {"cpus": stop.cpus, **refusal_answer(stop.verdict)},
+    }
+
+
+def _room(room: ElementRoom) -> answers.Room:
+    return {
+        "id": room.number,
+        "cpus": cpu_list(room.cpus),
+        "freeCPUs": cpu_list(room.free),
+        "free": room.free.bit_count(),
+        "largest": room.largest,
+    }
+
+
+def _scatter(scatter: Scatter) -> answers.Scatter:
+    return {"reached": scatter.reached, "possible": scatter.possible, "percent": scatter.percent}
+
+
+def _remedy(remedy: Remedy) -> answers.Remedy | answers.NoRemedy:
+    pods, kind, tried = _names(remedy.pods), _POSSIBLE.get(remedy.kind), _trial(remedy)
+    if kind is None:
+        return {"pods": pods, "remedy": "impossible", **refusal_answer(remedy.verdict), **tried}
+    return {"pods": pods, "remedy": kind, **verdict_answer(remedy.verdict), **tried}
+
+
+def _trial(remedy: Remedy) -> answers.Trial:
+    return {
+        "cpus": cpu_list(remedy.cpus),
+        "leaving": [_leaving(leaving) for leaving in remedy.leaving],
+        "fewest": remedy.fewest,
+        "excluded": remedy.excluded,
+        "immovable": remedy.immovable,
+        "admissions": remedy.runs,
+    }
+
+
+def _leaving(leaving: Leaving) -> answers.Leaving:
+    return {
+        "pod": leaving.pod.full_name,
+        "uid": leaving.pod.uid,
+        "cpus": cpu_list(leaving.before),
+        "cpusAfter": None if leaving.after is None else cpu_list(leaving.after),
+    }

@@ -1,0 +1,230 @@
+"""The answer of ``cpuctl plan --compare`` as a plain document (schema: ``cpuctl schema plancomparison``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.answering import API_VERSION
+from cpuctl.cpuset import CPUSet
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import KubeletVersion
+
+if TYPE_CHECKING:
+    from cpuctl.answers import plan as answers
+    from cpuctl.answers.capacity import Fragmentation
+    from cpuctl.answers.decisions import ExclusiveContainer, Pod, Verdict
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.values import ContainerKind
+
+
+class PlannedSide(NamedTuple):
+    """One side: what is told of it alone, and its pods with their verdicts, by UID."""
+
+    answer: answers.Side
+    pods: Mapping[str, Pod]
+    verdicts: Mapping[str, Verdict]
+
+    def verdict(self, uid: str) -> Verdict | None:
+        """Return what becomes of a pod; None where this side has no such pod."""
+        return self.verdicts.get(uid)
+
+    def admitted(self, uid: str) -> Pod | None:
+        """Return a pod that is admitted: what a rejected one got for a while does not count."""
+        pod = self.pods.get(uid)
+        return pod if pod and pod["outcome"] == "Admitted" else None
+
+
+def started_side(
+    settings: str,
+    plan: answers.StartedPlan,
+    verdicts: Mapping[str, Verdict],
+    fragmentation: Fragmentation | None,
+) -> PlannedSide:
+    """Describe the side of a kubelet that starts."""
+    repeat: answers.RepeatPart = {"repeat": plan["repeat"]} if "repeat" in plan else {}
+    capacity: answers.CapacityPart = {"capacity": plan["capacity"]} if "capacity" in plan else {}
+    answer: answers.StartedSide = {
+        "settings": settings,
+        "kubelet": plan["kubelet"],
+        "start": plan["start"],
+        "summary": plan["summary"],
+        **repeat,
+        "fragmentation": fragmentation,
+        **capacity,
+        "warnings": plan["warnings"],
+        "totals": _totals(plan),
+    }
+    return PlannedSide(answer, {pod["uid"]: pod for pod in plan["pods"]}, verdicts)
+
+
+def _totals(plan: answers.StartedPlan) -> answers.Totals:
+    """Sum up, and count the containers with exclusive CPUs that keep together, as far as is known."""
+    admitted = [pod for pod in plan["pods"] if pod["outcome"] == "Admitted"]
+    placed: list[ExclusiveContainer] = [
+        each for pod in admitted for each in pod["containers"] if each["exclusive"] is True
+    ]
+    kept = [each["alignment"] for each in placed]
+    caches = [each["uncoreCache"] for each in kept]
+    return {
+        "exclusiveCPUs": plan["summary"]["exclusiveCPUs"],
+        "free": plan["after"]["free"],
+        "sharedPool": plan["after"]["sharedPool"],
+        "exclusiveContainers": len(placed),
+        "aligned": {
+            "core": sum(each["core"] for each in kept),
+            "uncoreCache": None if None in caches else caches.count(True),
+            "numaNode": sum(each["numaNode"] for each in kept),
+            "socket": sum(each["socket"] for each in kept),
+        },
+    }
+
+
+def comparison_document(one: PlannedSide, other: PlannedSide, sources: Sources) -> answers.PlanComparison:
+    """Set two plans side by side."""
+    pods = [_pair(uid, one, other) for uid in {**one.pods, **other.pods}]
+    moved = [container for pod in pods for container in pod["containers"] if container["moves"]]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PlanComparison",
+        "sources": sources,
+        "a": one.answer,
+        "b": other.answer,
+        "summary": {
+            "pods": len(pods),
+            "changed": sum(pod["changed"] for pod in pods),
+            "verdicts": sum(pod["verdictDiffers"] for pod in pods),
+            "containers": len(moved),
+            "sharedPoolDiffers": _shared_pool_differs(one.answer, other.answer),
+            "sharing": len({*_sharing(one), *_sharing(other)}),
+        },
+        "pods": pods,
+    }
+
+
+def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDifference:
+    """Describe a difference between the releases of the two sides, of which *version* is the first."""
+    difference = DIFFERENCES[name]
+    sides = (difference.before, difference.after)
+    one, other = reversed(sides) if difference.holds(*version) else sides
+    return {
+        "name": name,
+        "begin": difference.begin,
+        "a": one,
+        "b": other,
+        "source": difference.source,
+        "standing": difference.standing.value,
+    }
+
+
+def _shared_pool_differs(one: answers.Side, other: answers.Side) -> bool:
+    return (
+        "totals" in one and "totals" in other and one["totals"]["sharedPool"] != other["totals"]["sharedPool"]
+    )
+
+
+def _sharing(side: PlannedSide) -> Iterator[tuple[str, str]]:
+    """Name the containers that run in the node's shared pool."""
+    for uid in side.pods:
+        pod = side.admitted(uid)
+        for each in pod["containers"] if pod else ():
+            if each["isolation"] == "host":
+                yield uid, each["name"]
+
+
+def _pair(uid: str, one: PlannedSide, other: PlannedSide) -> answers.ComparedPod:
+    """Set a pod side by side that at least one side has."""
+    pods = [side.pods[uid] for side in (one, other) if uid in side.pods]
+    before, after = one.admitted(uid), other.admitted(uid)
+    containers = [_container(name, kind, before, after) for name, kind in _kinds(pods).items()]
+    differs = _compared(one.verdict(uid)) != _compared(other.verdict(uid))
+    return {
+        "namespace": pods[0]["namespace"],
+        "name": pods[0]["name"],
+        "uid": uid,
+        "changed": differs or any(each["moves"] for each in containers),
+        "verdictDiffers": differs,
+        "a": one.verdict(uid),
+        "b": other.verdict(uid),
+        "containers": containers,
+    }
+
+
+def _compared(verdict: Verdict | None) -> tuple[str, str]:
+    """Return what must agree; messages hold figures that differ all the time."""
+    return (verdict["outcome"], verdict.get("reason", "")) if verdict else ("", "")
+
+
+def _kinds(pods: Sequence[Pod]) -> dict[str, ContainerKind]:
+    """Name all containers that either side placed, with their kinds, in the order of their pod."""
+    placed = sorted(pods, key=lambda pod: len(pod["containers"]), reverse=True)
+    return {each["name"]: each["kind"] for pod in placed for each in pod["containers"]}
+
+
+def _container(
+    name: str, kind: ContainerKind, one: Pod | None, other: Pod | None
+) -> answers.ComparedContainer:
+    before, after = _placement(name, one), _placement(name, other)
+    had, has = _own(before), _own(after)
+    return {
+        "name": name,
+        "kind": kind,
+        "moves": list(_moves(before, after)),
+        "a": before,
+        "b": after,
+        "onlyA": str(had - has),
+        "onlyB": str(has - had),
+    }
+
+
+def _moves(before: answers.Placement | None, after: answers.Placement | None) -> Iterator[answers.Move]:
+    if _exclusive(before) != _exclusive(after):
+        yield "cpus"
+    if _in_pod_pool(before) != _in_pod_pool(after):
+        yield "podPool"
+    if (before.get("memory") if before else None) != (after.get("memory") if after else None):
+        yield "memory"
+    if (before.get("devices") if before else None) != (after.get("devices") if after else None):
+        yield "devices"
+
+
+def _placement(name: str, pod: Pod | None) -> answers.Placement | None:
+    """Tell where a container of an admitted pod runs."""
+    found = next((each for each in pod["containers"] if each["name"] == name), None) if pod else None
+    if found is None:
+        return None
+    placement: answers.Placement
+    if found["exclusive"]:
+        placement = {
+            "exclusive": True,
+            "isolation": found["isolation"],
+            "cpus": found["cpus"],
+            "count": found["count"],
+            "alignment": found["alignment"],
+        }
+    else:
+        placement = {
+            "exclusive": False,
+            "isolation": found["isolation"],
+            "cpus": found["cpus"],
+            "whyShared": found["whyShared"],
+        }
+    if "memory" in found:
+        placement["memory"] = found["memory"]
+    if "devices" in found:
+        placement["devices"] = found["devices"]
+    return placement
+
+
+def _own(placement: answers.Placement | None) -> CPUSet:
+    """Return the CPUs that are the container's or its pod's (KEP-5526), and no other pod's."""
+    return _exclusive(placement) | _in_pod_pool(placement)
+
+
+def _in_pod_pool(placement: answers.Placement | None) -> CPUSet:
+    pool = placement is not None and placement["isolation"] == "pod"
+    return CPUSet.parse(placement["cpus"]) if placement and pool else CPUSet()
+
+
+def _exclusive(placement: answers.Placement | None) -> CPUSet:
+    return CPUSet.parse(placement["cpus"]) if placement and placement["exclusive"] else CPUSet()

@@ -1,0 +1,66 @@
+"""Who holds which CPU after a plan: what its picture is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.answering.checkpoint.dump_answer import held_cpus
+from cpuctl.answering.checkpoint.map_answer import map_answer
+from cpuctl.answering.topology.topology_answer import cpu_rows
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.engine.node import Node
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
+
+if TYPE_CHECKING:
+    from cpuctl.cpuset import CPUSet
+    from cpuctl.machine.model import Machine
+
+
+def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> dict[str, Any]:
+    """List every CPU with the marks of its holders, and the holders; *pods* are those with names.
+
+    What is no started node holds nothing.
+    """
+    if not isinstance(node, Node):
+        return _of(machine, CPUStateFile(policy_name="none", default_cpu_set=machine.online), Owners.of([]))
+    known = {pod.uid: pod for pod in (*node.active.values(), *pods)}
+    state = node.state_file()
+    if node.policy is None:
+        # Without a policy, the kubelet keeps no pool: every container runs on all CPUs.
+        state = state._replace(default_cpu_set=machine.online)
+    return _of(machine, _while_running(state, known), Owners.of(known.values()))
+
+
+def _of(machine: Machine, state: CPUStateFile, owners: Owners) -> dict[str, Any]:
+    held = held_cpus(state, owners)
+    whole = {row["cpu"]: row for row in cpu_rows(machine)}
+    rows = [{**whole[row["cpu"]], **row} for row in map_answer(machine, held)["cpus"]]
+    return {"holders": held["holders"], "cpus": rows}
+
+
+def _while_running(state: CPUStateFile, pods: Mapping[str, StoredPod]) -> CPUStateFile:
+    """Leave to init containers only what no later container of their pod has got from them."""
+    entries = {
+        uid: _of_the_last(containers, pods[uid]) if uid in pods else containers
+        for uid, containers in state.entries.items()
+    }
+    return state._replace(entries=entries)
+
+
+def _of_the_last(containers: Mapping[str, CPUSet], pod: StoredPod) -> Mapping[str, CPUSet]:
+    first = {each.name for each in pod.all_containers if _ends_first(each)}
+    rest = {name: cpus for name, cpus in containers.items() if name not in first}
+    kept = dict(rest)
+    for name in containers.keys() & first:
+        left = containers[name]
+        for cpus in rest.values():
+            left -= cpus
+        if left:
+            kept[name] = left
+    return kept
+
+
+def _ends_first(container: Container) -> bool:
+    return container.kind is ContainerKind.INIT

@@ -1,0 +1,337 @@
+"""The answer of ``cpuctl plan`` as a plain document (schema: ``cpuctl schema plan``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.kubelet_view import topology_counts
+from cpuctl.answering.memory_answer import container_memory, memory_left
+from cpuctl.answering.plan.readmission_answer import readmission_warnings
+from cpuctl.answering.topology.devices_answer import container_devices, device_warnings, devices_left
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.topology_manager import HintRound
+from cpuctl.engine.memory.manager_start import wrapped_amounts
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import (
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Rejected,
+    Undetermined,
+    Verdict,
+)
+from cpuctl.engine.placement import Placement, PoolWarning
+from cpuctl.engine.start import NotStarted
+
+if TYPE_CHECKING:
+    from cpuctl.answers import decisions as answers
+    from cpuctl.answers.plan import NotStartedPlan, PlanHead, PlanParts, PlanWarning, StartedPlan, Summary
+    from cpuctl.answers.start import StaticPolicy
+    from cpuctl.engine.alignment import Alignment
+
+_TAKEN = (
+    "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
+    "for free that is not (kubernetes issue 124066)"
+)
+_POOL_WARNINGS = {
+    PoolWarning.EMPTY: (
+        "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
+        "kubelet that restarts now refuses its own state file (default cpuset cannot be empty)"
+    ),
+    PoolWarning.ONLY_RESERVED: (
+        "takes the last free CPUs: containers without exclusive CPUs share the reserved CPUs with the system"
+    ),
+}
+
+
+def plan_document(
+    node: Node, admissions: Sequence[Admission], head: PlanHead, parts: PlanParts
+) -> StartedPlan:
+    """Describe a started node, every decision in order, and what is left; *parts* come behind it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        **head,
+        "start": {"outcome": "Started"},
+        "node": node_answer(node),
+        "summary": _summary(node, admissions),
+        "pods": [pod_answer(node.topology, each, inside_answer(node, each)) for each in admissions],
+        "after": {**after_answer(node), **memory_left(node.memory), **devices_left(node.devices)},
+        "warnings": [
+            *_warnings(admissions, _missed_at_restart(node)),
+            *_overdrawn(node),
+            *readmission_warnings(admissions),
+            *device_warnings(admissions),
+        ],
+        **parts,
+    }
+
+
+def not_started_document(start: NotStarted, head: PlanHead) -> NotStartedPlan:
+    """Describe a kubelet that does not start, or of which that cannot be said."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        **head,
+        "start": not_started_answer(start),
+        "pods": [],
+        "warnings": [],
+    }
+
+
+def node_answer(node: Node) -> answers.Node:
+    """Describe the machine as the kubelet counts it, and what pods get of it."""
+    policy, available = node.policy, node.allocatable
+    scope: answers.ScopePart = {}
+    if node.topology_manager.policy != "none":
+        scope = {"topologyManagerScope": "pod" if node.topology_manager.scope == "pod" else "container"}
+    # CPU in milli, everything else in bytes or pieces.
+    amounts: answers.AllocatablePart = (
+        {} if available is None else {"allocatable": {**available.amounts, "pods": available.pods}}
+    )
+    static: StaticPolicy = {}
+    if policy is not None:
+        static = {
+            "reservedCPUs": cpu_list(policy.reserved),
+            "reservedPhysicalCPUs": cpu_list(policy.reserved_physical),
+            "allocatableCPUs": cpu_list(policy.allocatable),
+        }
+    return {
+        **topology_counts(node.topology),
+        "cpuManagerPolicy": "none" if policy is None else "static",
+        **scope,
+        **amounts,
+        **static,
+    }
+
+
+def _summary(node: Node, admissions: Iterable[Admission]) -> Summary:
+    outcomes = Counter(type(admission.verdict).__name__ for admission in admissions)
+    exclusive = node.topology.cpus & ~node.state.default if node.policy else 0
+    return {
+        "pods": sum(outcomes.values()),
+        "admitted": outcomes["Admitted"],
+        "rejected": outcomes["Rejected"],
+        "forbidden": outcomes["Forbidden"],
+        "kubeletFault": outcomes["KubeletFault"],
+        "undetermined": outcomes["Undetermined"],
+        "exclusiveCPUs": exclusive.bit_count() - _never_shared(node).bit_count(),
+    }
+
+
+def _never_shared(node: Node) -> int:
+    """Tell the reserved CPUs that strict reservation keeps out of the shared pool."""
+    strict = node.policy is not None and node.policy.options.strict_cpu_reservation
+    return node.policy.reserved if strict and node.policy else 0
+
+
+def pod_answer(
+    topology: CPUTopology, admission: Admission, inside: answers.DownwardPart | None = None
+) -> answers.Pod:
+    """Describe the decision on one pod; *inside* is what its containers read."""
+    pod = admission.pod
+    held: answers.PodCPUs = {"podCPUs": cpu_list(admission.pod_cpus)} if admission.pod_cpus else {}
+    read: answers.DownwardPart = inside or {}
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "origin": str(pod.origin),
+        "qosClass": admission.qos.qos_class.value,
+        "qosReason": admission.qos.reason,
+        **verdict_answer(admission.verdict),
+        **held,
+        "hints": [round_answer(asked) for asked in admission.asked],
+        "containers": [_container(topology, placement) for placement in admission.placements],
+        **read,
+    }
+
+
+def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
+    """Tell what containers of an admitted pod read of resources by the downward API, where any does."""
+    refs = admission.pod.field_refs
+    if not refs or not isinstance(admission.verdict, Admitted):
+        return {}
+
+    from cpuctl.answering.pods.told_answer import told_answer
+    from cpuctl.engine.inside import inside_of
+    from cpuctl.pods.downward_api import tell
+
+    held = {each.container.name: each.cpus if each.exclusive else 0 for each in admission.placements}
+    inside, pod = inside_of(node, held), node.pod_rules.view(admission.pod)
+    return {"downwardAPI": [told_answer(ref, tell(pod, ref, inside)) for ref in refs]}
+
+
+def round_answer(asked: HintRound) -> answers.HintRound:
+    """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
+    from cpuctl.answering.explain.offers_answer import offers_answer
+
+    container = asked.container.name if asked.container else None
+    if isinstance(asked.merged, KubeletFault):
+        return {"container": container, "outcome": "KubeletFault", **_fault(asked.merged)}
+    if isinstance(asked.merged, Undetermined):
+        return {"container": container, "outcome": "Undetermined", "why": asked.merged.text}
+    hint = asked.merged.hint
+    return {
+        "container": container,
+        "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
+        "preferred": hint.preferred,
+        "admitted": asked.merged.admit,
+        "offers": offers_answer(asked),
+    }
+
+
+def verdict_answer(verdict: Verdict) -> answers.Verdict:
+    """Describe a verdict: its outcome, and the kubelet's words where there are any."""
+    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else {**refusal_answer(verdict)}
+
+
+def refusal_answer(verdict: Verdict) -> answers.Refusal:
+    """Describe a verdict that is no admission."""
+    assert not isinstance(verdict, Admitted)
+    match verdict:
+        case Rejected():
+            return {
+                "outcome": "Rejected",
+                "reason": str(verdict.reason),
+                "message": verdict.message,
+                "container": verdict.container,
+                "details": dict(verdict.details),
+            }
+        case Forbidden():
+            return {
+                "outcome": "Forbidden",
+                "message": "; ".join(verdict.refusals),
+                "refusals": list(verdict.refusals),
+            }
+        case KubeletFault():
+            return {
+                "outcome": "KubeletFault",
+                "fault": verdict.kind.value,
+                "where": verdict.where,
+                "why": verdict.why,
+            }
+        case Undetermined():
+            return {"outcome": "Undetermined", "why": verdict.text}
+
+
+def _fault(fault: KubeletFault) -> answers.Faulty:
+    return {"fault": fault.kind.value, "where": fault.where, "why": fault.why}
+
+
+def _container(topology: CPUTopology, placement: Placement) -> answers.Container:
+    if not placement.exclusive:
+        return {
+            "name": placement.container.name,
+            "kind": placement.container.kind.value,
+            "exclusive": False,
+            "isolation": placement.isolation.value,
+            "cpus": cpu_list(placement.cpus),
+            "whyShared": placement.claim.why_not,
+            **container_memory(placement),
+            **container_devices(topology, placement),
+        }
+
+    from cpuctl.engine.alignment import alignment_of
+
+    alignment = alignment_of(topology, placement.cpus)
+    return {
+        "name": placement.container.name,
+        "kind": placement.container.kind.value,
+        "exclusive": True,
+        "isolation": placement.isolation.value,
+        "cpus": cpu_list(placement.cpus),
+        "count": placement.cpus.bit_count(),
+        "alignment": {
+            "core": alignment.core,
+            "uncoreCache": alignment.uncore_cache,
+            "numaNode": alignment.numa_node,
+            "socket": alignment.socket,
+        },
+        "aligned": _evidence(alignment),
+        "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in placement.steps],
+        **container_memory(placement),
+        **container_devices(topology, placement),
+    }
+
+
+def _evidence(alignment: Alignment) -> answers.Aligned:
+    return {
+        "cores": _lists(alignment.by_core),
+        "uncoreCaches": None if alignment.by_uncore_cache is None else _lists(alignment.by_uncore_cache),
+        "numaNodes": _lists(alignment.by_numa_node),
+        "sockets": _lists(alignment.by_socket),
+    }
+
+
+def after_answer(node: Node) -> answers.CPUsLeft:
+    """Describe what is left of the CPUs, in all and on each NUMA node."""
+    shared = node.state.default
+    free = shared & ~node.policy.reserved if node.policy else 0
+    return {
+        "sharedPool": cpu_list(shared),
+        "sharedPoolSize": shared.bit_count(),
+        "freeCPUs": cpu_list(free),
+        "free": free.bit_count(),
+        "numaNodes": [
+            {
+                "id": number,
+                "cpus": cpu_list(mask),
+                "sharedCPUs": cpu_list(shared & mask),
+                "freeCPUs": cpu_list(free & mask),
+                "free": (free & mask).bit_count(),
+            }
+            for number, mask in node.topology.numa_nodes.items()
+        ],
+    }
+
+
+def _missed_at_restart(node: Node) -> int:
+    """Return the reserved CPUs that a kubelet wants to find in the shared pool when it restarts."""
+    policy = node.policy
+    return 0 if policy is None or policy.options.strict_cpu_reservation else policy.reserved
+
+
+def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarning]:
+    for admission in admissions:
+        if admission.pool_warning is not None:
+            text = f"pod {admission.pod.full_name} {_POOL_WARNINGS[admission.pool_warning]}"
+            yield {
+                "pod": admission.pod.full_name,
+                "sharedPool": admission.pool_warning.value,
+                "message": text,
+            }
+        if taken := admission.taken_from_others:
+            name, cpus = admission.pod.full_name, cpu_list(taken)
+            text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
+            if taken & missed:
+                text += "; the kubelet refuses its own cpu_manager_state when it restarts"
+            yield {"pod": name, "takenCPUs": cpus, "message": text}
+        for container, resources in admission.wrapped_memory.items():
+            name, what = admission.pod.full_name, " and ".join(resources)
+            text = (
+                f"pod {name}: {what} is requested by a container but not by spec.resources, so what is left "
+                f"for container {container} wraps around: the kubelet writes down nearly 2^64 bytes"
+            )
+            yield {"pod": name, "message": text}
+
+
+def _overdrawn(node: Node) -> Iterator[PlanWarning]:
+    for beyond in wrapped_amounts(node.memory.state.tables):
+        text = f"reservedMemory and huge pages take more {beyond} than it has: the kubelet's sums wrap around"
+        yield {"message": f"{text}, and it hands out memory that is not there"}
+
+
+def _lists(masks: Mapping[int, int]) -> dict[str, str]:
+    return {str(element): cpu_list(mask) for element, mask in masks.items()}
+
+
+def cpu_list(mask: int) -> str:
+    """Write a mask as the kernel's list."""
+    return str(CPUSet(mask))

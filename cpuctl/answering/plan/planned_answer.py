@@ -1,0 +1,146 @@
+"""A plan, and two plans side by side, put together from what every part of them answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cpuctl.engine.node import Node
+
+if TYPE_CHECKING:
+    from cpuctl.answering.plan.comparison_answer import PlannedSide
+    from cpuctl.answers import plan as answers
+    from cpuctl.answers.explanation import MixedCores
+    from cpuctl.answers.start import KubeletPolicies, PlanningHead
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.comparison import Comparison, Side
+    from cpuctl.operations.plan import Plan, Planner
+    from cpuctl.operations.planning import Planning
+
+
+def planning_head(planning: Planning) -> PlanningHead:
+    """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
+    return {"sources": planning.sources.entries, "kubelet": kubelet_answer(planning.kubelet)}
+
+
+def kubelet_answer(kubelet: Kubelet) -> KubeletPolicies:
+    """Name a kubelet's release and policies."""
+    config = kubelet.config
+    return {
+        "version": str(kubelet.version),
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options),
+        "topologyManagerPolicy": config.topology_manager_policy,
+        "memoryManagerPolicy": config.memory_manager_policy,
+    }
+
+
+def planned_document(
+    planner: Planner, plan: Plan, sources: Sources, explain: str = ""
+) -> answers.StartedPlan | answers.NotStartedPlan:
+    """Describe a plan whose inputs come from the *sources*; *explain* is the command that tells more."""
+    from cpuctl.answering.plan.plan_answer import not_started_document, plan_document
+
+    head: answers.PlanHead = {
+        "sources": sources.entries,
+        "kubelet": kubelet_answer(plan.kubelet),
+        **_state_answer(planner.planning.past.digests),
+    }
+    if not isinstance(plan.node, Node):
+        return not_started_document(plan.node, head)
+
+    from cpuctl.answering.metrics_answer import metrics_answer
+    from cpuctl.answering.plan.mixed_cores import mixed_cores
+
+    more: answers.ExplainPart = {"explain": explain} if explain else {}
+    parts: answers.PlanParts = {
+        "metrics": metrics_answer(plan.node),
+        **_copies(planner, plan),
+        **_room(plan, plan.node),
+        **more,
+    }
+    document = plan_document(plan.node, plan.admissions, head, parts)
+    mixed = mixed_cores(planner.planning.source.machine, plan.admissions)
+    document["warnings"].extend(map(_mixed_warning, mixed))
+    return document
+
+
+def _mixed_warning(mixed: MixedCores) -> answers.PlanWarning:
+    return {
+        "pod": mixed["pod"],
+        "container": mixed["container"],
+        "performanceCPUs": mixed["performanceCPUs"],
+        "efficiencyCPUs": mixed["efficiencyCPUs"],
+        "message": mixed["message"],
+    }
+
+
+def _copies(planner: Planner, plan: Plan) -> answers.RepeatPart:
+    if plan.repetition is None or planner.options.rounds is None:
+        return {}
+    from cpuctl.answering.plan.capacity_answer import repetition_answer
+
+    return {"repeat": repetition_answer(plan.repetition, planner.options.rounds)}
+
+
+def _room(plan: Plan, node: Node) -> answers.CapacityPart:
+    if plan.capacity is None:
+        return {}
+    from cpuctl.answering.plan.capacity_answer import capacity_answer
+
+    policy = plan.kubelet.config.topology_manager_policy
+    return {"capacity": capacity_answer(plan.capacity, node.topology, policy)}
+
+
+def _state_answer(digests: Mapping[str, str]) -> answers.StatePart:
+    """Tell which state the plan was made from: whoever applies it sees whether that has moved on."""
+    files: list[answers.StateFile] = [
+        {"path": name, "sha256": digest} for name, digest in sorted(digests.items())
+    ]
+    return {"state": files} if files else {}
+
+
+def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanComparison:
+    """Describe two plans side by side, and the differences between their releases that the pods show."""
+    from cpuctl.answering.plan.comparison_answer import comparison_document, difference_answer
+    from cpuctl.operations.comparison import shown_differences
+
+    one, other, releases_alone = comparison
+    sides = (_side(planner, one), _side(planner, other))
+    document = comparison_document(*sides, planner.planning.sources.entries)
+    if releases_alone and _moves(document):
+        shown = shown_differences(planner, one.version, other.version)
+        if shown is not None:
+            document["differences"] = [difference_answer(name, one.version) for name in shown]
+    return document
+
+
+def _moves(document: answers.PlanComparison) -> bool:
+    """Tell whether both kubelets start, and something becomes of a pod that does not on the other side."""
+    started = all(side["start"]["outcome"] == "Started" for side in (document["a"], document["b"]))
+    return started and document["summary"]["changed"] > 0
+
+
+def _side(planner: Planner, side: Side) -> PlannedSide:
+    from cpuctl.answering.config.parts import not_started_answer
+    from cpuctl.answering.plan.capacity_answer import fragmentation_answer
+    from cpuctl.answering.plan.comparison_answer import PlannedSide, started_side
+    from cpuctl.answering.plan.plan_answer import verdict_answer
+
+    if side.plan is None:
+        assert side.refusal is not None
+        version: answers.LoadedRelease = {"version": str(side.version)}
+        start = not_started_answer(side.refusal)
+        return PlannedSide({"settings": side.settings, "kubelet": version, "start": start}, {}, {})
+    document = planned_document(planner, side.plan, side.sources)
+    if "node" in document:
+        verdicts = {each.pod.uid: verdict_answer(each.verdict) for each in side.plan.admissions}
+        return started_side(side.settings, document, verdicts, fragmentation_answer(side.fragmentation))
+    answer: answers.NotStartedSide = {
+        "settings": side.settings,
+        "kubelet": document["kubelet"],
+        "start": document["start"],
+        "warnings": document["warnings"],
+    }
+    return PlannedSide(answer, {}, {})

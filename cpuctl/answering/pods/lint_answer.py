@@ -1,0 +1,51 @@
+"""The answer of ``cpuctl pods lint`` as a plain document (schema: ``cpuctl schema podslint``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.diagnostics import counts
+from cpuctl.documents.paths import path_text
+from cpuctl.operations.pods.lint import LintRun, Remark
+
+if TYPE_CHECKING:
+    from cpuctl.answers.pods import Finding, PodsLint
+    from cpuctl.answers.sources import Sources
+
+
+def lint_document(run: LintRun, sources: Sources) -> PodsLint:
+    """List every finding with its place, and count them."""
+    versions = run.setting.versions
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PodsLint",
+        "sources": sources,
+        "apiServer": {"version": versions["apiserver"]},
+        "kubelet": {"version": versions["kubelet"]},
+        "summary": {
+            "files": run.files,
+            "objects": run.objects,
+            "others": run.others,
+            **counts(remark.finding for remark in run.remarks),
+        },
+        "findings": [_finding(remark) for remark in run.remarks],
+    }
+
+
+def _finding(remark: Remark) -> Finding:
+    finding, about = remark.finding, remark.about
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "refusedBy": finding.rejected_by.value if finding.rejected_by else "nobody",
+        "file": remark.source,
+        "line": remark.place.line,
+        "column": remark.place.column,
+        "path": path_text(finding.place.path),
+        "object": (
+            {"kind": about.kind, "namespace": about.namespace, "name": about.name} if about.kind else None
+        ),
+        "message": str(finding),
+        "hint": finding.fix,
+    }

@@ -1,0 +1,102 @@
+"""The answer of ``cpuctl pods show`` as a plain document (schema: ``cpuctl schema podsshow``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.show_answer import known_amount
+from cpuctl.answering.pods.facts_answer import CgroupView, pod_answer
+from cpuctl.engine.pod_facts import PodFacts
+from cpuctl.pods.eviction_rank import Ranked
+from cpuctl.pods.governing.limit_range import LimitRange
+from cpuctl.pods.governing.resource_quota import QuotaCharge, ResourceQuota
+from cpuctl.quantity import Format, Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers import pods as answers
+    from cpuctl.answers.values import Amount
+
+
+class Shown(NamedTuple):
+    """Pods, quotas with what is used in the end, the order of eviction."""
+
+    pods: Sequence[PodFacts]
+    limit_ranges: Sequence[LimitRange] = ()
+    quotas: Sequence[tuple[ResourceQuota, Mapping[str, Quantity]]] = ()
+    eviction: Sequence[Ranked] | None = None
+
+
+def show_document(shown: Shown, view: CgroupView, head: answers.ViewHead) -> answers.PodsShow:
+    """Describe pods and what governs their namespaces."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PodsShow",
+        **head,
+        "pods": [_pod(facts, view) for facts in shown.pods],
+        "limitRanges": [_limit_range(each) for each in shown.limit_ranges],
+        "quotas": [_quota(quota, used) for quota, used in shown.quotas],
+        "eviction": None if shown.eviction is None else [_ranked(each) for each in shown.eviction],
+    }
+
+
+def _pod(facts: PodFacts, view: CgroupView) -> answers.Pod:
+    pod = facts.written
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "origin": str(pod.origin),
+        "owner": pod.owner or None,
+        **pod_answer(facts, view),
+        "quotas": [_charge(charge) for charge in facts.creation.charges],
+    }
+
+
+def _charge(charge: QuotaCharge) -> answers.QuotaCharge:
+    return {
+        "quota": charge.quota.name,
+        "charged": _texts(charge.charged),
+        "refusals": list(charge.refusals),
+    }
+
+
+def _limit_range(limit_range: LimitRange) -> answers.LimitRange:
+    return {
+        "namespace": limit_range.namespace,
+        "name": limit_range.name,
+        "origin": str(limit_range.origin),
+        "problems": list(limit_range.problems),
+    }
+
+
+def _quota(quota: ResourceQuota, used: Mapping[str, Quantity]) -> answers.Quota:
+    """Report a quota with what is used of it once all pods are created that it lets pass."""
+    return {
+        "namespace": quota.namespace,
+        "name": quota.name,
+        "origin": str(quota.origin),
+        "hard": _texts(quota.hard),
+        "usedBefore": None if quota.used is None else _texts(quota.used),
+        "used": _texts(used),
+    }
+
+
+def _texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
+    return {name: str(amounts[name]) for name in sorted(amounts)}
+
+
+def _ranked(ranked: Ranked) -> answers.Evicted:
+    return {
+        "namespace": ranked.pod.namespace,
+        "name": ranked.pod.name,
+        "usage": None if ranked.usage is None else _bytes(ranked.usage),
+        "request": _bytes(ranked.request),
+        "priority": ranked.priority,
+        "spared": ranked.spared,
+        "reason": ranked.reason,
+    }
+
+
+def _bytes(count: int) -> Amount:
+    return known_amount(Quantity.from_value(count, Format.BINARY_SI))

@@ -1,0 +1,121 @@
+"""The answer of ``cpuctl replay`` as a plain document (schema: ``cpuctl schema replay``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.plan.plan_answer import cpu_list
+from cpuctl.golang.durations import duration_text
+from cpuctl.timeline.model import Timeline
+from cpuctl.timeline.report.chart import ChartRow, Span, chart
+from cpuctl.timeline.report.expectations import Failure
+from cpuctl.timeline.report.views import VIEWS
+from cpuctl.timeline.simulation import Simulation
+from cpuctl.timeline.world.entries import Entry
+from cpuctl.timeline.world.scale_downs import ScaleDown
+
+if TYPE_CHECKING:
+    from cpuctl.answers import replay as answers
+    from cpuctl.answers.sources import Sources
+
+
+def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
+    """Describe a replay: all that happened, what was expected, and how it ends."""
+    world = simulation.world
+    # What expectations compare has any shape: tests hold these to the schema.
+    final: dict[str, Any] = {name: view(world) for name, view in VIEWS.items()}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Replay",
+        "sources": sources,
+        **about(world.timeline),
+        "until": duration_text(world.now),
+        "entries": [entry_answer(entry) for entry in world.entries],
+        "expectations": expectations_answer(simulation),
+        "scaleDowns": [_scale_down(each) for each in world.scale_downs.all],
+        "slis": final["slis"],
+        "chart": [_row(row) for row in chart(simulation.samples, _all_cpus(world.timeline), world.now)],
+        "final": {
+            "at": duration_text(world.now),
+            "kubelet": final["kubelet"],
+            "sharedPool": final["sharedPool"],
+            "containers": final["containers"],
+            "pods": final["pods"],
+            "stateFile": final["stateFile"],
+            "scheduler": final["scheduler"],
+            "metrics": final["metrics"],
+            "slis": final["slis"],
+        },
+    }
+
+
+def about(timeline: Timeline) -> answers.About:
+    """Say what the timeline says of itself."""
+    return {"description": timeline.description.strip(), "pods": len(timeline.pods)}
+
+
+def _all_cpus(timeline: Timeline) -> int:
+    return timeline.machine.machine.online.mask
+
+
+def entry_answer(entry: Entry) -> answers.Entry:
+    """Describe one thing that happened."""
+    return {
+        "at": duration_text(entry.at),
+        "nanoseconds": entry.at,
+        "what": str(entry.what),
+        "pod": entry.pod,
+        "container": entry.container,
+        "text": entry.text,
+        "details": dict(entry.details),
+    }
+
+
+def expectations_answer(simulation: Simulation) -> answers.Expectations:
+    """Count the blocks that were checked, and list what was not as expected."""
+    return {
+        "checked": simulation.checked,
+        "failures": [failure_answer(failure) for failure in simulation.failures],
+    }
+
+
+def failure_answer(failure: Failure) -> answers.Failure:
+    """Describe one value that is not as expected."""
+    return {
+        "at": duration_text(failure.at),
+        "where": failure.place,
+        "what": failure.what,
+        "expected": failure.expected,
+        "found": failure.found,
+    }
+
+
+def _scale_down(each: ScaleDown) -> answers.ScaleDown:
+    return {
+        "pod": each.pod,
+        "container": each.container,
+        "before": cpu_list(each.before),
+        "after": cpu_list(each.after),
+        "decided": duration_text(each.decided),
+        "due": duration_text(each.due),
+        "told": None if each.notified is None else duration_text(each.notified),
+        "applied": None if each.applied is None else duration_text(each.applied),
+        "exposed": each.exposed,
+        "late": each.late,
+        "end": each.end.value,
+    }
+
+
+def _row(row: ChartRow) -> answers.ChartRow:
+    return {"cpus": cpu_list(row.cpus), "spans": [_span(span) for span in row.spans]}
+
+
+def _span(span: Span) -> answers.Span:
+    return {
+        "from": duration_text(span.start),
+        "until": duration_text(span.end),
+        "nanoseconds": [span.start, span.end],
+        "use": span.status.use.value,
+        "container": span.status.container,
+    }

@@ -1,0 +1,167 @@
+"""The answer of ``cpuctl topology`` as a plain document (schema: ``cpuctl schema topology``).
+
+Sockets and NUMA nodes carry the kernel's numbers. Cores and caches are numbered from 0 by their lowest CPU,
+because the kernel's own ids for them repeat; the set names ``core:N`` and ``l3:N`` use these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import Cache, Machine, NumaNode
+
+if TYPE_CHECKING:
+    from cpuctl.answers import topology as answers
+    from cpuctl.answers.sources import Sources
+
+
+def topology_document(
+    machine: Machine, sources: Sources, kubelet: answers.KubeletView | answers.Unseen
+) -> answers.Topology:
+    """Describe a machine as its kernel sees it, with the kubelet's counts beside it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Topology",
+        "sources": sources,
+        "summary": _summary(machine),
+        "kubelet": kubelet,
+        "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
+        "sockets": [{"id": number, "cpus": str(cpus)} for number, cpus in machine.sockets.items()],
+        "caches": [_cache(cache) for cache in sorted(machine.caches, key=_cache_order)],
+        "cpus": list(cpu_rows(machine)),
+        "findings": list(machine.findings),
+    }
+
+
+def _summary(machine: Machine) -> answers.Summary:
+    synthetic, why_not = _synthetic(machine)
+    return {
+        "model": machine.model_name,
+        "architecture": machine.architecture,
+        "cpus": len(machine.online),
+        "online": str(machine.online),
+        "offline": str(machine.offline),
+        "present": _optional_list(machine.present),
+        "possible": _optional_list(machine.possible),
+        "isolated": str(machine.isolated),
+        "nohzFull": str(machine.nohz_full),
+        "cores": len(machine.cores),
+        "threadsPerCore": sorted(set(map(len, machine.cores))),
+        "sockets": len(machine.sockets) or None,
+        "numaNodes": len(machine.numa_nodes) if machine.numa_known else None,
+        "l3Caches": len(machine.l3_groups) if machine.caches_known else None,
+        "performanceCPUs": _optional_list(machine.core_kinds.performance or None),
+        "efficiencyCPUs": _optional_list(machine.core_kinds.efficiency or None),
+        "coreKindsGuessed": machine.core_kinds.guessed,
+        "memoryBytes": machine.memory_bytes,
+        "hugepages": _hugepages(machine.hugepages),
+        "hugepagesTold": machine.hugepages_known,
+        "synthetic": synthetic,
+        "whyNotSynthetic": why_not,
+    }
+
+
+def _synthetic(machine: Machine) -> tuple[str | None, str | None]:
+    """Write the machine in one line that ``-m`` takes, or say why that cannot be done."""
+    from cpuctl.machine.synthetic.one_line import describe_synthetic
+
+    try:
+        return describe_synthetic(machine), None
+    except ValueError as error:
+        return None, str(error)
+
+
+def _numa_node(node: NumaNode) -> answers.NumaNode:
+    return {
+        "id": node.id,
+        "cpus": str(node.cpus),
+        "memoryBytes": node.memory_bytes,
+        "freeBytes": node.free_bytes,
+        "hugepages": _hugepages(node.hugepages),
+        "freeHugepages": _hugepages(node.free_hugepages),
+        "distances": list(node.distances),
+    }
+
+
+def _hugepages(pages: Mapping[int, int]) -> dict[str, int]:
+    return {page_size_name(kib): count for kib, count in sorted(pages.items())}
+
+
+def page_size_name(kib: int) -> str:
+    """Name a page size as Kubernetes does: ``2Mi``, ``1Gi``."""
+    for unit, factor in (("Gi", 1 << 20), ("Mi", 1 << 10)):
+        if kib % factor == 0:
+            return f"{kib // factor}{unit}"
+    return f"{kib}Ki"
+
+
+def _cache_order(cache: Cache) -> tuple[int, str, int]:
+    return cache.level or 0, cache.kind, cache.cpus.lowest
+
+
+def _cache(cache: Cache) -> answers.Cache:
+    return {
+        "level": cache.level,
+        "type": cache.kind,
+        "id": cache.id,
+        "sizeBytes": cache.size_bytes,
+        "cpus": str(cache.cpus),
+    }
+
+
+def cpu_rows(machine: Machine) -> Iterable[answers.CPU]:
+    """Yield a row for every CPU, online or not: where it sits, what it is."""
+    cores = _numbers(machine.cores)
+    l1d, l1i = _cache_numbers(machine, 1, "Data"), _cache_numbers(machine, 1, "Instruction")
+    l2, l3 = _cache_numbers(machine, 2, "Unified"), _cache_numbers(machine, 3, "Unified")
+    online = {cpu.number: cpu for cpu in machine.cpus}
+    for number in machine.online | machine.offline:
+        cpu = online.get(number)
+        core_type = _core_type(machine, number)
+        yield {
+            "cpu": number,
+            "online": cpu is not None,
+            "node": cpu.numa_node if cpu else None,
+            "socket": machine.socket_of.get(number),
+            "core": cores.get(number),
+            "siblings": str(cpu.siblings) if cpu else None,
+            "type": core_type,
+            "typeGuessed": machine.core_kinds.guessed and core_type is not None,
+            "isolated": number in machine.isolated,
+            "nohzFull": number in machine.nohz_full,
+            "capacity": cpu.capacity if cpu else None,
+            "maxKHz": cpu.max_khz if cpu else None,
+            "minKHz": cpu.min_khz if cpu else None,
+            "l1d": l1d.get(number),
+            "l1i": l1i.get(number),
+            "l2": l2.get(number),
+            "l3": l3.get(number),
+        }
+
+
+def _cache_numbers(machine: Machine, level: int, kind: str) -> dict[int, int]:
+    told = {
+        cache.cpus for cache in machine.caches if cache.told and (cache.level, cache.kind) == (level, kind)
+    }
+    return _numbers(sorted(told, key=_lowest))
+
+
+def _core_type(machine: Machine, number: int) -> answers.CoreType | None:
+    if number in machine.core_kinds.performance:
+        return "performance"
+    return "efficiency" if number in machine.core_kinds.efficiency else None
+
+
+def _numbers(groups: Iterable[CPUSet]) -> dict[int, int]:
+    return {cpu: number for number, group in enumerate(groups) for cpu in group}
+
+
+def _lowest(cpus: CPUSet) -> int:
+    return cpus.lowest
+
+
+def _optional_list(cpus: CPUSet | None) -> str | None:
+    return None if cpus is None else str(cpus)

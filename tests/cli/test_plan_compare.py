@@ -180,6 +180,9 @@ REFUSALS = [
     (("--compare", "a", "b"), "error: --compare: expected NAME=VALUE, found 'a'"),
     (("--compare", ".", "maxPod=1"), "hint: did you mean maxPods?"),
     (("--compare", ".", ".", "--write-state", "x"), "error: --write-state: cannot be used with --compare"),
+    (("--compare", ".", ".", "--svg", "-"), "error: --svg: cannot be used with --compare"),
+    (("--compare", ".", ".", "--html", "-"), "error: --html: cannot be used with --compare"),
+    (("--compare", ".", ".", "-o", "prom"), "error: -o prom: cannot be used with --compare"),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.capacity import Capacity, Fragmentation, Repeat
+from cpuctl.answers.checkpoint import CPUHolder
 from cpuctl.answers.decisions import (
     Alignment,
     CPUsLeft,
@@ -19,6 +20,7 @@ from cpuctl.answers.decisions import (
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import KubeletPolicies, NotStarted, PlanningHead, Started
+from cpuctl.answers.topology import PicturedCPU
 from cpuctl.answers.values import SHA256, ApiVersion, ContainerKind, Count, CPUList, Isolation, Release
 
 
@@ -129,6 +131,13 @@ class NotStartedPlan(PlanHead):
 Plan = Annotated[
     StartedPlan | NotStartedPlan, "What a kubelet would decide about pods, in the order they were given."
 ]
+
+
+class PlanPicture(TypedDict):
+    """What the picture of a plan is drawn from."""
+
+    holders: list[CPUHolder]
+    cpus: list[PicturedCPU]
 
 
 class AlignedCounts(TypedDict):

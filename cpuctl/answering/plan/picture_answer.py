@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.answering.checkpoint.dump_answer import held_cpus
 from cpuctl.answering.checkpoint.map_answer import map_answer
@@ -14,11 +14,13 @@ from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 if TYPE_CHECKING:
+    from cpuctl.answers.plan import PlanPicture
+    from cpuctl.answers.topology import PicturedCPU
     from cpuctl.cpuset import CPUSet
     from cpuctl.machine.model import Machine
 
 
-def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> dict[str, Any]:
+def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> PlanPicture:
     """List every CPU with the marks of its holders, and the holders; *pods* are those with names.
 
     What is no started node holds nothing.
@@ -33,10 +35,10 @@ def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> d
     return _of(machine, _while_running(state, known), Owners.of(known.values()))
 
 
-def _of(machine: Machine, state: CPUStateFile, owners: Owners) -> dict[str, Any]:
+def _of(machine: Machine, state: CPUStateFile, owners: Owners) -> PlanPicture:
     held = held_cpus(state, owners)
     whole = {row["cpu"]: row for row in cpu_rows(machine)}
-    rows = [{**whole[row["cpu"]], **row} for row in map_answer(machine, held)["cpus"]]
+    rows: list[PicturedCPU] = [{**whole[row["cpu"]], **row} for row in map_answer(machine, held)["cpus"]]
     return {"holders": held["holders"], "cpus": rows}
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.holders import holder_name
@@ -18,13 +18,13 @@ from cpuctl.exports.wording import byte_text, counted
 if TYPE_CHECKING:
     from cpuctl.answers import topology as answers
     from cpuctl.answers.checkpoint import CheckpointDump, CPUHolder
+    from cpuctl.answers.decisions import Pod
+    from cpuctl.answers.plan import NotStartedPlan, PlanPicture, StartedPlan
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.topology import HeldCPU, PicturedCPU, Topology
 
     Marked = HeldCPU | PicturedCPU
     Row = answers.CPU | Marked
-
-Json = Mapping[str, Any]
 
 _COUNTED: Final[Sequence[tuple[Literal["sockets", "numaNodes", "l3Caches", "cores"], str]]] = (
     ("sockets", "socket"),
@@ -159,10 +159,10 @@ def _not_running(cpus: Iterable[CPU], absent: str) -> Iterator[str]:
         yield f"not on this machine, but in the state file: CPUs {absent} {see}"
 
 
-def plan_facts(plan: Json, picture: Json) -> MachineFacts:
+def plan_facts(plan: StartedPlan | NotStartedPlan, picture: PlanPicture) -> MachineFacts:
     """Take the node after a plan: *picture* has its CPUs and holders as a dump would have them."""
-    started = plan["start"]["outcome"] == "Started"
-    reserved = CPUSet.parse(plan["node"].get("reservedCPUs", "")) if started else CPUSet()
+    started = "node" in plan
+    reserved = CPUSet.parse(plan["node"].get("reservedCPUs", "")) if "node" in plan else CPUSet()
     found = _cpus(picture["cpus"], reserved) if started else _ownerless(picture["cpus"])
     return MachineFacts(
         title="CPUs after the plan" if started else "The kubelet does not start",
@@ -236,8 +236,8 @@ def _origin(sources: Sources) -> Iterator[str]:
         yield f"machine: {'this host' if machine['from'] == 'live' else machine['value']}"
 
 
-def _plan_lines(plan: Json) -> Iterator[str]:
-    if plan["start"]["outcome"] != "Started":
+def _plan_lines(plan: StartedPlan | NotStartedPlan) -> Iterator[str]:
+    if "node" not in plan:
         yield start_sentence(plan["start"], "The kubelet")
         return
     yield counts_words(plan["summary"])
@@ -245,7 +245,7 @@ def _plan_lines(plan: Json) -> Iterator[str]:
     yield kubelet_words(plan["kubelet"])
 
 
-def _refusals(pods: Sequence[Json]) -> Iterator[str]:
+def _refusals(pods: Sequence[Pod]) -> Iterator[str]:
     refused = [pod for pod in pods if pod["outcome"] != "Admitted"]
     for pod in refused[:_REFUSALS_SHOWN]:
         name = f"{pod['namespace']}/{pod['name']}"

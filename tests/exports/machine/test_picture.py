@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import example, given
 
+from cpuctl.answers.plan import NotStartedPlan
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use, plan_facts
@@ -135,14 +136,22 @@ def test_a_place_that_lacks_a_core_is_drawn_like_the_others() -> None:
 
 
 def test_a_kubelet_that_does_not_start_leaves_a_machine_without_owners() -> None:
-    plan = {
+    plan: NotStartedPlan = {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Plan",
+        "kubelet": {
+            "version": "1.36.0",
+            "cpuManagerPolicy": "static",
+            "cpuManagerPolicyOptions": {},
+            "topologyManagerPolicy": "none",
+            "memoryManagerPolicy": "None",
+        },
+        "warnings": [],
         "start": {"outcome": "Refused", "stage": "CPU Manager", "error": "no CPUs are reserved"},
         "pods": [],
         "sources": {},
     }
-    facts = plan_facts(
-        plan, {"cpus": [row(0) | {"marks": []}, row(1, online=False) | {"marks": []}], "holders": []}
-    )
+    facts = plan_facts(plan, {"cpus": [row(0, marks=[]), row(1, marks=[], online=False)], "holders": []})
     assert facts.title == "The kubelet does not start"
     assert facts.lines == ("The kubelet would not start (CPU Manager): no CPUs are reserved",)
     assert facts.having(Use.OFFLINE) == CPUSet.of([1])

@@ -46,9 +46,22 @@ claims = st.lists(
 requirements = st.fixed_dictionaries(
     {}, optional={"requests": amounts | odd, "limits": amounts, "claims": claims}
 )
+resize_policies = st.lists(
+    st.fixed_dictionaries(
+        {
+            "resourceName": st.sampled_from(["cpu", "memory"]),
+            "restartPolicy": st.sampled_from(["NotRequired", "RestartContainer"]),
+        }
+    ),
+    max_size=2,
+)
 containers = st.fixed_dictionaries(
     {"name": st.sampled_from(["a", "b", "C"])},
-    optional={"resources": requirements | odd, "restartPolicy": st.sampled_from(["Always", "Never"])},
+    optional={
+        "resources": requirements | odd,
+        "restartPolicy": st.sampled_from(["Always", "Never"]),
+        "resizePolicy": resize_policies,
+    },
 )
 specs = st.fixed_dictionaries(
     {"containers": st.lists(containers | odd, max_size=3)},
@@ -59,6 +72,7 @@ specs = st.fixed_dictionaries(
         "overhead": amounts,
         "os": st.fixed_dictionaries({"name": st.sampled_from(["linux", "windows", "x"])}) | odd,
         "resourceClaims": st.lists(st.fixed_dictionaries({"name": st.just("a")}), max_size=1),
+        "restartPolicy": st.sampled_from(["Always", "Never", "x"]),
         "priority": odd,
     },
 )
@@ -112,7 +126,9 @@ def test_a_pod_without_errors_can_be_planned(pod: Mapping[str, Any], by: LintRul
         return
     if not has_errors(linted):
         assert linted.pod is not None
-        assert linted.pod.all_containers == stored(planned, by.server).all_containers
+        kept = stored(planned, by.server)
+        assert linted.pod.all_containers == kept.all_containers
+        assert linted.pod.restart_policy == kept.restart_policy
 
 
 @given(pods, settings, st.sampled_from(["", "static", "none"]), st.sampled_from(["", "Static"]))

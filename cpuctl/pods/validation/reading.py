@@ -86,6 +86,7 @@ class _Reader:
             resources=None if resources is None else self._requirements(resources, spot.child("resources")),
             overhead=self._amounts(spec.get("overhead"), spot.child("overhead")),
             os_name=text_of(member_of(spec.get("os"), "name")),
+            restart_policy=text_of(spec.get("restartPolicy")) or "Always",
             static=annotations.get(_CONFIG_SOURCE) in ("file", "http") or _MIRROR in annotations,
         )
 
@@ -109,6 +110,8 @@ class _Reader:
                 resources=self._requirements(
                     member_of(item, "resources"), spot.item(number).child("resources")
                 ),
+                restarts=_restarts(member_of(item, "resizePolicy")),
+                restart_policy=text_of(member_of(item, "restartPolicy")),
             )
             for number, item in enumerate(items_of(value))
         )
@@ -204,6 +207,15 @@ def _qos_class(value: object) -> QosClass | None:
     """Read the class that a stored pod has."""
     word = member_of(member_of(value, "status"), "qosClass")
     return next((each for each in QosClass if each == word), None)
+
+
+def _restarts(policies: object) -> frozenset[str]:
+    """Name the resources whose change restarts a container."""
+    return frozenset(
+        text_of(member_of(policy, "resourceName"))
+        for policy in items_of(policies)
+        if member_of(policy, "restartPolicy") == "RestartContainer"
+    )
 
 
 def _kind(container: object, kind: ContainerKind) -> ContainerKind:

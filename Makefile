@@ -7,7 +7,7 @@ GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
 ROOMS  ?= cpuctl/checkpoints/*
 
-.PHONY: help demo test guest shells browser docs conformance bench fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test guest shells browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
@@ -18,6 +18,7 @@ help:
 	@echo "make docs          make reference, manual pages and completions from the command table"
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others, ORDER=--shuffle, PYTHON_FLAGS='-O -bb')"
 	@echo "make bench         measure against the kubelet's recorded figures"
+	@echo "make explore       run the property tests on many new examples (TESTS='tests/property' for some; half an hour)"
 	@echo "make fuzz          look for inputs that break a parser or the engine (ten minutes each; TARGETS='cpuset lockstep' for some)"
 	@echo "make mutation      look for code that no test misses (ROOMS='cpuctl/engine/cpu/*' for others; minutes to hours)"
 	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
@@ -54,6 +55,9 @@ conformance: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m tests.benchmarks
+
+explore: $(VENV)/installed-dev
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n auto -q $(or $(TESTS),tests/property)
 
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'

@@ -67,6 +67,17 @@ def node_rules(gates: FeatureGates) -> NodeRules:
     )
 
 
+def tells_allocated(gates: FeatureGates) -> bool:
+    """Tell whether these gates let statuses have ``allocatedResources``: a kubelet and a server must agree.
+
+    Rule: ``kubelet_pods.go``, ``pkg/api/pod/util.go``; a gate of its own decides while that is alpha (1.32).
+    """
+    own = "InPlacePodVerticalScalingAllocatedStatus"
+    stage = gates.stage(own)
+    decides = stage is not None and stage.stage == "a"
+    return gates.enabled("InPlacePodVerticalScaling") and (gates.enabled(own) or not decides)
+
+
 def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
     """Tell how a kubelet rejects pod-level resources that it has switched off; None where it does not.
 

@@ -14,6 +14,7 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.node import Node
+from cpuctl.engine.pod_rules import tells_allocated
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.engine.resize.outcome import Condition
@@ -37,7 +38,7 @@ from cpuctl.timeline.world.disk import SavedWait
 from cpuctl.timeline.world.entries import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import Key
-from cpuctl.timeline.world.world import NotRunning, PodLife, World, kubelet_fails
+from cpuctl.timeline.world.world import NotRunning, PodLife, World, as_told, kubelet_fails
 
 KILLED = 137
 """The exit code of a container whose end nobody has seen."""
@@ -99,6 +100,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
         period=period,
         capacity=whole_node(info, kubelet.config, node.allocatable, gates.release),
         back_offs=BackOffs.of(kubelet.config, gates),
+        tells_allocated=tells_allocated(gates),
         written=node.state_file() if world.disk.cpu is not None else None,
         written_memory=node.memory.state_file() if world.disk.memory is not None else None,
     )
@@ -177,7 +179,8 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         return
     granted, as_held = life.running.allocated, _as_held(kubelet, life.running.allocated)
     allocates = kubelet.rules.allocates
-    if not take_verdict(world, life, kubelet.node.admit(as_held if allocates else granted)):
+    pod = as_told(life, as_held if allocates else granted)
+    if not take_verdict(world, life, kubelet.node.admit(pod)):
         return
     if as_held != granted and (allocates or IN_PROGRESS in life.conditions):
         life.running = life.running._replace(allocated=as_held)

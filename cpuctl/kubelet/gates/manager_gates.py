@@ -23,6 +23,7 @@ DownwardAPIAssignedResources               37a
 DynamicResourceAllocation                  26a 32b 34G 35G! 37G!?
 InPlacePodLevelResourcesVerticalScaling    35a 36B 37B?
 InPlacePodVerticalScaling                  27a 33B 35G! 37G!?
+InPlacePodVerticalScalingAllocatedStatus   32a 33d 36-
 InPlacePodVerticalScalingExclusiveCPUs     32a
 InPlacePodVerticalScalingExclusiveMemory   34a 37a?
 InPlacePodVerticalScalingInitContainers    36B 37B?
@@ -55,6 +56,7 @@ DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
         "PodLevelResources",
         "NodeDeclaredFeatures",
     ),
+    "InPlacePodVerticalScalingAllocatedStatus": ("InPlacePodVerticalScaling",),
     "InPlacePodVerticalScalingExclusiveCPUs": ("InPlacePodVerticalScaling",),
     "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling",),
     "InPlacePodVerticalScalingInitContainers": ("InPlacePodVerticalScaling", "NodeDeclaredFeatures"),

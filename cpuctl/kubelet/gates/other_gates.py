@@ -142,7 +142,6 @@ ImageVolume 31a 33b 35B 36G!
 ImageVolumeWithDigest 36a
 InOrderInformers 33B 36G!
 InOrderInformersBatchProcess 35B
-InPlacePodVerticalScalingAllocatedStatus 32a 33d 36-
 InPlacePodVerticalScalingSchedulerPreemption 37a
 InTreePluginAWSUnregister 26a 31-
 InTreePluginAzureDiskUnregister 26a 31-
@@ -378,7 +377,6 @@ OTHER_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "GangScheduling": ("GenericWorkload",),
     "GracefulNodeShutdownBasedOnPodPriority": ("GracefulNodeShutdown",),
     "ImageVolumeWithDigest": ("ImageVolume",),
-    "InPlacePodVerticalScalingAllocatedStatus": ("InPlacePodVerticalScaling",),
     "InPlacePodVerticalScalingSchedulerPreemption": ("InPlacePodVerticalScaling",),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
     "NodeControllerLeaseCircuitBreaker": ("AtomicFIFO",),

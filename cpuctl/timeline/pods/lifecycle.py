@@ -71,7 +71,8 @@ def _refuse(world: World, name: str, why: str) -> None:
 
 
 def _stored(world: World, pod: Pod) -> StoredPod:
-    """Return a pod as the API server would hand it on; one that comes again has another UID."""
+    """Return a new pod as the API server would hand it on; one that comes again has another UID."""
+    pod = pod._replace(statuses=())
     if pod.uid in world.names:
         (pod,) = with_uids([pod._replace(uid="")], world.names)
     rules = PodRules(server=world.api_server.rules, node=_node_rules(world.setup))

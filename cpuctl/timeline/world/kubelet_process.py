@@ -60,6 +60,7 @@ class KubeletProcess:
     resize with, where its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
     deferred resizes were tried last, None where there are none. ``written`` and ``written_memory`` are the
     states as they lie on disk. ``back_offs`` are those of containers that have ended more than once.
+    ``tells_allocated``: it puts allocatedResources into statuses.
     """
 
     setup: KubeletSetup
@@ -79,6 +80,7 @@ class KubeletProcess:
     written: CPUStateFile | None = None
     written_memory: MemoryStateFile | None = None
     back_offs: BackOffs = field(default_factory=BackOffs)
+    tells_allocated: bool = True
 
     @property
     def waits_for_cpusets(self) -> bool:

@@ -9,10 +9,12 @@ from enum import StrEnum
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.pod_rules import server_rules
+from cpuctl.engine.pod_rules import server_rules, tells_allocated
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.engine.resize.outcome import Condition, ConditionType
 from cpuctl.engine.resize.running import RunningPod
+from cpuctl.pods.model import StoredPod
+from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, RunState
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.world.disk import Disk
 from cpuctl.timeline.world.entries import Detail, Entry, What
@@ -46,7 +48,8 @@ class ContainerLife:
 
     ``milli`` are the CPUs that its ``cpu.weight`` stands for. ``file`` is what the downward API tells inside,
     None where no such file is there. ``comes_back``: it ran when the machine went down. ``exit_code`` is set
-    from its end, the time ``ended``, until it starts again.
+    from its end, the time ``ended``, until it starts again. ``allocated`` is what the last kubelet that
+    stopped has left in its status as allocatedResources.
     """
 
     state: ContainerState = ContainerState.WAITING
@@ -56,6 +59,7 @@ class ContainerLife:
     comes_back: bool = False
     exit_code: int | None = None
     ended: int = 0
+    allocated: Amounts = None
 
     @property
     def runs(self) -> bool:
@@ -204,7 +208,29 @@ def kubelet_stops(world: World) -> None:
         return
     for key in world.kubelet.timers.due.keys() - world.disk.waits.keys():
         world.scale_downs.finish(key, ScaleDownEnd.INTERRUPTED)
+    _leave_statuses(world, world.kubelet)
     world.kubelet = None
+
+
+def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
+    """Let statuses stay as a kubelet has written them, as far as the API server keeps that."""
+    told = kubelet.tells_allocated and tells_allocated(world.server.gates)
+    for life in world.pods.values():
+        if life.uid not in kubelet.node.active:
+            continue
+        for container in life.running.allocated.all_containers:
+            one = life.containers[container.name]
+            created = one.state is not ContainerState.WAITING or one.exit_code is not None
+            one.allocated = container.resources.requests if told and created else None
+
+
+def as_told(life: PodLife, pod: StoredPod) -> StoredPod:
+    """Return a pod with what the status of its *life* told when its kubelet stopped."""
+    statuses = [
+        ContainerStatus(name, RunState(each.state), resources=ReportedResources(granted=each.allocated))
+        for name, each in life.containers.items()
+    ]
+    return pod._replace(statuses=tuple(statuses))
 
 
 def kubelet_fails(world: World, why: NotRunning) -> None:

@@ -1,0 +1,109 @@
+"""What pods' statuses tell of allocatedResources, and what kubelets up to 1.34 make of it when they start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.timeline.replaying import play, seen
+
+IN_PLACE, TOLD = "InPlacePodVerticalScaling", "InPlacePodVerticalScalingAllocatedStatus"
+ADMIT = {"at": "0s", "admit": "dpdk"}
+FORGET: list[dict[str, Any]] = [{"at": "5s", "kubelet": "stop"}, {"at": "6s", "stateFile": {"delete": True}}]
+STATUS = {"containerStatuses": [{"name": "app", "state": {"running": {}}}]}
+POD: dict[str, Any] = {
+    "metadata": {"name": "dpdk"},
+    "spec": {"containers": [{"name": "app", "resources": {"limits": {"cpu": 2, "memory": "1Gi"}}}]},
+}
+
+
+def kubelet(version: str, **gates: bool) -> dict[str, Any]:
+    return {
+        "version": version,
+        "config": {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0,10", "featureGates": gates},
+    }
+
+
+def placed_anew(minor: str, gates: dict[str, bool]) -> list[str]:
+    """Return whose exclusive CPUs a kubelet knows that came up without a state file."""
+    simulation = play(
+        ADMIT,
+        *FORGET,
+        {"at": "7s", "kubelet": "start"},
+        kubelet=kubelet(minor, **gates),
+        apiServer={},
+        pods=[POD],
+        until="20s",
+    )
+    return list(seen(simulation, "stateFile")["entries"])
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "told"),
+    [
+        ("1.31", {IN_PLACE: True}, True),
+        ("1.32", {}, True),
+        ("1.32", {IN_PLACE: True}, False),
+        ("1.32", {IN_PLACE: True, TOLD: True}, True),
+        ("1.33", {TOLD: False}, True),
+        ("1.34", {}, True),
+        ("1.35", {}, True),
+    ],
+)
+def test_in_1_32_alone_a_gate_of_its_own_decides_what_statuses_tell(
+    minor: str, gates: dict[str, bool], told: bool
+) -> None:
+    """Rule: ``convertToAPIContainerStatuses`` of 1.27 to 1.35 (kubernetes 128377, 130880)."""
+    assert placed_anew(minor, gates) == (["default/dpdk/app"] if told else [])
+
+
+def test_a_container_keeps_what_its_state_file_says_whatever_its_status_tells() -> None:
+    simulation = play(
+        ADMIT,
+        {"at": "5s", "kubelet": "restart"},
+        kubelet=kubelet("1.32", **{IN_PLACE: True}),
+        apiServer={},
+        pods=[POD],
+        until="20s",
+    )
+    assert seen(simulation, "stateFile")["entries"] == {"default/dpdk/app": "1,11"}
+    assert seen(simulation, "containers")["default/dpdk/app"]["cgroup"] == "1,11"
+
+
+def test_statuses_of_an_older_kubelet_tell_nothing_until_the_new_one_has_written_them() -> None:
+    """InPlacePodVerticalScaling is on from 1.33 on: the first start after the upgrade finds none."""
+    upgrade = {"at": "7s", "kubelet": {"action": "upgrade", "version": "1.33"}}
+    members: dict[str, Any] = {"kubelet": kubelet("1.32"), "apiServer": {"version": "1.33"}, "pods": [POD]}
+    first = play(ADMIT, *FORGET, upgrade, until="20s", **members)
+    assert seen(first, "stateFile")["entries"] == {}
+    again = play(ADMIT, *FORGET, upgrade, {"at": "9s", "kubelet": "restart"}, until="20s", **members)
+    assert seen(again, "stateFile")["entries"] == {"default/dpdk/app": "1,11"}
+
+
+def test_an_api_server_without_the_gate_keeps_nothing_that_a_status_tells() -> None:
+    """Rule: ``dropDisabledPodStatusFields`` of ``pkg/api/pod/util.go``."""
+    members: dict[str, Any] = {"kubelet": kubelet("1.33"), "apiServer": {"version": "1.32"}, "pods": [POD]}
+    simulation = play(ADMIT, *FORGET, {"at": "7s", "kubelet": "start"}, until="20s", **members)
+    assert seen(simulation, "stateFile")["entries"] == {}
+
+
+def test_a_container_that_never_ran_has_nothing_in_its_status() -> None:
+    waits = {"at": "0s", "admit": {"pod": "dpdk", "start": False}}
+    simulation = play(
+        waits,
+        *FORGET,
+        {"at": "7s", "kubelet": "start"},
+        kubelet=kubelet("1.34"),
+        apiServer={},
+        pods=[POD],
+        until="20s",
+    )
+    assert seen(simulation, "stateFile")["entries"] == {}
+
+
+def test_a_pod_is_created_without_the_status_that_its_manifest_was_saved_with() -> None:
+    simulation = play(
+        ADMIT, kubelet=kubelet("1.34"), apiServer={}, pods=[POD | {"status": STATUS}], until="2s"
+    )
+    assert seen(simulation, "stateFile")["entries"] == {"default/dpdk/app": "1,11"}

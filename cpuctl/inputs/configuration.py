@@ -289,6 +289,8 @@ def all_arguments(
         sources.add("kubeletArguments", text, "given")
     known = sources.origin("kubeletConfiguration")
     gap = recorded.flags_gap if known in ("live", "capture") and not text else ""
+    if gap:
+        sources.add_unknown_flags(gap)
     if not recorded.flags and not recorded.other_flags:
         return Arguments(given=given, gap=gap)
     live = origin == LIVE_MACHINE

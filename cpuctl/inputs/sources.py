@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.releases.recorded import Topic
 
 NOT_VERIFIED = "notVerified"
+UNKNOWN_FLAGS = "unknownFlags"
 
 
 class Sources:
@@ -40,6 +41,14 @@ class Sources:
         """Tell where an input came from; None where it is not among them."""
         found = self.entries.get(name)
         return found["from"] if found else None
+
+    def add_unknown_flags(self, gap: str) -> None:
+        """Remember why flags of the node's kubelet may be missing here: with them it may answer otherwise."""
+        self.add(
+            UNKNOWN_FLAGS,
+            f"taken for none, but there may be some: {gap} (--kubelet-args names them)",
+            "default",
+        )
 
     def add_unrecorded(self, minor: int, topics: Iterable[Topic]) -> None:
         """Remember what the answer is about, as far as nobody has recorded that on a release."""

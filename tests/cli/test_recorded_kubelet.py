@@ -278,3 +278,29 @@ def test_the_recorded_control_groups_tell_their_version(
     assert result.code != 0
     assert "kubelet is configured to not run on a host using cgroup v1" in result.out + result.err
     assert cpuctl("config", "check", "-m", archive, "--cgroup-version=2").code == 0
+
+
+def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Its configuration is there, but nothing says what it would be started with."""
+    config = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
+    node = str(written(small_machine() | {"var/lib/kubelet/config.yaml": config}, tmp_path / "node"))
+    pods = ("-T", "web=1/1,1Gi")
+    why = "no process and no unit of a kubelet was found (--kubelet-args names them)"
+    for words in (
+        ("config", "check"),
+        ("config", "versions", "--from", "1.35"),
+        ("plan", *pods),
+        ("explain", "web", *pods),
+        ("checkpoint", "verify", "--kubelet-version", "1.36"),
+    ):
+        answer = document(cpuctl(*words, "-m", node, "-o", "json"))
+        unknown = answer["sources"]["unknownFlags"]
+        assert unknown == {"value": f"taken for none, but there may be some: {why}", "from": "default"}
+        assert f"unknown flags: {unknown['value']}" in cpuctl(*words, "-m", node).err
+        named = document(cpuctl(*words, "-m", node, "--kubelet-args=--max-pods=9", "-o", "json"))
+        assert "unknownFlags" not in named["sources"]
+    told = f"Not looked at: unknown flags, taken for none, but there may be some: {why}"
+    for words in (("config", "check"), ("config", "versions")):
+        assert told in " ".join(cpuctl(*words, "-m", node).out.split())

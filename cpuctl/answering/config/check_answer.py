@@ -16,6 +16,7 @@ from cpuctl.answering.config.parts import (
     start_finding,
     start_text,
     start_to_mend,
+    unseen_inputs,
 )
 from cpuctl.answering.config.ways_out import way_out
 from cpuctl.answering.diagnostics import found, graded
@@ -59,8 +60,10 @@ def check_document(
     document = _document(head["sources"], KubeletVersion.parse(head["kubelet"]["version"]), start, findings)
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
-    if unseen:
-        document["notLookedAt"] = [{"settings": [], "what": unseen}, *document["notLookedAt"]]
+    inputs: list[answers.NotLookedAt] = [
+        {"settings": [], "what": each} for each in unseen_inputs(head["sources"], unseen)
+    ]
+    document["notLookedAt"] = [*inputs, *document["notLookedAt"]]
     return document
 
 

@@ -9,16 +9,24 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import LOADING, Started
+from cpuctl.inputs.sources import UNKNOWN_FLAGS
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Pools
+    from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
 
 NotStartedOutcome = StartRefused | KubeletFault | Undetermined | Refusal
 StartOutcome = Started | NotStartedOutcome
+
+
+def unseen_inputs(sources: Sources, files: str) -> list[str]:
+    """Name what decides a start and nobody looked at here: unknown flags, and *files* of the node."""
+    flags = sources.get(UNKNOWN_FLAGS)
+    return [*([f"unknown flags, {flags['value']}"] if flags else []), *([files] if files else [])]
 
 
 def start_answer(outcome: StartOutcome) -> Start:

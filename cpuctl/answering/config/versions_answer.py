@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import StartOutcome, start_answer
+from cpuctl.answering.config.parts import StartOutcome, start_answer, unseen_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.engine.release_effects import Effects
 from cpuctl.kubelet.gates.feature_gates import GateStage
@@ -62,7 +62,7 @@ def versions_document(
         **parts,
         "leftOut": len(found) - shown,
         **pods,
-        "notLookedAt": [unseen] if unseen else [],
+        "notLookedAt": unseen_inputs(head["sources"], unseen),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict, final
 
+from cpuctl.answers.findings import Found, Graded
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
 from cpuctl.answers.values import ApiVersion, Bounds, Count, CPUList, Pattern
@@ -54,7 +55,15 @@ class Topology(_Chosen):
     sockets: list[Socket]
     caches: list[Cache]
     cpus: list[CPU]
-    findings: list[str]
+    findings: list[Finding]
+    """What is unusual, and what a kubelet makes of it."""
+
+
+class Finding(Graded, Found):
+    """A warning does not mean to a kubelet what it seems to mean, a note is worth knowing."""
+
+    file: str
+    """The kernel's, from the root; with an asterisk where many CPUs or nodes have it, or empty."""
 
 
 class Summary(TypedDict):

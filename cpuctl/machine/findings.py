@@ -1,4 +1,4 @@
-"""What is unusual about a machine, and what a kubelet makes of it, in plain sentences.
+"""What is unusual about a machine, and what a kubelet makes of it.
 
 Rule: what cAdvisor hands on is in ``cpuctl.machine.cadvisor.view``; for the rest kubelet v1.36
 ``cm/cpumanager/topology/topology.go`` and ``cm/topologymanager``.
@@ -6,24 +6,32 @@ Rule: what cAdvisor hands on is in ``cpuctl.machine.cadvisor.view``; for the res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
-from cpuctl.machine.model import CPU, Machine, NumaNode
+from cpuctl.machine.model import (
+    CPU,
+    CPU_DIRECTORY,
+    NODE_DIRECTORY,
+    Machine,
+    MachineFinding,
+    NumaNode,
+)
 from cpuctl.machine.wording import are, count, have, named
 
 _MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses unless told otherwise
 
 
-def machine_findings(machine: Machine) -> tuple[str, ...]:
+def machine_findings(machine: Machine) -> tuple[MachineFinding, ...]:
     """Say what is unusual, in a fixed order; an ordinary machine gives nothing."""
     info = kubelet_view(machine)
     return (*topology_findings(machine, info), *_last_level_caches(machine, info))
 
 
-def topology_findings(machine: Machine, info: MachineInfo) -> tuple[str, ...]:
+def topology_findings(machine: Machine, info: MachineInfo) -> tuple[MachineFinding, ...]:
     """Say what is unusual apart from caches; what a kubelet makes of it is counted in what it is told."""
     return (
         *_offline(machine, info),
@@ -41,6 +49,31 @@ def topology_findings(machine: Machine, info: MachineInfo) -> tuple[str, ...]:
     )
 
 
+def without_files(findings: Iterable[MachineFinding]) -> tuple[MachineFinding, ...]:
+    """Say the same of a machine that no kernel's files describe."""
+    return tuple(finding.at("") for finding in findings)
+
+
+def cpu_files(cpus: CPUSet, name: str) -> str:
+    """Name a file that every one of *cpus* has."""
+    return f"{CPU_DIRECTORY}/cpu{cpus if len(cpus) == 1 else '*'}/{name}"
+
+
+def node_files(nodes: CPUSet, name: str) -> str:
+    """Name a file that every one of *nodes* has."""
+    return f"{NODE_DIRECTORY}/node{nodes if len(nodes) == 1 else '*'}/{name}"
+
+
+def warning(code: str, file: str, message: str, *, expected: str = "", detected: str = "") -> MachineFinding:
+    """Say what does not mean to a kubelet what it seems to mean, or where files contradict each other."""
+    return MachineFinding(Severity.WARNING, code, file, message, expected, detected)
+
+
+def note(code: str, file: str, message: str, *, expected: str = "", detected: str = "") -> MachineFinding:
+    """Say what is worth knowing."""
+    return MachineFinding(Severity.NOTE, code, file, message, expected, detected)
+
+
 def _where(machine: Machine, holds: Callable[[CPU], bool]) -> CPUSet:
     return CPUSet.of(cpu.number for cpu in machine.cpus if holds(cpu))
 
@@ -53,31 +86,37 @@ def _seen(info: MachineInfo) -> CPUSet:
     return CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
 
 
-def _offline(machine: Machine, info: MachineInfo) -> Iterator[str]:
+def _offline(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     if not machine.offline:
         return
+    file = f"{CPU_DIRECTORY}/online"
     if info.num_cpus > len(machine.online):
-        yield (
+        message = (
             f"{are(machine.offline)} offline: without NUMA nodes a kubelet counts such CPUs all the same "
-            f"({info.num_cpus} in all), and gives them to nobody."
+            f"({info.num_cpus} in all), and gives them to nobody"
         )
+        yield warning("offline-cpus-counted", file, message)
     else:
-        yield f"{are(machine.offline)} offline: a kubelet counts online CPUs only."
+        yield note("offline-cpus", file, f"{are(machine.offline)} offline: a kubelet counts online CPUs only")
 
 
-def _unnamed_ids(machine: Machine) -> Iterator[str]:
-    bare = _where(machine, lambda cpu: cpu.core_id is None and cpu.package_id is None)
-    if bare:
-        yield f"{have(bare)} neither core id nor package id: a kubelet does not see such CPUs."
-    if cpus := _where(machine, lambda cpu: cpu.core_id is None) - bare:
-        yield f"{have(cpus)} no core id: a kubelet does not see such CPUs."
-    if cpus := _where(machine, lambda cpu: cpu.package_id is None) - bare:
-        yield f"{have(cpus)} no package id: a kubelet does not see such CPUs."
+def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
+    without_core = _where(machine, lambda cpu: cpu.core_id is None)
+    without_package = _where(machine, lambda cpu: cpu.package_id is None)
+    for cpus, file, ids in (
+        (without_core & without_package, "topology", "neither core id nor package id"),
+        (without_core - without_package, "topology/core_id", "no core id"),
+        (without_package - without_core, "topology/physical_package_id", "no package id"),
+    ):
+        if cpus:
+            message = f"{have(cpus)} {ids}: a kubelet does not see such CPUs"
+            yield warning("cpus-without-ids", cpu_files(cpus, file), message)
     if cpus := _where(machine, lambda cpu: cpu.package_id is not None and cpu.package_id < 0):
-        yield f"{have(cpus)} package id -1, unknown: a kubelet takes -1 for a socket."
+        message = f"{have(cpus)} package id -1, unknown: a kubelet takes -1 for a socket"
+        yield warning("unknown-packages", cpu_files(cpus, "topology/physical_package_id"), message)
 
 
-def _repeated_core_ids(machine: Machine) -> Iterator[str]:
+def _repeated_core_ids(machine: Machine) -> Iterator[MachineFinding]:
     """Tell of different cores that have the same ids, as on machines whose ids count per cluster."""
     cores: dict[Hashable, set[CPUSet]] = {}
     for cpu in machine.cpus:
@@ -88,13 +127,14 @@ def _repeated_core_ids(machine: Machine) -> Iterator[str]:
     if merged:
         first = " and ".join(str(cpus) for cpus in merged[0][:2])
         verb = "are" if len(merged) > 1 else "is"
-        yield (
+        message = (
             f"{count(len(merged), 'core id')} {verb} repeated inside one socket and NUMA node, CPUs {first} "
-            "for example: a kubelet takes such cores for one."
+            "for example: a kubelet takes such cores for one"
         )
+        yield warning("repeated-core-ids", cpu_files(machine.online, "topology/core_id"), message)
 
 
-def _asymmetric_siblings(machine: Machine) -> Iterator[str]:
+def _asymmetric_siblings(machine: Machine) -> Iterator[MachineFinding]:
     listed_by: dict[CPUSet, int] = {}
     for cpu in machine.cpus:
         listed_by[cpu.siblings] = listed_by.get(cpu.siblings, 0) | 1 << cpu.number
@@ -103,51 +143,55 @@ def _asymmetric_siblings(machine: Machine) -> Iterator[str]:
         if not siblings & machine.online <= CPUSet(mask):
             odd |= CPUSet(mask)
     if odd:
-        yield f"Thread siblings disagree about {named(odd)}: the list of the lowest CPU decides."
+        message = f"thread siblings disagree about {named(odd)}: the list of the lowest CPU decides"
+        yield warning("siblings-disagree", cpu_files(odd, "topology/thread_siblings_list"), message)
 
 
-def _uneven_cores(machine: Machine, info: MachineInfo) -> Iterator[str]:
+def _uneven_cores(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     sizes = sorted(set(map(len, machine.cores)))
     if len(sizes) > 1:
         cores = sum(len(node.cores) for node in info.nodes)
         average = f", {info.num_cpus // cores}" if cores else ""
-        yield (
-            f"Cores have {' or '.join(map(str, sizes))} CPUs online: a kubelet counts with the average"
-            f"{average}."
-        )
+        online = " or ".join(map(str, sizes))
+        message = f"cores have {online} CPUs online: a kubelet counts with the average{average}"
+        yield warning("uneven-cores", cpu_files(machine.online, "topology/thread_siblings_list"), message)
 
 
-def _packages_by_id_and_by_list(machine: Machine) -> Iterator[str]:
+def _packages_by_id_and_by_list(machine: Machine) -> Iterator[MachineFinding]:
     by_id = {(cpu.package_id, cpu.book_id, cpu.drawer_id) for cpu in machine.cpus}
     by_list = {cpu.package_cpus for cpu in machine.cpus}
     pairs = {(cpu.package_id, cpu.book_id, cpu.drawer_id, cpu.package_cpus) for cpu in machine.cpus}
     if None in by_list or any(cpu.package_id in {None, -1} for cpu in machine.cpus):
         return
     if not len(by_id) == len(by_list) == len(pairs):
-        yield (
-            f"Package ids make {count(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
-            "the sockets shown and a kubelet's labels go by the ids."
+        message = (
+            f"package ids make {count(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
+            "the sockets shown and a kubelet's labels go by the ids"
         )
+        yield warning("packages-disagree", cpu_files(machine.online, "topology/physical_package_id"), message)
 
 
-def _core_types(machine: Machine) -> Iterator[str]:
+def _core_types(machine: Machine) -> Iterator[MachineFinding]:
     if machine.performance_cpus and machine.efficiency_cpus:
-        yield (
-            f"Performance cores (CPUs {machine.performance_cpus}) and efficiency cores "
-            f"(CPUs {machine.efficiency_cpus}) are alike to a kubelet."
+        message = (
+            f"performance cores (CPUs {machine.performance_cpus}) and efficiency cores "
+            f"(CPUs {machine.efficiency_cpus}) are alike to a kubelet"
         )
+        yield note("core-types", "sys/devices/cpu_atom/cpus", message)
     elif machine.core_kinds.guessed:
-        yield (
-            f"Maximum frequencies differ as those of different cores do (efficiency cores: CPUs "
+        message = (
+            f"maximum frequencies differ as those of different cores do (efficiency cores: CPUs "
             f"{machine.core_kinds.efficiency}): a guess, as the kernel names no kinds of cores; they are "
-            "alike to a kubelet."
+            "alike to a kubelet"
         )
+        yield note("core-types-guessed", cpu_files(machine.online, "cpufreq/cpuinfo_max_freq"), message)
     capacities = sorted({cpu.capacity for cpu in machine.cpus if cpu.capacity is not None})
     if len(capacities) > 1:
-        yield f"CPUs differ in capacity ({', '.join(map(str, capacities))}): they are alike to a kubelet."
+        message = f"CPUs differ in capacity ({', '.join(map(str, capacities))}): they are alike to a kubelet"
+        yield note("capacities-differ", cpu_files(machine.online, "cpu_capacity"), message)
 
 
-def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[str]:
+def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     if machine.numa_nodes:
         return
     packages = [node.id for node in info.nodes if node.cores]
@@ -156,88 +200,116 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[str]:
         f"a kubelet takes packages for nodes, and counts {count(len(packages), 'NUMA node')} ({ids})"
     )
     if packages and not machine.numa_known:
-        yield (
-            "Nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
-            f"{by_packages}; what they have is not known."
+        message = (
+            "nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
+            f"{by_packages}; what they have is not known"
         )
     elif packages:
-        yield f"The kernel shows no NUMA nodes: {by_packages}, to its Memory Manager without memory."
+        message = f"the kernel shows no NUMA nodes: {by_packages}, to its Memory Manager without memory"
     elif not machine.numa_known:
-        yield "Nothing is recorded of NUMA nodes and packages: a kubelet without both counts no NUMA node."
+        message = "nothing is recorded of NUMA nodes and packages: a kubelet without both counts no NUMA node"
     else:
-        yield "The kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node."
+        message = "the kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node"
+    yield warning("no-numa-nodes" if machine.numa_known else "unrecorded-nodes", NODE_DIRECTORY, message)
 
 
-def _outside(machine: Machine, info: MachineInfo) -> Iterator[str]:
+def _outside(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     in_nodes = CPUSet.of(cpu for node in machine.numa_nodes for cpu in node.cpus)
     if machine.numa_nodes and (outside := machine.online - in_nodes - _seen(info)):
-        yield f"{are(outside)} in no NUMA node: a kubelet does not see such CPUs."
+        message = f"{are(outside)} in no NUMA node: a kubelet does not see such CPUs"
+        yield warning("cpus-outside-nodes", NODE_DIRECTORY, message)
 
 
-def _numa_nodes(machine: Machine) -> Iterator[str]:
+def _numa_nodes(machine: Machine) -> Iterator[MachineFinding]:
     nodes = _nodes_where(machine, lambda _: True)
     if bare := _nodes_where(machine, lambda node: not node.cpus):
-        yield f"{have(bare, 'NUMA node')} no CPUs."
+        yield note("nodes-without-cpus", node_files(bare, "cpulist"), f"{have(bare, 'NUMA node')} no CPUs")
     if empty := _nodes_where(machine, lambda node: node.memory_bytes == 0):
-        yield f"{have(empty, 'NUMA node')} no memory."
-    if nodes != CPUSet((1 << len(nodes)) - 1):
-        yield f"NUMA node numbers have gaps: {nodes}."
-    if len(nodes) > _MOST_NUMA_NODES:
-        yield (
-            f"There are {len(nodes)} NUMA nodes: with a topology manager policy other than none a kubelet "
-            f"does not start on more than {_MOST_NUMA_NODES} unless max-allowable-numa-nodes allows it."
+        message = f"{have(empty, 'NUMA node')} no memory"
+        yield note("nodes-without-memory", node_files(empty, "meminfo"), message)
+    unbroken = CPUSet((1 << len(nodes)) - 1)
+    if nodes != unbroken:
+        yield note(
+            "node-numbers",
+            NODE_DIRECTORY,
+            f"NUMA node numbers have gaps: {nodes}",
+            expected=str(unbroken),
+            detected=str(nodes),
         )
+    if len(nodes) > _MOST_NUMA_NODES:
+        message = (
+            f"there are {len(nodes)} NUMA nodes: with a topology manager policy other than none a kubelet "
+            f"does not start on more than {_MOST_NUMA_NODES} unless max-allowable-numa-nodes allows it"
+        )
+        found = {"expected": f"at most {_MOST_NUMA_NODES}", "detected": str(len(nodes))}
+        yield warning("many-nodes", NODE_DIRECTORY, message, **found)
 
 
-def _memory(machine: Machine) -> Iterator[str]:
+def _memory(machine: Machine) -> Iterator[MachineFinding]:
     if untold := _nodes_where(machine, lambda node: node.memory_bytes is None):
-        yield f"Nothing is recorded of the memory of {named(untold, 'NUMA node')}."
+        message = f"nothing is recorded of the memory of {named(untold, 'NUMA node')}"
+        yield note("unrecorded-memory", node_files(untold, "meminfo"), message)
     if not machine.hugepages_known:
-        yield "Nothing is recorded of huge pages."
+        yield note(
+            "unrecorded-hugepages", f"{NODE_DIRECTORY}/node*/hugepages", "nothing is recorded of huge pages"
+        )
     total = machine.memory_bytes or 0
     if untold:
         return
     in_nodes = sum(node.memory_bytes or 0 for node in machine.numa_nodes)
     if total and in_nodes and abs(total - in_nodes) * 100 > total:
-        yield (
+        yield warning(
+            "memory-disagrees",
+            "proc/meminfo",
             f"/proc/meminfo tells of {total >> 20} MiB of memory, the NUMA nodes of {in_nodes >> 20} MiB: "
-            "a kubelet uses the one for the machine and the others for its Memory Manager."
+            "a kubelet uses the one for the machine and the others for its Memory Manager",
+            expected=f"{in_nodes >> 20} MiB",
+            detected=f"{total >> 20} MiB",
         )
 
 
-def _node_files(machine: Machine) -> Iterator[str]:
+def _node_files(machine: Machine) -> Iterator[MachineFinding]:
     if nodes := _nodes_where(machine, lambda node: node.directory_cpus is not None):
-        yield (
-            f"The directories of {named(nodes, 'NUMA node')} hold other CPUs than their lists say: "
-            "a kubelet goes by the directories."
+        message = (
+            f"the directories of {named(nodes, 'NUMA node')} hold other CPUs than their lists say: "
+            "a kubelet goes by the directories"
         )
+        yield warning("node-cpus-disagree", node_files(nodes, "cpulist"), message)
     expected = {0, len(machine.numa_nodes)}
     if nodes := _nodes_where(machine, lambda node: len(node.distances) not in expected):
-        yield f"The distances of {named(nodes, 'NUMA node')} do not match the number of nodes."
+        message = f"the distances of {named(nodes, 'NUMA node')} do not match the number of nodes"
+        yield warning("distances", node_files(nodes, "distance"), message)
 
 
-def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[str]:
+def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     instead = "" if _has_uncore_caches(info) else ": a kubelet uses sockets in place of uncore caches"
     unshared = CPUSet.of(cpu for cache in machine.caches if not cache.told for cpu in cache.cpus)
     if unshared:
-        yield f"The kernel does not tell which CPUs share some caches of {named(unshared)}."
+        message = f"the kernel does not tell which CPUs share some caches of {named(unshared)}"
+        yield note("cache-sharing", cpu_files(unshared, "cache/index*/shared_cpu_list"), message)
     if partial := CPUSet.of(cpu for cache in machine.caches if not cache.complete for cpu in cache.cpus):
-        yield (
-            f"Files of caches of {named(partial)} are missing: a kubelet passes over all caches of such a "
-            "NUMA node."
+        message = (
+            f"files of caches of {named(partial)} are missing: a kubelet passes over all caches of such a "
+            "NUMA node"
         )
+        yield warning("cache-files-missing", cpu_files(partial, "cache"), message)
+    every_cache = cpu_files(machine.online, "cache")
     if not machine.caches_known and not unshared:
-        yield "Nothing is recorded of caches: without them a kubelet uses sockets in place of uncore caches."
+        message = (
+            "nothing is recorded of caches: without them a kubelet uses sockets in place of uncore caches"
+        )
+        yield note("unrecorded-caches", every_cache, message)
         return
     if not machine.l3_groups:
         known = "shared by CPUs that the kernel names" if unshared else "recorded"
-        yield f"No level-3 cache is {known}{instead}."
+        yield note("no-l3", every_cache, f"no level-3 cache is {known}{instead}")
         return
     if any(cache.id is None for cache in machine.caches):
         seen = " and uses sockets in place of uncore caches" if instead else ""
-        yield f"Caches have no ids: a kubelet does not see them{seen}."
+        message = f"caches have no ids: a kubelet does not see them{seen}"
+        yield warning("caches-without-ids", f"{every_cache}/index*/id", message)
     if machine.online != CPUSet.of(cpu for group in machine.l3_groups for cpu in group):
-        yield "Not every CPU has a level-3 cache."
+        yield note("l3-for-some", every_cache, "not every CPU has a level-3 cache")
 
 
 def _has_uncore_caches(info: MachineInfo) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map, parse_number
-from cpuctl.machine.model import MAX_CPUS
+from cpuctl.machine.model import MAX_CPUS, MachineFinding
 from cpuctl.machine.tree import Tree
 
 T = TypeVar("T")
@@ -24,12 +24,12 @@ _MOST_SET_CHARACTERS = 16 << 20
 class KernelFiles:
     """Values of one tree: an absent file is None, a file that makes no sense an InputError with its path.
 
-    ``notes`` collects what the reading had to work around, as plain sentences.
+    ``findings`` collects what the reading had to work around.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.notes: list[str] = []
+        self.findings: list[MachineFinding] = []
         # CPU lists repeat on every CPU of a package: parsing each text once is half of the work saved.
         self._sets: dict[tuple[Callable[[str], CPUSet], str], CPUSet] = {}
         self._set_characters = 0

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import count, pairwise
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Diagnostic
 
 MAX_CPUS = 8192
 """The most CPUs a Linux kernel can be built for (CONFIG_NR_CPUS, the largest of all architectures)."""
@@ -20,8 +21,18 @@ MAX_CPUS = 8192
 MAX_NUMA_NODES = 1024
 """The most NUMA nodes a Linux kernel can be built for (CONFIG_NODES_SHIFT)."""
 
+CPU_DIRECTORY, NODE_DIRECTORY = "sys/devices/system/cpu", "sys/devices/system/node"
+"""Where a kernel tells of them, from the root."""
+
 MAX_CACHE_USES = 128 * MAX_CPUS
 """Every CPU uses some four caches; far more would be a list of caches made to fill the memory."""
+
+
+MachineFinding: TypeAlias = Diagnostic[str]
+"""What is unusual about a machine; its place is the kernel's file, from the root, that tells of it.
+
+Files that every CPU or node has are one name with an asterisk; it is empty where no kernel's files were read.
+"""
 
 
 class CPU(NamedTuple):
@@ -123,7 +134,7 @@ class _Recorded(NamedTuple):
     ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``caches_known`` and ``hugepages_known`` are
     False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
     NUMA node: none known is not none there. ``numa_known`` is False where no NUMA node is recorded and
-    nothing says that there is none. ``findings`` say in plain sentences what is unusual.
+    nothing says that there is none. ``findings`` say what is unusual.
     """
 
     cpus: tuple[CPU, ...]
@@ -144,7 +155,7 @@ class _Recorded(NamedTuple):
     caches_known: bool = True
     hugepages_known: bool = True
     numa_known: bool = True
-    findings: tuple[str, ...] = ()
+    findings: tuple[MachineFinding, ...] = ()
 
 
 class Machine(_Recorded):

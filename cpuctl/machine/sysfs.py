@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.findings import cpu_files, machine_findings, node_files, note, warning
 from cpuctl.machine.kernel_files import KernelFiles
 from cpuctl.machine.kernel_text import (
     ProcessorSummary,
@@ -25,11 +25,19 @@ from cpuctl.machine.kernel_text import (
     parse_size,
     parse_word,
 )
-from cpuctl.machine.model import CPU, MAX_NUMA_NODES, Cache, Machine, NumaNode, distinct_caches
+from cpuctl.machine.model import (
+    CPU,
+    CPU_DIRECTORY,
+    MAX_NUMA_NODES,
+    NODE_DIRECTORY,
+    Cache,
+    Machine,
+    MachineFinding,
+    NumaNode,
+    distinct_caches,
+)
 from cpuctl.machine.tree import Tree
 from cpuctl.machine.wording import are, have, named
-
-CPU_DIRECTORY = "sys/devices/system/cpu"
 
 _NO_CLUSTER = 65535  # what firmware tables without clusters make kernels print
 _SIBLING_LISTS = ("thread_siblings_list", "core_cpus_list")
@@ -63,14 +71,14 @@ def read_cpu_states(files: KernelFiles) -> CPUStates:
     switched_off = _switched_off(files, directories)
     if online is None:
         online = directories - switched_off
-        files.notes.append(
-            "There is no list of online CPUs: every CPU that is not switched off counts as online."
-        )
+        message = "there is no list of online CPUs: every CPU that is not switched off counts as online"
+        files.findings.append(note("no-online-list", f"{CPU_DIRECTORY}/online", message))
     elif online & switched_off:
-        files.notes.append(
+        message = (
             f"{are(online & switched_off)} online by the list {CPU_DIRECTORY}/online, which is used, "
-            "and offline by their own switches."
+            "and offline by their own switches"
         )
+        files.findings.append(warning("online-disagrees", f"{CPU_DIRECTORY}/online", message))
     if not online:
         raise InputError("found no online CPU, expected at least one", where=CPU_DIRECTORY)
     present = files.cpu_list(f"{CPU_DIRECTORY}/present")
@@ -88,7 +96,8 @@ def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
     paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
     empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
     if empty:
-        files.notes.append(f"{have(empty)} an empty online switch, which tells nothing and is passed over.")
+        message = f"{have(empty)} an empty online switch, which tells nothing and is passed over"
+        files.findings.append(note("empty-online-switch", cpu_files(empty, "online"), message))
     switches = ((cpu, files.value(paths[cpu], parse_flag)) for cpu in directories - empty)
     return CPUSet.of(cpu for cpu, switch in switches if switch is False)
 
@@ -149,9 +158,8 @@ def _with_siblings_by_ids(files: KernelFiles, cpus: list[CPU]) -> list[CPU]:
     for cpu in unnamed:
         cores[_core_key(cpu)] = cores.get(_core_key(cpu), 0) | 1 << cpu.number
     numbers = CPUSet.of(cpu.number for cpu in unnamed)
-    files.notes.append(
-        f"The kernel names no thread siblings of {named(numbers)}: equal core ids make a core."
-    )
+    message = f"the kernel names no thread siblings of {named(numbers)}: equal core ids make a core"
+    files.findings.append(note("no-siblings", cpu_files(numbers, "topology/thread_siblings_list"), message))
     return [cpu if cpu.siblings else cpu._replace(siblings=CPUSet(cores[_core_key(cpu)])) for cpu in cpus]
 
 
@@ -216,9 +224,6 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
     )
 
 
-NODE_DIRECTORY = "sys/devices/system/node"
-
-
 def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
     """Read every node that has a directory; a CPU that several nodes list belongs to the lowest.
 
@@ -241,7 +246,7 @@ def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
         repeating |= CPUSet() if cpus.isdisjoint(claimed) else itself
         nodes.append(_read_node(files, node_id, cpus - claimed, entries))
         claimed |= cpus
-    files.notes.extend(_notes(repeating, unlisted))
+    files.findings.extend(_about_lists(repeating, unlisted))
     return tuple(nodes) or _linked_nodes(files, online)
 
 
@@ -252,9 +257,8 @@ def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
         for node_id in islice(files.numbered(f"{CPU_DIRECTORY}/cpu{cpu}", "node"), 1):
             linked[node_id] = linked.get(node_id, 0) | 1 << cpu
     if linked:
-        files.notes.append(
-            "Links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known."
-        )
+        message = "links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known"
+        files.findings.append(warning("linked-nodes", NODE_DIRECTORY, message))
     return tuple(NumaNode(node_id, CPUSet(linked[node_id])) for node_id in sorted(linked))
 
 
@@ -272,12 +276,14 @@ def kernel_has_nodes(tree: Tree) -> bool | None:
     return False if "cpu" in buses else None
 
 
-def _notes(repeating: CPUSet, unlisted: CPUSet) -> Iterator[str]:
+def _about_lists(repeating: CPUSet, unlisted: CPUSet) -> Iterator[MachineFinding]:
     if repeating:
         listing = named(repeating, "NUMA node")
-        yield f"CPUs of {listing} are listed by a lower node too: the lower one has them."
+        message = f"CPUs of {listing} are listed by a lower node too: the lower one has them"
+        yield warning("repeated-cpus", node_files(repeating, "cpulist"), message)
     if unlisted:
-        yield f"{have(unlisted, 'NUMA node')} no list of CPUs: the entries in the directories tell."
+        message = f"{have(unlisted, 'NUMA node')} no list of CPUs: the entries in the directories tell"
+        yield note("no-cpu-list", node_files(unlisted, "cpulist"), message)
 
 
 def _read_node(files: KernelFiles, node_id: int, cpus: CPUSet, entries: CPUSet) -> NumaNode:
@@ -346,16 +352,15 @@ def read_machine_files(tree: Tree) -> Machine:
         hugepages_known=_tells_hugepages(tree, nodes, numa_known=numa_known),
         numa_known=numa_known,
     ).checked()
-    return machine._replace(findings=(*files.notes, *machine_findings(machine)))
+    return machine._replace(findings=(*files.findings, *machine_findings(machine)))
 
 
 def _tells_of_nodes(files: KernelFiles) -> bool:
     """Tell whether it is known that the kernel has no NUMA nodes; note where it has, and they are missing."""
     has_nodes = kernel_has_nodes(files.tree)
     if has_nodes:
-        files.notes.append(
-            "The kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them."
-        )
+        message = "the kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them"
+        files.findings.append(warning("lacking-nodes", NODE_DIRECTORY, message))
     return has_nodes is False
 
 

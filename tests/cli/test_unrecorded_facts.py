@@ -267,7 +267,7 @@ def test_a_kernel_without_huge_pages_is_told_from_a_recording_without(cpuctl: Cp
     files = {path: text for path, text in WHOLE.items() if "hugepages" not in path}
     files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
     shown = cpuctl("topology", "-m", recorded(tmp_path, files)).out
-    assert "Nothing is recorded of huge pages" not in shown
+    assert "nothing is recorded of huge pages" not in shown
 
 
 @pytest.mark.parametrize("kind", ["caches", "levels of caches", "sharers of caches"])

@@ -1,4 +1,4 @@
-"""Every sentence that a machine can earn, and the ordinary machine that earns none."""
+"""Every finding that a machine can earn, and the ordinary machine that earns none."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.findings import machine_findings
-from cpuctl.machine.model import CPU, Machine, NumaNode
+from cpuctl.machine.model import CPU, Machine, MachineFinding, NumaNode
 from cpuctl.machine.synthetic.one_line import parse_synthetic
 from cpuctl.machine.wording import are, count, have, named
 from tests.support.costs import seconds_below
@@ -45,13 +46,13 @@ CASES = [
     Case(
         "an offline CPU",
         parse_synthetic("2c2t,offline=3"),
-        "CPU 3 is offline: a kubelet counts online CPUs only.\n"
-        "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 1.",
+        "CPU 3 is offline: a kubelet counts online CPUs only\n"
+        "cores have 1 or 2 CPUs online: a kubelet counts with the average, 1",
     ),
     Case(
         "no ids",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=None, package_id=None)),
-        "CPUs 0-7 have neither core id nor package id: a kubelet does not see such CPUs.",
+        "CPUs 0-7 have neither core id nor package id: a kubelet does not see such CPUs",
     ),
     Case(
         "one id without the other",
@@ -59,27 +60,27 @@ CASES = [
             BASE,
             lambda cpu: cpu._replace(core_id=None) if cpu.number < 2 else cpu._replace(package_id=None),
         ),
-        "CPUs 0-1 have no core id: a kubelet does not see such CPUs.\n"
-        "CPUs 2-7 have no package id: a kubelet does not see such CPUs.",
+        "CPUs 0-1 have no core id: a kubelet does not see such CPUs\n"
+        "CPUs 2-7 have no package id: a kubelet does not see such CPUs",
     ),
     Case(
         "package id -1",
         with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1) if cpu.number == 2 else cpu),
-        "CPU 2 has package id -1, unknown: a kubelet takes -1 for a socket.",
+        "CPU 2 has package id -1, unknown: a kubelet takes -1 for a socket",
     ),
     Case(
         "core ids per cluster",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=0)),
         "2 core ids are repeated inside one socket and NUMA node, CPUs 0,4 and 1,5 for example: "
-        "a kubelet takes such cores for one.",
+        "a kubelet takes such cores for one",
     ),
     Case(
         "siblings that disagree",
         with_cpus(
             parse_synthetic("4c"), lambda cpu: cpu if cpu.number else cpu._replace(siblings=cpus("0-1"))
         ),
-        "Thread siblings disagree about CPU 0: the list of the lowest CPU decides.\n"
-        "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 1.",
+        "thread siblings disagree about CPU 0: the list of the lowest CPU decides\n"
+        "cores have 1 or 2 CPUs online: a kubelet counts with the average, 1",
     ),
     Case(
         "siblings beyond the machine",
@@ -89,67 +90,67 @@ CASES = [
     Case(
         "siblings that disagree in a row",
         with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(siblings=cpus(f"{cpu.number}-3"))),
-        "Thread siblings disagree about CPUs 0-2: the list of the lowest CPU decides.",
+        "thread siblings disagree about CPUs 0-2: the list of the lowest CPU decides",
     ),
     Case(
         "packages that disagree",
         with_cpus(BASE, lambda cpu: cpu._replace(package_cpus=cpus("0-7"))),
-        "Package ids make 2 sockets, package CPU lists 1: "
-        "the sockets shown and a kubelet's labels go by the ids.",
+        "package ids make 2 sockets, package CPU lists 1: "
+        "the sockets shown and a kubelet's labels go by the ids",
     ),
     Case(
         "core types",
         parse_synthetic("8c,pcores=0-3,ecores=4-7"),
-        "Performance cores (CPUs 0-3) and efficiency cores (CPUs 4-7) are alike to a kubelet.",
+        "performance cores (CPUs 0-3) and efficiency cores (CPUs 4-7) are alike to a kubelet",
     ),
     Case(
         "capacities",
         with_cpus(BASE, lambda cpu: cpu._replace(capacity=1024 if cpu.number < 4 else 512)),
-        "CPUs differ in capacity (512, 1024): they are alike to a kubelet.",
+        "CPUs differ in capacity (512, 1024): they are alike to a kubelet",
     ),
     Case(
         "no NUMA nodes",
         parse_synthetic("0n4c"),
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
-        "to its Memory Manager without memory.",
+        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
+        "to its Memory Manager without memory",
     ),
     Case(
         "no NUMA nodes, several sockets",
         parse_synthetic("2s0n4c"),
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
-        "2 NUMA nodes (ids 0, 1), to its Memory Manager without memory.",
+        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
+        "2 NUMA nodes (ids 0, 1), to its Memory Manager without memory",
     ),
     Case(
         "no NUMA nodes, sockets of unknown number",
         with_cpus(parse_synthetic("2s0n4c"), lambda cpu: cpu._replace(package_id=-1)),
-        "CPUs 0-7 have package id -1, unknown: a kubelet takes -1 for a socket.\n"
+        "CPUs 0-7 have package id -1, unknown: a kubelet takes -1 for a socket\n"
         "4 core ids are repeated inside one socket and NUMA node, CPUs 0 and 4 for example: a kubelet takes "
-        "such cores for one.\n"
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id -1), "
-        "to its Memory Manager without memory.",
+        "such cores for one\n"
+        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id -1), "
+        "to its Memory Manager without memory",
     ),
     Case(
         "neither NUMA nodes nor packages",
         with_cpus(parse_synthetic("0n4c"), lambda cpu: cpu._replace(package_id=None, core_id=None)),
-        "CPUs 0-3 have neither core id nor package id: a kubelet does not see such CPUs.\n"
-        "The kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node.",
+        "CPUs 0-3 have neither core id nor package id: a kubelet does not see such CPUs\n"
+        "the kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node",
     ),
     Case(
         "offline CPUs where there are no NUMA nodes",
         parse_synthetic("0n4c,offline=3"),
         "CPU 3 is offline: without NUMA nodes a kubelet counts such CPUs all the same (4 in all), "
-        "and gives them to nobody.\n"
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
-        "to its Memory Manager without memory.",
+        "and gives them to nobody\n"
+        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
+        "to its Memory Manager without memory",
     ),
     Case(
         "uneven cores where offline CPUs count",
         parse_synthetic("0n3c2t,offline=5"),
         "CPU 5 is offline: without NUMA nodes a kubelet counts such CPUs all the same (6 in all), "
-        "and gives them to nobody.\n"
-        "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 2.\n"
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
-        "to its Memory Manager without memory.",
+        "and gives them to nobody\n"
+        "cores have 1 or 2 CPUs online: a kubelet counts with the average, 2\n"
+        "the kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
+        "to its Memory Manager without memory",
     ),
     Case(
         "frequencies of different cores",
@@ -157,8 +158,8 @@ CASES = [
             parse_synthetic("4c"),
             lambda cpu: cpu._replace(max_khz=3_900_000 if cpu.number < 2 else 2_808_000),
         ),
-        "Maximum frequencies differ as those of different cores do (efficiency cores: CPUs 2-3): a guess, "
-        "as the kernel names no kinds of cores; they are alike to a kubelet.",
+        "maximum frequencies differ as those of different cores do (efficiency cores: CPUs 2-3): a guess, "
+        "as the kernel names no kinds of cores; they are alike to a kubelet",
     ),
     Case(
         "frequencies of favoured cores",
@@ -168,47 +169,47 @@ CASES = [
     Case(
         "CPUs outside all nodes",
         parse_synthetic("4c,nodes=0-2"),
-        "CPU 3 is in no NUMA node: a kubelet does not see such CPUs.",
+        "CPU 3 is in no NUMA node: a kubelet does not see such CPUs",
     ),
     Case(
         "bare nodes",
         parse_synthetic("4c,nodes=0-3/252:,mem=1Gi/0"),
-        "NUMA node 252 has no CPUs.\nNUMA node 252 has no memory.\nNUMA node numbers have gaps: 0,252.",
+        "NUMA node 252 has no CPUs\nNUMA node 252 has no memory\nNUMA node numbers have gaps: 0,252",
     ),
     Case(
         "nine nodes",
         parse_synthetic("9n9c"),
-        "There are 9 NUMA nodes: with a topology manager policy other than none a kubelet does not start "
-        "on more than 8 unless max-allowable-numa-nodes allows it.",
+        "there are 9 NUMA nodes: with a topology manager policy other than none a kubelet does not start "
+        "on more than 8 unless max-allowable-numa-nodes allows it",
     ),
     Case(
         "memory that does not add up",
         BASE._replace(memory_bytes=256 << 30),
         "/proc/meminfo tells of 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
-        "a kubelet uses the one for the machine and the others for its Memory Manager.",
+        "a kubelet uses the one for the machine and the others for its Memory Manager",
     ),
     Case(
         "directories that disagree",
         with_nodes(BASE, lambda node: node._replace(directory_cpus=cpus("0"))),
-        "The directories of NUMA nodes 0-1 hold other CPUs than their lists say: "
-        "a kubelet goes by the directories.",
+        "the directories of NUMA nodes 0-1 hold other CPUs than their lists say: "
+        "a kubelet goes by the directories",
     ),
     Case(
         "ragged distances",
         with_nodes(BASE, lambda node: node._replace(distances=(10, 21)[: node.id + 1])),
-        "The distances of NUMA node 0 do not match the number of nodes.",
+        "the distances of NUMA node 0 do not match the number of nodes",
     ),
     Case(
         "no L3",
         parse_synthetic("4c,l3=none"),
-        "No level-3 cache is recorded: a kubelet uses sockets in place of uncore caches.",
+        "no level-3 cache is recorded: a kubelet uses sockets in place of uncore caches",
     ),
     Case(
         "caches without ids",
         BASE._replace(caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
-        "Caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches.",
+        "caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches",
     ),
-    Case("L3 for some", parse_synthetic("4c,l3=0-2"), "Not every CPU has a level-3 cache."),
+    Case("L3 for some", parse_synthetic("4c,l3=0-2"), "not every CPU has a level-3 cache"),
 ]
 
 
@@ -220,7 +221,35 @@ def test_a_core_of_all_cpus_costs_no_more_than_others() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_findings(case: Case) -> None:
-    assert "\n".join(machine_findings(case.machine)) == case.want
+    assert "\n".join(each.message for each in machine_findings(case.machine)) == case.want
+
+
+def test_findings_name_the_files_that_tell() -> None:
+    """One that a single CPU or node has, else all of them by one name."""
+    every = machine_findings(with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1)))
+    lone = machine_findings(
+        with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1) if cpu.number == 2 else cpu)
+    )
+    assert every[0].place == "sys/devices/system/cpu/cpu*/topology/physical_package_id"
+    assert lone[0].place == "sys/devices/system/cpu/cpu2/topology/physical_package_id"
+    gaps = machine_findings(parse_synthetic("4c,nodes=0-1/3:2-3"))
+    assert gaps == (
+        MachineFinding(
+            Severity.NOTE,
+            "node-numbers",
+            "sys/devices/system/node",
+            "NUMA node numbers have gaps: 0,3",
+            expected="0-1",
+            detected="0,3",
+        ),
+    )
+
+
+@pytest.mark.parametrize("text", ["4c,nodes=0-1/3:2-3", "0n4c", "4c,l3=none"])
+def test_a_machine_without_files_has_findings_without_them(text: str) -> None:
+    machine = parse_synthetic(text)
+    assert machine.findings
+    assert {finding.place for finding in machine.findings} == {""}
 
 
 def test_words_agree_in_number() -> None:

@@ -16,16 +16,20 @@ CPUS = {
     if not path.startswith(("sys/devices/system/node", "sys/bus"))
 }
 BY_PACKAGES = "a kubelet takes packages for nodes, and counts 2 NUMA nodes (ids 0, 1)"
-WITHOUT = f"The kernel shows no NUMA nodes: {BY_PACKAGES}, to its Memory Manager without memory."
+WITHOUT = f"the kernel shows no NUMA nodes: {BY_PACKAGES}, to its Memory Manager without memory"
 OPEN = (
-    "Nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
-    f"{BY_PACKAGES}; what they have is not known."
+    "nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
+    f"{BY_PACKAGES}; what they have is not known"
 )
-LACKING = "The kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them."
+LACKING = "the kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them"
 
 
 def read(more: Mapping[str, str | None]) -> MachineSource:
     return read_machine_tree(MemoryTree({**CPUS, **more}), "here")
+
+
+def messages(source: MachineSource) -> list[str]:
+    return [finding.message for finding in source.machine.findings]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +43,7 @@ def read(more: Mapping[str, str | None]) -> MachineSource:
 def test_a_kernel_that_has_no_numa_nodes(more: Mapping[str, str | None]) -> None:
     """``drivers/base/node.c`` makes the bus, ``mm/vmstat.c`` the counters of hits, only for CONFIG_NUMA."""
     source = read(more)
-    assert WITHOUT in source.machine.findings
+    assert WITHOUT in messages(source)
     assert [(node.id, node.memory_bytes, node.memory_known) for node in source.info.nodes] == [
         (0, 0, True),
         (1, 0, True),
@@ -51,8 +55,8 @@ def test_a_kernel_that_has_no_numa_nodes(more: Mapping[str, str | None]) -> None
 def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
     """A kubelet would go by packages; what memory and huge pages nodes have is unknown, and not 0."""
     source = read(more)
-    assert OPEN in source.machine.findings
-    assert LACKING not in source.machine.findings
+    assert OPEN in messages(source)
+    assert LACKING not in messages(source)
     assert source.info.nodes_without_memory == (0, 1)
     assert not source.info.hugepages_known
 
@@ -67,9 +71,9 @@ def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
     ],
 )
 def test_a_recording_of_nodes_that_lacks_them(more: Mapping[str, str | None]) -> None:
-    findings = read(more).machine.findings
-    assert LACKING in findings
-    assert OPEN in findings
+    said = messages(read(more))
+    assert LACKING in said
+    assert OPEN in said
 
 
 def test_links_tell_which_cpus_nodes_have() -> None:
@@ -78,7 +82,7 @@ def test_links_tell_which_cpus_nodes_have() -> None:
     source = read(links)
     assert [(node.id, str(node.cpus)) for node in source.machine.numa_nodes] == [(0, "0-3"), (1, "4-7")]
     assert source.info.nodes_without_memory == (0, 1)
-    assert "Links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known." in (
-        source.machine.findings
+    assert "links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known" in (
+        messages(source)
     )
     assert not source.info.hugepages_known

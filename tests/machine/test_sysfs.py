@@ -31,6 +31,10 @@ def cpus(text: str) -> CPUSet:
     return CPUSet.parse(text)
 
 
+def messages(machine: Machine) -> list[str]:
+    return [finding.message for finding in machine.findings]
+
+
 def test_an_ordinary_machine() -> None:
     machine = read(small_machine())
     assert str(machine.online) == "0-7"
@@ -155,7 +159,7 @@ def test_without_a_list_of_online_cpus_switches_tell() -> None:
 def test_the_list_of_online_cpus_outweighs_a_switch() -> None:
     machine = read(small_machine() | {f"{CPU_DIR}/cpu3/online": "0\n"})
     assert str(machine.online) == "0-7"
-    assert "CPU 3 is online by the list" in machine.findings[0]
+    assert "CPU 3 is online by the list" in messages(machine)[0]
 
 
 def test_offline_cpus_need_no_topology() -> None:
@@ -179,7 +183,7 @@ def test_nodes_without_lists_have_the_cpus_of_their_directories() -> None:
         files |= {f"{NODE_DIR}/node{node}/cpu{cpu}/online": "1" for cpu in cpus(members)}
     machine = read(files)
     assert [str(node.cpus) for node in machine.numa_nodes] == ["0-1,4-5", "2-3,6-7"]
-    assert "NUMA nodes 0-1 have no list of CPUs: the entries in the directories tell." in machine.findings
+    assert "NUMA nodes 0-1 have no list of CPUs: the entries in the directories tell" in messages(machine)
 
 
 def test_no_node_directories_are_no_nodes() -> None:
@@ -201,7 +205,7 @@ def test_nodes_may_be_sparse_and_without_cpus_or_memory() -> None:
 def test_a_cpu_listed_by_two_nodes_belongs_to_the_lower() -> None:
     machine = read(small_machine() | {f"{NODE_DIR}/node1/cpulist": "1-3,6-7\n"})
     assert machine.cpu_by_number[1].numa_node == 0
-    assert "CPUs of NUMA node 1 are listed by a lower node too: the lower one has them." in machine.findings
+    assert "CPUs of NUMA node 1 are listed by a lower node too: the lower one has them" in messages(machine)
 
 
 def test_an_empty_cache_map_is_no_cache_of_its_own() -> None:
@@ -211,7 +215,7 @@ def test_an_empty_cache_map_is_no_cache_of_its_own() -> None:
     machine = read(files)
     assert [(str(cache.cpus), cache.told) for cache in machine.caches] == [("0", False), ("1", False)]
     assert machine.l3_groups == ()
-    assert "The kernel does not tell which CPUs share some caches of CPUs 0-1." in machine.findings
+    assert "the kernel does not tell which CPUs share some caches of CPUs 0-1" in messages(machine)
     # cAdvisor counts the bits of the map: none are never all CPUs of a node, and the id is listed.
     cores = [core for node in kubelet_view(machine).nodes for core in node.cores]
     assert [core.uncore_cache_ids for core in cores] == [(0,), (0,)]
@@ -221,7 +225,7 @@ def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> No
     files = {path: text for path, text in small_machine().items() if "/cpu3/topology/" not in path}
     machine = read(files)
     assert str(machine.online) == "0-7"
-    assert "CPU 3 has neither core id nor package id: a kubelet does not see such CPUs." in machine.findings
+    assert "CPU 3 has neither core id nor package id: a kubelet does not see such CPUs" in messages(machine)
     seen = [cpu for node in kubelet_view(machine).nodes for core in node.cores for cpu in core.threads]
     assert sorted(seen) == [0, 1, 2, 4, 5, 6, 7]
 
@@ -230,7 +234,7 @@ def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> No
 def test_an_empty_online_switch_is_passed_over(text: str) -> None:
     machine = read(small_machine() | {f"{CPU_DIR}/cpu2/online": text})
     assert str(machine.online) == "0-7"
-    assert "CPU 2 has an empty online switch, which tells nothing and is passed over." in machine.findings
+    assert "CPU 2 has an empty online switch, which tells nothing and is passed over" in messages(machine)
 
 
 def test_core_kinds_are_guessed_from_frequencies_where_the_kernel_names_none() -> None:
@@ -255,7 +259,7 @@ def test_kernels_without_any_topology() -> None:
     machine = read(files)
     assert [str(core) for core in machine.cores] == list("01234567")
     assert machine.sockets == {}
-    assert "The kernel names no thread siblings of CPUs 0-7: equal core ids make a core." in machine.findings
+    assert "the kernel names no thread siblings of CPUs 0-7: equal core ids make a core" in messages(machine)
 
 
 def test_unknown_packages_are_numbered_after_the_known() -> None:

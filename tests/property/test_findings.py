@@ -70,7 +70,7 @@ def cpus(text: str) -> CPUSet:
 
 def check(machine: Machine, info: MachineInfo) -> None:
     """Compare every sentence that counts with what is counted."""
-    said = " ".join(machine.findings)
+    said = " ".join(each.message for each in machine.findings)
     check_cpus(machine, info, said)
     check_nodes(machine, info, said)
     try:
@@ -86,7 +86,9 @@ def check_cpus(machine: Machine, info: MachineInfo, said: str) -> None:
     for count in numbers(r"counts such CPUs all the same \((\d+) in all\)", said):
         assert count == info.num_cpus
     seen = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
-    unseen = [each for each in machine.findings if each.endswith("a kubelet does not see such CPUs.")]
+    unseen = [
+        each.message for each in machine.findings if each.message.endswith("a kubelet does not see such CPUs")
+    ]
     assert all(seen.isdisjoint(cpus(each)) for each in unseen)
     assert (machine.online == seen) == (not unseen)
 
@@ -95,12 +97,12 @@ def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
     nodes = sorted(node.id for node in info.nodes if node.cores)
     if "takes packages for nodes" in said:
         assert not machine.numa_nodes
-        assert machine.numa_known == ("The kernel shows no NUMA nodes" in said)
+        assert machine.numa_known == ("the kernel shows no NUMA nodes" in said)
         assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", said) == nodes
     if "a kubelet counts no NUMA node" in said:
         assert nodes == []
     lacking = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
-    assert bool(lacking) == ("Nothing is recorded of the memory of" in said)
+    assert bool(lacking) == ("nothing is recorded of the memory of" in said)
     open_ = lacking if machine.numa_nodes or machine.numa_known else sorted(node.id for node in info.nodes)
     assert list(info.nodes_without_memory) == open_
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.diagnostics import found, graded
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Cache, Machine, NumaNode
 
@@ -32,7 +33,7 @@ def topology_document(
         "sockets": [{"id": number, "cpus": str(cpus)} for number, cpus in machine.sockets.items()],
         "caches": [_cache(cache) for cache in sorted(machine.caches, key=_cache_order)],
         "cpus": list(cpu_rows(machine)),
-        "findings": list(machine.findings),
+        "findings": [{**graded(each), "file": each.place, **found(each)} for each in machine.findings],
     }
 
 

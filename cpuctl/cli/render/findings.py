@@ -36,7 +36,7 @@ CONFIGURATION = Form(
     line=("severity", "where", "setting"),
     columns=("severity", "code", "where", "setting", "expected", "detected", "message", "fix"),
 )
-STATE_FILES = Form(
+FILES = Form(
     line=("severity", "file"),
     columns=("severity", "code", "file", "expected", "detected", "message", "fix"),
 )

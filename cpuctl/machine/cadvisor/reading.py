@@ -13,11 +13,15 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
-from cpuctl.machine.findings import topology_findings
+from cpuctl.machine.findings import note, topology_findings, without_files
 from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
 
 _LARGEST = (1 << 63) - 1
-_NOTE = "Read from cAdvisor's machine information, which leaves out offline CPUs and caches without ids."
+_NOTE = note(
+    "cadvisor",
+    "",
+    "read from cAdvisor's machine information, which leaves out offline CPUs and caches without ids",
+)
 
 
 def read_cadvisor_json(text: bytes, source: str) -> tuple[Machine, MachineInfo]:
@@ -96,7 +100,7 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
         ).checked()
     except ValueError as error:
         raise InputError(str(error), where=source) from None
-    return machine._replace(findings=(_NOTE, *topology_findings(machine, info)))
+    return machine._replace(findings=(_NOTE, *without_files(topology_findings(machine, info))))
 
 
 def _refuse_repeated_cpus(cursor: Cursor) -> None:

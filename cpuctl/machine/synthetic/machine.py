@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.findings import machine_findings, without_files
 from cpuctl.machine.model import CPU, MAX_CPUS, MAX_NUMA_NODES, Cache, Machine, NumaNode
 from cpuctl.machine.synthetic.description import Description, Row
 from cpuctl.machine.synthetic.layout import Layout, default_distances, regular_layout
@@ -72,7 +72,7 @@ def build_machine(description: Description) -> Machine:
             size: sum(node.hugepages.get(size, 0) for node in nodes) for size in description.hugepages
         },
     ).checked()
-    return machine._replace(findings=machine_findings(machine))
+    return machine._replace(findings=without_files(machine_findings(machine)))
 
 
 def _require_known_cpus(description: Description, numbered: CPUSet) -> None:

@@ -76,7 +76,7 @@ def test_the_kernels_view_is_rebuilt() -> None:
     ]
     assert [(node.id, node.memory_bytes) for node in machine.numa_nodes] == [(0, 1 << 30), (252, 0)]
     assert machine.memory_bytes == 3 << 30
-    assert "which leaves out offline CPUs" in machine.findings[0]
+    assert "which leaves out offline CPUs" in machine.findings[0].message
 
 
 def test_a_package_of_unknown_number_is_no_numa_node() -> None:

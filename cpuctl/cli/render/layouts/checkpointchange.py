@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.findings import STATE_FILES, finding_lines
+from cpuctl.cli.render.findings import FILES, finding_lines
 from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
 from cpuctl.exports.holders import WHOLE_POD, pod_name
 from cpuctl.exports.outcomes import start_look
@@ -81,7 +81,7 @@ def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
     proof, kubelet = document["proof"], document["kubelet"]
     if proof is not None:
         yield Cell(*start_look(proof["start"], f"Kubelet {kubelet['version']}"))
-        yield from finding_lines(proof["findings"], STATE_FILES)
+        yield from finding_lines(proof["findings"], FILES)
     for running in document["kubelets"]:
         yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")
     yield from _written(document)

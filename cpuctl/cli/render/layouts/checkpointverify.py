@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.findings import STATE_FILES, count_start_words, findings_block
+from cpuctl.cli.render.findings import FILES, count_start_words, findings_block
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_look, start_sentence
 from cpuctl.exports.wording import byte_text
@@ -24,7 +24,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     if drift := document["memoryDrift"]:
         yield from _drift(drift, wide=wide)
     if findings := document["findings"]:
-        yield findings_block(findings, STATE_FILES, wide=wide)
+        yield findings_block(findings, FILES, wide=wide)
     yield Lines.of(count_start_words(document))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.answering.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.findings import FILES, finding_lines, findings_block
 from cpuctl.cli.render.tables.topology_memory import memory_blocks
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.wording import GUESSED, counted
@@ -56,15 +57,15 @@ def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:
     if wide:
         yield _cpu_table(document, _DEFAULT_COLUMNS)
     kubelet = document["kubelet"]
-    for title, sentences in (
-        (
-            "The kubelet sees another machine than the kernel:",
-            () if "error" in kubelet else kubelet["differences"],
-        ),
-        ("Unusual:", document["findings"]),
-    ):
-        if sentences:
-            yield Lines((Cell(title), *(Cell(f"- {sentence}", "yellow") for sentence in sentences)))
+    if "error" not in kubelet and kubelet["differences"]:
+        differences = (Cell(f"- {difference}", "yellow") for difference in kubelet["differences"])
+        yield Lines((Cell("The kubelet sees another machine than the kernel:"), *differences))
+    if findings := document["findings"]:
+        if wide:
+            yield Lines.of("Unusual:")
+            yield findings_block(findings, FILES, wide=wide)
+        else:
+            yield Lines((Cell("Unusual:"), *finding_lines(findings, FILES)))
 
 
 def _cpu_table(document: Topology, columns: Sequence[ColumnName]) -> Table:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.capture.kubelet.command import flag_value, kept_flags
-from cpuctl.kubelet.flags.given import HANDED_ON
+from cpuctl.kubelet.flags.given import handed_on
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
 
-_NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite"})
+_NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite", "rke2"})
 """Programs that are a kubelet, or have one inside."""
 
 
@@ -59,19 +59,8 @@ def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKube
     command, *arguments = words
     called = next((each for each in (name, posixpath.basename(command)) if each in _NAMES), "")
     if called:
-        told = flag_value(tuple(kept_flags(tuple(_own(arguments)))), "root-dir")
+        told = flag_value(kept_flags((*arguments, *handed_on(arguments))), "root-dir")
         yield RunningKubelet(pid, called, posixpath.normpath(told or f"/{STATE_DIRECTORY}"))
-
-
-def _own(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the flags of a kubelet, those too that a distribution hands to the one inside it (k3s)."""
-    words = iter(arguments)
-    for word in words:
-        option, equals, flag = word.partition("=")
-        if option == HANDED_ON:
-            yield f"--{flag if equals else next(words, '')}"
-        else:
-            yield word
 
 
 def _is_directory_of(kubelet: RunningKubelet, directory: Path, root: Path) -> bool:

@@ -17,7 +17,7 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
-from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, place_of_word
+from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, handed_on, place_of_word
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
@@ -64,7 +64,7 @@ def split_arguments(text: str) -> list[str]:
     words = _split(text)
     program = PurePath(words[0]).name if words and not words[0].startswith("-") else ""
     if program in _WITH_A_KUBELET:
-        return list(_handed_on(words))
+        return list(handed_on(words))
     if program == "kubelet":
         words = words[1:]
     found: dict[str, list[str]] = {"": []}
@@ -77,14 +77,6 @@ def split_arguments(text: str) -> list[str]:
         else:
             found[name].append(word)
     return [word for part in found.values() for word in part]
-
-
-def _handed_on(words: Iterable[str]) -> Iterator[str]:
-    following = iter(words)
-    for word in following:
-        option, equals, flag = word.partition("=")
-        if option == HANDED_ON:
-            yield f"--{flag if equals else next(following, '')}"
 
 
 def _split(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,6 +11,20 @@ if TYPE_CHECKING:
 STAGE = "flags"
 HANDED_ON = "--kubelet-arg"
 """The flag of k3s and RKE2 behind which a flag of the kubelet inside them stands."""
+
+
+def values_of(words: Iterable[str], *options: str) -> Iterator[str]:
+    """Yield what a command line has behind an option, by whichever of its names: ``-o=x``, or ``-o x``."""
+    following = iter(words)
+    for word in following:
+        option, equals, value = word.partition("=")
+        if option in options:
+            yield value if equals else next(following, "")
+
+
+def handed_on(words: Iterable[str]) -> Iterator[str]:
+    """Yield the flags that k3s and RKE2 hand to the kubelet inside them."""
+    return (f"--{flag.removeprefix('--')}" for flag in values_of(words, HANDED_ON))
 
 
 class PlacedFlag(str):

@@ -7,7 +7,15 @@ from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import CONFIG, MANIFEST
 from cpuctl.machine.tree import Tree
 
-_KUBELET_DIRECTORIES = ("etc/systemd", "usr/lib/systemd", "etc/default", "etc/sysconfig", "var/lib/kubelet")
+_KUBELET_DIRECTORIES = (
+    "etc/systemd",
+    "usr/lib/systemd",
+    "usr/local/lib/systemd",
+    "etc/default",
+    "etc/sysconfig",
+    "var/lib/kubelet",
+    "var/snap/microk8s",
+)
 """Without any of these, nothing tells of a kubelet."""
 
 
@@ -58,6 +66,7 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
         flags=told.flags,
         flags_gap=told.flags_gap,
         other_flags=told.other_flags,
+        flag_files=told.flag_files,
     )
 
 

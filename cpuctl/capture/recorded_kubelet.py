@@ -63,7 +63,8 @@ class RecordedKubelet(NamedTuple):
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
     where the node has it. ``flags`` are those of the running kubelet or, where none ``runs``, those that its
     unit would start it with; None where neither is known. ``flags_gap`` says why some may be missing,
-    ``other_flags`` names those without a value here. A live one has its files where they are:
+    ``other_flags`` names those without a value here, ``flag_files`` are the node's files that say so of one
+    that does not run. A live one has its files where they are:
     ``config_path`` and ``config_directory``.
     """
 
@@ -77,6 +78,7 @@ class RecordedKubelet(NamedTuple):
     runs: bool = False
     flags_gap: str = ""
     other_flags: tuple[str, ...] = ()
+    flag_files: tuple[str, ...] = ()
     drop_ins: RecordedDropIns | None = None
 
     @property

@@ -78,6 +78,7 @@ def _flags(kubelet: Cursor) -> dict[str, Any]:
         "flags": None if flags is None else telling(flags),
         "flags_gap": unit.optional("gap", Cursor.text, ""),
         "other_flags": others,
+        "flag_files": tuple(unit.optional("files", Cursor.texts, ())),
     }
 
 

@@ -295,7 +295,10 @@ def all_arguments(
         return Arguments(given=given, gap=gap)
     live = origin == LIVE_MACHINE
     whose = "unit" if not recorded.runs else "running" if live else "recorded"
-    sources.add(f"{whose}Arguments", " ".join(recorded.flags or ()), "live" if live else "capture")
+    known = "live" if live else "capture"
+    sources.add(f"{whose}Arguments", " ".join(recorded.flags or ()), known)
+    if recorded.flag_files:
+        sources.add("unitFiles", " ".join(recorded.flag_files), known)
     return Arguments(
         own=recorded.flags or (),
         where=f"{origin}: the {_WHOSE_FLAGS[whose]} flags",

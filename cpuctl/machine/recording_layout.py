@@ -55,6 +55,15 @@ def in_downward_api_volume(path: str) -> bool:
 
 
 UNIT = "kubelet.service"
+EMBEDDING_UNITS = (
+    "k3s.service",
+    "k3s-agent.service",
+    "rke2-server.service",
+    "rke2-agent.service",
+    "k0sworker.service",
+    "k0scontroller.service",
+)
+"""Units of programs that bring a kubelet along."""
 UNIT_DIRECTORIES = (
     "etc/systemd/system.control",
     "run/systemd/system.control",
@@ -79,13 +88,33 @@ FLAG_FILES = {
 }
 """Files that hold flags on a kubeadm node, and the variable that the kubelet is started with."""
 
-_UNITS_VARIABLES = ("etc/os-release", "etc/node-sizing.env", "etc/hostname", "etc/machine-id")
+MICROK8S_FLAGS = "var/snap/microk8s/current/args/kubelet"
+"""The command line of the kubelet in MicroK8s."""
+
+_UNITS = (UNIT, *EMBEDDING_UNITS)
+_RANCHERS = ("k3s", "rke2")
+_UNITS_VARIABLES = (
+    "etc/os-release",
+    "etc/node-sizing.env",
+    "etc/hostname",
+    "etc/machine-id",
+    *(
+        f"etc/{kind}/{unit.removesuffix('.service')}"
+        for kind in ("default", "sysconfig")
+        for unit in EMBEDDING_UNITS
+    ),
+    *(f"etc/systemd/system/{unit}.env" for unit in EMBEDDING_UNITS),
+    *(f"usr/local/lib/systemd/system/rke2-{role}.env" for role in ("server", "agent")),
+)
 
 RECORDED_FILES = frozenset(
     {
         *FLAG_FILES,
         *_UNITS_VARIABLES,
-        *(f"{directory}/{UNIT}" for directory in UNIT_DIRECTORIES),
+        *(f"{directory}/{unit}" for directory in UNIT_DIRECTORIES for unit in _UNITS),
+        *(f"etc/rancher/{program}/config.yaml" for program in _RANCHERS),
+        MICROK8S_FLAGS,
+        "var/lib/k0s/kubelet-config.yaml",
         MANIFEST,
         PROCESSES,
         CONFIG,
@@ -96,5 +125,8 @@ RECORDED_FILES = frozenset(
 RECORDED_DIRECTORIES = (
     DROP_INS,
     CONTAINER_LOGS,
-    *(f"{directory}/{kind}.d" for directory in UNIT_DIRECTORIES for kind in (UNIT, "service")),
+    *(f"{directory}/{kind}.d" for directory in UNIT_DIRECTORIES for kind in (*_UNITS, "service")),
+    *(f"{directory}/multi-user.target.wants" for directory in UNIT_DIRECTORIES),
+    *(f"etc/rancher/{program}/config.yaml.d" for program in _RANCHERS),
+    *(f"var/lib/rancher/{program}/agent/etc/kubelet.conf.d" for program in _RANCHERS),
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import shlex
+import tarfile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -304,3 +306,43 @@ def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(
     told = f"Not looked at: unknown flags, taken for none, but there may be some: {why}"
     for words in (("config", "check"), ("config", "versions")):
         assert told in " ".join(cpuctl(*words, "-m", node).out.split())
+
+
+K3S = {
+    "etc/systemd/system/k3s.service": "[Service]\nEnvironmentFile=/etc/default/%N\nExecStart=/k3s server\n",
+    "etc/default/k3s": "K3S_TOKEN=a-secret\n",
+    "etc/rancher/k3s/config.yaml": "token: a-secret\nkubelet-arg: [cpu-manager-policy=static]\n",
+    "etc/rancher/k3s/config.yaml.d/10.yaml": "agent-token: a-secret\nkubelet-arg+: [reserved-cpus=0]\n",
+    "var/lib/rancher/k3s/agent/etc/kubelet.conf.d/00-k3s-defaults.conf": f"{HEAD}maxPods: 77\n",
+}
+
+
+def test_a_kubelet_inside_k3s_is_told_what_its_files_say_live_or_recorded(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    archive = captured(tmp_path, cpuctl, small_machine() | K3S)
+    assert b"secret" not in gzip.decompress(Path(archive).read_bytes())
+    with tarfile.open(tmp_path / "root.tar", "w") as root:
+        root.add(tmp_path / "node", ".")
+    for machine, directory in (
+        (tmp_path / "node", "var/lib/rancher/k3s/agent/etc/kubelet.conf.d"),
+        (tmp_path / "root.tar", "var/lib/rancher/k3s/agent/etc/kubelet.conf.d"),
+        (archive, "etc/kubernetes/kubelet.conf.d"),
+    ):
+        result = cpuctl("config", "show", "-m", str(machine), "-o", "json")
+        found, sources = settings(result), document(result)["sources"]
+        assert found["reservedSystemCPUs"] == ("0", "--reserved-cpus")
+        pods, where = found["maxPods"]
+        assert (pods, (where or "").rpartition(":")[0]) == (
+            77,
+            f"{machine}: {directory}/00-k3s-defaults.conf",
+        )
+        assert sources["unitFiles"]["value"].split() == [
+            f"/{path}" for path in K3S if "/var/" not in f"/{path}"
+        ]
+        assert sources["kubeletConfiguration"]["value"] == "the kubelet's defaults"
+        assert "unknownFlags" not in sources
+        assert (
+            document(cpuctl("config", "check", "-m", str(machine), "-o", "json"))["node"]["reservedCPUs"]
+            == "0"
+        )

@@ -159,13 +159,12 @@ def _is_state(text: str, name: str) -> bool:
 
 def _notes(facts: KubeletFacts) -> tuple[str, ...]:
     notes = [] if facts.version else ["the kubelet's version is unknown"]
+    alone = "no kubelet runs as a process of its own"
     if facts.flags is None and facts.flags_gap:
-        notes.append(
-            f"no kubelet runs, and its flags are not known ({facts.flags_gap}): its files are taken from the"
-            " usual places"
-        )
+        unknown = f"its flags are not known ({facts.flags_gap})"
+        notes.append(f"{alone}, and {unknown}: its files are taken from the usual places")
     elif facts.flags is None:
-        notes.append("no kubelet runs: its flags are those that its unit would start it with")
+        notes.append(f"{alone}: its flags are those that its unit would start it with")
     if facts.config_state is not FileState.RECORDED:
         notes.append(f"no kubelet configuration is recorded: it is {facts.config_state}")
     return tuple(notes)

@@ -17,6 +17,7 @@ class FollowedFiles:
     """What cannot be read is told apart from what is not there by its name, which stays listed."""
 
     def __init__(self, tree: Tree) -> None:
+        self.refused: set[str] = set()
         self._tree = tree
 
     def read_followed(self, path: str) -> str | None:
@@ -31,6 +32,7 @@ class FollowedFiles:
         try:
             return self._tree.names(path)
         except CpuctlError:
+            self.refused.add(path)
             return ()
 
 
@@ -58,7 +60,7 @@ def stopped_kubelet(tree: Tree) -> RecordedKubelet:
     unit = unit_command(FollowedFiles(tree))
     if unit.arguments is None:
         return RecordedKubelet(flags_gap=unit.gap)
-    return _told(unit.arguments, unit.gap)
+    return _told(unit.arguments, unit.gap)._replace(flag_files=tuple(f"/{path}" for path in unit.files))
 
 
 def _told(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:

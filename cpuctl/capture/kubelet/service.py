@@ -1,14 +1,10 @@
-"""The command line of a kubelet that does not run: what its systemd unit would start it with.
-
-Without a unit, the files that kubeadm and packages keep flags in are read alone.
-"""
+"""What systemd would start a service with, as its unit, drop-ins and environment files say."""
 
 from __future__ import annotations
 
 import fnmatch
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from cpuctl.capture.kubelet.systemd import (
@@ -20,19 +16,21 @@ from cpuctl.capture.kubelet.systemd import (
     with_specifiers,
     with_variables,
 )
-from cpuctl.machine.recording_layout import FLAG_FILES, UNIT, UNIT_DIRECTORIES
+from cpuctl.machine.recording_layout import UNIT_DIRECTORIES
 
 _MOST_FILES = 200
 _LONGEST_HOST_NAME = 64  # HOST_NAME_MAX of Linux
 _PREFIXES = "@-:+!|"
-_OWN_NAMES = dict.fromkeys("NpPjJ", "kubelet") | {"n": UNIT, "i": "", "I": ""}
 _DIRECTORIES = {"t": "/run", "S": "/var/lib", "C": "/var/cache", "L": "/var/log", "E": "/etc"}
 _USER = {"u": "root", "U": "0", "g": "root", "G": "0", "h": "/root"}
-_FIXED = _OWN_NAMES | _DIRECTORIES | _USER
 
 
 class Files(Protocol):
     """What is asked of a node's files: links are followed, and None stands for nothing to read."""
+
+    @property
+    def refused(self) -> Container[str]:
+        """Paths that are there and could not be read."""
 
     def read_followed(self, path: str) -> str | None:
         """Return the text of a file."""
@@ -41,43 +39,62 @@ class Files(Protocol):
         """Return the names in a directory."""
 
 
-class UnitCommand(NamedTuple):
-    """The words behind the kubelet's name, the files that say so, and why some may be missing.
+class NotedFiles:
+    """Files of a node, and which of them have been read."""
 
-    ``arguments`` is None where no file says anything.
-    """
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._listed: dict[str, Sequence[str]] = {}
+        self.used: list[str] = []
 
-    arguments: tuple[str, ...] | None = None
-    files: tuple[str, ...] = ()
-    gap: str = ""
+    def text(self, path: str) -> str | None:
+        """Return the text of a file; None where there is none, or it cannot be read."""
+        # What is not there need not be followed, and is no link that leads elsewhere.
+        text = self._files.read_followed(path) if self.lists(path) else None
+        if text is not None and path not in self.used:
+            self.used.append(path)
+        return text
+
+    def sure_text(self, path: str) -> str | None:
+        """Return the text of a file, None where there is none; raise UnknownError for one that is closed."""
+        text = self.text(path)
+        if text is None and posixpath.basename(path) in self.sure_names(posixpath.dirname(path)):
+            raise UnknownError(f"/{path} cannot be read")
+        return text
+
+    def lists(self, path: str) -> bool:
+        """Tell whether something is at a path."""
+        return posixpath.basename(path) in self.names(posixpath.dirname(path))
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the names in a directory, none where it cannot be read."""
+        if path not in self._listed:
+            self._listed[path] = self._files.names(path)
+        return self._listed[path]
+
+    def sure_names(self, path: str) -> Sequence[str]:
+        """Return the names in a directory; raise UnknownError where it, or one above it, is closed."""
+        names = self.names(path)
+        closed = (each for each in _and_above(path) if each in self._files.refused)
+        if not names and (at := next(closed, "")):
+            raise UnknownError(f"/{at} cannot be read")
+        return names
 
 
-def unit_command(files: Files) -> UnitCommand:
-    """Find what systemd would start the kubelet with."""
-    reader = _Reader(files)
-    try:
-        texts = reader.unit()
-        if not texts:
-            return _flag_files_alone(reader)
-        arguments = tuple(reader.command(texts))
-    except UnknownError as unknown:
-        return UnitCommand(None, tuple(reader.used), str(unknown))
-    return UnitCommand(arguments, tuple(reader.used))
+def _and_above(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = posixpath.dirname(path)
 
 
-def _flag_files_alone(reader: _Reader) -> UnitCommand:
-    arguments: list[str] = []
-    for path, variable in FLAG_FILES.items():
-        text = reader.text(path)
-        if text is not None:
-            arguments += with_variables([f"${variable}"], environment_file(text))
-    if not reader.used:
-        return UnitCommand(gap="no process and no unit of a kubelet was found")
-    gap = f"no {UNIT} was found: only {', '.join(f'/{path}' for path in reader.used)} tells of flags"
-    return UnitCommand(tuple(arguments), tuple(reader.used), gap)
+class Command(NamedTuple):
+    """The words of a command, the program first, and the variables that it is started with."""
+
+    words: Sequence[str]
+    variables: Mapping[str, str]
 
 
-class _Service:
+class _Assigned:
     """What a unit and its drop-ins come to: an empty value forgets what came before it."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -104,73 +121,79 @@ class _Service:
                 self.unset.clear()
 
 
-class _Reader:
-    """Reads files of a node, and remembers which."""
+class Service:
+    """A service of a node, by the name of its unit."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: NotedFiles, unit: str) -> None:
         self._files = files
-        self.used: list[str] = []
+        self._unit = unit
 
-    def text(self, path: str) -> str | None:
-        # What is not there need not be followed, and is no link that leads elsewhere.
-        text = self._files.read_followed(path) if self.lists(path) else None
-        if text is not None and path not in self.used:
-            self.used.append(path)
-        return text
+    def is_there(self) -> bool:
+        """Tell whether the node has the unit."""
+        return any(self._files.lists(f"{directory}/{self._unit}") for directory in UNIT_DIRECTORIES)
 
-    def lists(self, path: str) -> bool:
-        return posixpath.basename(path) in self._files.names(posixpath.dirname(path))
+    def is_wanted(self) -> bool:
+        """Tell whether systemd starts it when the node comes up."""
+        wants = (f"{at}/{name}" for at in UNIT_DIRECTORIES for name in self._files.names(at))
+        return any(self._files.lists(f"{each}/{self._unit}") for each in wants if each.endswith(".wants"))
 
-    def unit(self) -> list[str]:
-        """Return the texts of the unit and its drop-ins, in the order in which they count."""
-        for directory in UNIT_DIRECTORIES:
-            if not self.lists(f"{directory}/{UNIT}"):
-                continue
-            text = self.text(f"{directory}/{UNIT}")
-            # A mask is an empty file or a link to /dev/null: systemd starts no kubelet at all.
-            return [text or "", *self._drop_ins()]
-        return []
-
-    def _drop_ins(self) -> Iterator[str]:
-        paths: dict[str, str] = {}
-        for kind in (f"{UNIT}.d", "service.d"):
-            for directory in UNIT_DIRECTORIES:
-                for name in self._files.names(f"{directory}/{kind}"):
-                    if name.endswith(".conf"):
-                        paths.setdefault(name, f"{directory}/{kind}/{name}")
-        if len(paths) > _MOST_FILES:
-            raise UnknownError(f"{UNIT} has {len(paths)} drop-in files; at most {_MOST_FILES} are read")
-        for _, path in sorted(paths.items()):
-            yield self.text(path) or ""
-
-    def command(self, texts: list[str]) -> list[str]:
-        """Return the kubelet's arguments; raise UnknownError where files do not tell all."""
-        if not texts[0].strip():
-            raise UnknownError(f"{UNIT} is masked, empty or cannot be read")
+    def command(self) -> Command:
+        """Return what it is started with; raise UnknownError where files do not tell all."""
+        texts = list(self._texts())
+        if not texts or not texts[0].strip():
+            raise UnknownError(f"{self._unit} is masked, empty or cannot be read")
         asks = any("%" in text for text in texts)
-        known = {**_FIXED, **self._node_specifiers()} if asks else _FIXED
-        service = _Service(known)
+        known = {**self._names(), **(self._node_specifiers() if asks else {})}
+        service = _Assigned(known)
         for text in texts:
             for section, key, value in settings(text):
                 if section == "Service":
                     service.take(key, value)
         if len(service.environment_files) > _MOST_FILES:
-            raise UnknownError(f"{UNIT} takes variables from more than {_MOST_FILES} files")
+            raise UnknownError(f"{self._unit} takes variables from more than {_MOST_FILES} files")
         variables = dict(service.variables)
         for name in service.environment_files:
             variables |= self._variables(with_specifiers(name, known))
         for name in service.unset:
             variables.pop(name.partition("=")[0], None)
         if len(service.lines) != 1:
-            raise UnknownError(f"{UNIT} has {len(service.lines)} lines ExecStart, not one")
-        return _arguments(service.lines[0], variables, known)
+            raise UnknownError(f"{self._unit} has {len(service.lines)} lines ExecStart, not one")
+        return Command(self._words(service.lines[0], variables, known), variables)
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the texts of the unit and its drop-ins, in the order in which they count."""
+        for directory in UNIT_DIRECTORIES:
+            if self._files.lists(f"{directory}/{self._unit}"):
+                # A mask is an empty file or a link to /dev/null: systemd starts nothing at all.
+                yield self._files.text(f"{directory}/{self._unit}") or ""
+                yield from self._drop_ins()
+                return
+
+    def _drop_ins(self) -> Iterator[str]:
+        paths: dict[str, str] = {}
+        for kind in (f"{self._unit}.d", "service.d"):
+            for directory in UNIT_DIRECTORIES:
+                for name in self._files.names(f"{directory}/{kind}"):
+                    if name.endswith(".conf"):
+                        paths.setdefault(name, f"{directory}/{kind}/{name}")
+        if len(paths) > _MOST_FILES:
+            raise UnknownError(f"{self._unit} has {len(paths)} drop-in files; at most {_MOST_FILES} are read")
+        for _, path in sorted(paths.items()):
+            yield self._files.text(path) or ""
+
+    def _names(self) -> dict[str, str]:
+        """Return specifiers that stand for the unit's own name, and those that are the same everywhere."""
+        name = self._unit.removesuffix(".service")
+        own = {"n": self._unit, "N": name, "p": name, "P": name.replace("-", "/"), "i": "", "I": ""}
+        last = name.rpartition("-")[2]
+        return {**own, "j": last, "J": last, **_DIRECTORIES, **_USER}
 
     def _node_specifiers(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        host = (self.text("etc/hostname") or "").strip()
+        host = (self._files.text("etc/hostname") or "").strip()
         if 0 < len(host) <= _LONGEST_HOST_NAME:
             found |= {"H": host, "q": host, "l": host.partition(".")[0]}
-        machine = (self.text("etc/machine-id") or "").strip()
+        machine = (self._files.text("etc/machine-id") or "").strip()
         if 0 < len(machine) <= _LONGEST_HOST_NAME:
             found["m"] = machine
         return found
@@ -181,15 +204,15 @@ class _Reader:
         found: dict[str, str] = {}
         matches = self._matches(path)
         for each in matches:
-            text = self.text(each)
+            text = self._files.text(each)
             if text is not None:
                 found |= environment_file(text)
-            elif self.lists(each):
-                raise UnknownError(f"/{each} cannot be read, which {UNIT} takes variables from")
+            elif self._files.lists(each):
+                raise UnknownError(f"/{each} cannot be read, which {self._unit} takes variables from")
             elif not name.startswith("-"):
-                raise UnknownError(f"/{each} is missing, which {UNIT} takes variables from")
+                raise UnknownError(f"/{each} is missing, which {self._unit} takes variables from")
         if not matches and not name.startswith("-"):
-            raise UnknownError(f"no file is like /{path}, which {UNIT} takes variables from")
+            raise UnknownError(f"no file is like /{path}, which {self._unit} takes variables from")
         return found
 
     def _matches(self, path: str) -> list[str]:
@@ -214,19 +237,15 @@ class _Reader:
                 break
         return sorted(directories)
 
-
-def _arguments(line: str, variables: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
-    bare = line.lstrip(_PREFIXES)
-    prefixes = line[: len(line) - len(bare)]
-    try:
-        words = [with_specifiers(word, known) for word in split_words(bare)]
-    except ValueError as error:
-        raise UnknownError(f"{UNIT}: ExecStart: {error}") from None
-    if ":" not in prefixes:
-        words = words[:1] + with_variables(words[1:], variables)
-    if "@" in prefixes:
-        del words[1:2]
-    for at, word in enumerate(words):
-        if PurePosixPath(word).name == "kubelet":
-            return words[at + 1 :]
-    raise UnknownError(f"{UNIT} starts {words[0] if words else 'nothing'}, which is no kubelet")
+    def _words(self, line: str, variables: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
+        bare = line.lstrip(_PREFIXES)
+        prefixes = line[: len(line) - len(bare)]
+        try:
+            words = [with_specifiers(word, known) for word in split_words(bare)]
+        except ValueError as error:
+            raise UnknownError(f"{self._unit}: ExecStart: {error}") from None
+        if ":" not in prefixes:
+            words = words[:1] + with_variables(words[1:], variables)
+        if "@" in prefixes:
+            del words[1:2]
+        return words

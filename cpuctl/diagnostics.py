@@ -49,7 +49,8 @@ class Diagnostic(NamedTuple, Generic[PlaceT_co]):
 
     ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
     shell command or what an administrator does. The text of a place is empty where there is none to name.
-    ``rejected_by`` is told where it is not always the kubelet that rejects what is wrong.
+    ``rejected_by`` is told where it is not always the kubelet that rejects what is wrong, and ``note`` what a
+    message in somebody else's words leaves open.
     """
 
     severity: Severity
@@ -60,6 +61,7 @@ class Diagnostic(NamedTuple, Generic[PlaceT_co]):
     detected: str = ""
     fix: str = ""
     rejected_by: Component | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (str(self.place), self.message)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from cpuctl.answers.downward import Reading
-from cpuctl.answers.findings import FindingCounts
+from cpuctl.answers.findings import FindingCounts, Found, Graded
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.values import (
     Amount,
@@ -291,11 +291,13 @@ class LintedObject(TypedDict):
     name: str
 
 
-class Finding(TypedDict):
-    severity: Literal["error", "warning", "note"]
-    """error: somebody rejects it; warning: it does something else than it seems to; note: worth knowing."""
-    code: Annotated[str, Pattern("^[a-z0-9./-]+$")]
-    refusedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
+class Finding(Graded, Found):
+    """An error is rejected, a warning does something else than it seems to, a note is worth knowing.
+
+    The message is in the words of whoever rejects it.
+    """
+
+    rejectedBy: Literal["kubectl", "apiserver", "kubelet", "nobody"]
     file: str
     line: Annotated[int, Bounds(1)]
     column: Annotated[int, Bounds(1)]
@@ -305,9 +307,8 @@ class Finding(TypedDict):
     It stands at line and column, or would stand in what does.
     """
     object: LintedObject | None
-    message: str
-    """In the words of whoever rejects it."""
-    hint: str
+    note: str
+    """What the message does not say: where an amount comes from, what is rejected for it, and when."""
 
 
 class LintSummary(FindingCounts):

@@ -290,7 +290,7 @@ def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cp
         'pods "web-2" is forbidden: exceeded quota: small, requested: limits.cpu=1, used: limits.cpu=2, '
         "limited: limits.cpu=2"
     )
-    assert finding["hint"] == "the API server takes the Deployment, and rejects 1 of its 3 pods"
+    assert finding["note"] == "the API server takes the Deployment, and rejects 1 of its 3 pods"
 
 
 def test_lists_of_what_governs_namespaces_are_read(cpuctl: Cpuctl) -> None:
@@ -330,7 +330,7 @@ def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None
         "smt-alignment": (14, f"{where}.containers[0].resources"),
         "limit-range": (13, where),
     }
-    assert found["limit-range"]["hint"] == (
+    assert found["limit-range"]["note"] == (
         "the API server rejects its pods, whatever it says of the PyTorchJob itself"
     )
     assert result.err.count("PyTorchJob") == 1

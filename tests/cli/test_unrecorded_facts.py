@@ -70,8 +70,8 @@ FALSE_WORDS = {
         r"\b0 of 0\b", r"hugepages-\S+ +0\b",
     ),
     "caches": (
-        r"L3 caches: +(0|16)\b", r"\b0 L3 caches", r"No level-3 cache is recorded", r"0 for the kernel",
-        r"share L3", r"Not every CPU",
+        r"L3 caches: +(0|16)\b", r"\b0 L3 caches", r"no level-3 cache is recorded", r"0 for the kernel",
+        r"share L3", r"not every CPU",
     ),
     "NUMA nodes": (r"NUMA nodes: +0", r"NUMA node: 0 for the kernel", r"[^1]0 NUMA nodes", r":\d+s0n"),
     "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),

@@ -20,7 +20,10 @@ def linted(subject: StoredPod, kubelet: KubeletView = UNKNOWN, trial: Trial | No
     found = list(lint_pod(seen, trial))
     for each in found:
         assert each.rejected_by == (Component.KUBELET if each.severity is Severity.ERROR else None)
-    return [f"{each.severity} {each.code} {each}" + (f" | {each.fix}" if each.fix else "") for each in found]
+    return [
+        " | ".join(filter(None, (f"{each.severity} {each.code} {each}", each.note, each.fix)))
+        for each in found
+    ]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import counts
 from cpuctl.documents.paths import path_text
 from cpuctl.operations.pods.lint import LintRun, Remark
@@ -36,9 +37,8 @@ def lint_document(run: LintRun, sources: Sources) -> PodsLint:
 def _finding(remark: Remark) -> Finding:
     finding, about = remark.finding, remark.about
     return {
-        "severity": finding.severity.value,
-        "code": finding.code,
-        "refusedBy": finding.rejected_by.value if finding.rejected_by else "nobody",
+        **graded(finding),
+        "rejectedBy": finding.rejected_by.value if finding.rejected_by else "nobody",
         "file": remark.source,
         "line": remark.place.line,
         "column": remark.place.column,
@@ -46,6 +46,7 @@ def _finding(remark: Remark) -> Finding:
         "object": (
             {"kind": about.kind, "namespace": about.namespace, "name": about.name} if about.kind else None
         ),
+        **found(finding),
         "message": str(finding),
-        "hint": finding.fix,
+        "note": finding.note,
     }

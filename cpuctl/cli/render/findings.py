@@ -2,82 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.findings import FindingCounts
+    from cpuctl.answers.audit import Finding as NodeFinding
+    from cpuctl.answers.config import ConfigFinding
+    from cpuctl.answers.findings import FindingCounts, Found, Graded
+    from cpuctl.answers.pods import Finding as ManifestFinding
+    from cpuctl.answers.pods import LintedObject
+    from cpuctl.answers.start import Start
 
-Finding = Mapping[str, object]
-"""A finding of an answer, and what else a form names."""
+    class Finding(Graded, Found):
+        """What every finding has."""
+
+    class FileFinding(Finding):
+        """A finding about a file."""
+
+        file: str
+
+
+FindingT = TypeVar("FindingT", bound="Finding")
+FindingT_contra = TypeVar("FindingT_contra", bound="Finding", contravariant=True)
 
 STYLES = {"error": "red", "warning": "yellow", "note": ""}
 """How severities are shown, the worst first."""
 
 
-class Form(NamedTuple):
-    """Which members of its findings an answer shows: before the message of a line, and as columns.
+class Form(NamedTuple, Generic[FindingT_contra]):
+    """How findings of one kind are shown: what stands before the message of a line, and the columns.
 
-    ``compares`` where messages do not tell what was expected and detected. ``advice`` is the member that
-    says what to do.
+    ``detail`` stands behind the message of a line. ``note`` is what else there is to know.
     """
 
-    line: tuple[str, ...]
-    columns: tuple[str, ...]
-    compares: bool = False
-    advice: str = "fix"
+    head: Callable[[FindingT_contra], tuple[str, ...]]
+    columns: Mapping[str, Callable[[FindingT_contra], str]]
+    detail: Callable[[FindingT_contra], str] = lambda _: ""
+    note: Callable[[FindingT_contra], str] = lambda _: ""
 
 
-CONFIGURATION = Form(
-    line=("severity", "where", "setting"),
-    columns=("severity", "code", "where", "setting", "expected", "detected", "message", "fix"),
-)
-FILES = Form(
-    line=("severity", "file"),
-    columns=("severity", "code", "file", "expected", "detected", "message", "fix"),
-)
-NODE = Form(
-    line=("severity", "code", "subject"),
-    columns=("severity", "code", "subject", "expected", "detected", "message", "fix"),
-    compares=True,
-)
-MANIFESTS = Form(
-    line=("where", "severity", "code"),
-    columns=("severity", "code", "rejected by", "where", "object", "message", "hint"),
-    advice="hint",
-)
-"""As compilers write them, which editors know."""
+def _spot(finding: ManifestFinding) -> str:
+    return f"{finding['file']}:{finding['line']}:{finding['column']}"
 
 
-def findings_block(findings: Sequence[Finding], form: Form, *, wide: bool) -> Block:
+def _object(named: LintedObject | None) -> str:
+    if named is None:
+        return ""
+    namespace = f"{named['namespace']}/" if named["namespace"] else ""
+    return f"{named['kind']} {namespace}{named['name']}".strip()
+
+
+CONFIGURATION: Form[ConfigFinding] = Form(
+    head=lambda each: (each["severity"], each["where"] or "", each["setting"] or ""),
+    columns={
+        "SEVERITY": lambda each: each["severity"],
+        "CODE": lambda each: each["code"],
+        "WHERE": lambda each: each["where"] or "",
+        "SETTING": lambda each: each["setting"] or "",
+        "EXPECTED": lambda each: each["expected"],
+        "DETECTED": lambda each: each["detected"],
+        "MESSAGE": lambda each: each["message"],
+        "FIX": lambda each: each["fix"],
+    },
+)
+FILES: Form[FileFinding] = Form(
+    head=lambda each: (each["severity"], each["file"]),
+    columns={
+        "SEVERITY": lambda each: each["severity"],
+        "CODE": lambda each: each["code"],
+        "FILE": lambda each: each["file"],
+        "EXPECTED": lambda each: each["expected"],
+        "DETECTED": lambda each: each["detected"],
+        "MESSAGE": lambda each: each["message"],
+        "FIX": lambda each: each["fix"],
+    },
+)
+NODE: Form[NodeFinding] = Form(
+    head=lambda each: (each["severity"], each["code"], each["subject"]),
+    columns={
+        "SEVERITY": lambda each: each["severity"],
+        "CODE": lambda each: each["code"],
+        "SUBJECT": lambda each: each["subject"],
+        "EXPECTED": lambda each: each["expected"],
+        "DETECTED": lambda each: each["detected"],
+        "MESSAGE": lambda each: each["message"],
+        "FIX": lambda each: each["fix"],
+    },
+    detail=lambda each: f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})",
+)
+MANIFESTS: Form[ManifestFinding] = Form(
+    # As compilers write them, which editors know.
+    head=lambda each: (_spot(each), each["severity"], each["code"]),
+    columns={
+        "SEVERITY": lambda each: each["severity"],
+        "CODE": lambda each: each["code"],
+        "REJECTED BY": lambda each: each["rejectedBy"],
+        "WHERE": _spot,
+        "OBJECT": lambda each: _object(each["object"]),
+        "MESSAGE": lambda each: each["message"],
+        "NOTE": lambda each: each["note"],
+        "FIX": lambda each: each["fix"],
+    },
+    note=lambda each: each["note"],
+)
+
+
+def findings_block(findings: Sequence[FindingT], form: Form[FindingT], *, wide: bool) -> Block:
     """Lay findings out, one line below the other or as a table."""
     return _table(findings, form) if wide else Lines(tuple(finding_lines(findings, form)))
 
 
-def finding_lines(findings: Iterable[Finding], form: Form) -> Iterator[Cell]:
+def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
     """Write a line for every finding, and one for what to do where that is known."""
     for each in findings:
-        text = ": ".join(str(each[name]) for name in (*form.line, "message") if each[name])
-        if form.compares:
-            text += f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})"
-        yield Cell(text, STYLES[str(each["severity"])])
-        if each[form.advice]:
-            yield Cell(f"  {form.advice}: {each[form.advice]}")
+        text = ": ".join(filter(None, (*form.head(each), each["message"])))
+        yield Cell(text + form.detail(each), STYLES[each["severity"]])
+        if note := form.note(each):
+            yield Cell(f"  note: {note}")
+        if each["fix"]:
+            yield Cell(f"  fix: {each['fix']}")
 
 
-def _table(findings: Iterable[Finding], form: Form) -> Table:
+def _table(findings: Iterable[FindingT], form: Form[FindingT]) -> Table:
     rows = tuple(
         tuple(
-            Cell(str(each[name] or "-"), STYLES[str(each["severity"])] if name == "severity" else "")
-            for name in form.columns
+            Cell(text(each) or "-", STYLES[each["severity"]] if name == "SEVERITY" else "")
+            for name, text in form.columns.items()
         )
         for each in findings
     )
-    return Table(tuple(Column(name.upper()) for name in form.columns), rows)
+    return Table(tuple(map(Column, form.columns)), rows)
 
 
 def count_words(summary: FindingCounts) -> str:
@@ -86,10 +143,10 @@ def count_words(summary: FindingCounts) -> str:
     return ", ".join(counted(count, word) for word, count in counts.items() if count)
 
 
-def count_start_words(document: Document) -> str:
+def count_start_words(summary: FindingCounts, start: Start) -> str:
     """Count errors and warnings about a start; one that cannot be said is neither."""
-    counts = [counted(document["summary"][severity], severity) for severity in ("error", "warning")]
-    return ", ".join([*counts, *(["start undetermined"] * (document["start"]["outcome"] == "Undetermined"))])
+    counts = [counted(summary["error"], "error"), counted(summary["warning"], "warning")]
+    return ", ".join([*counts, *(["start undetermined"] * (start["outcome"] == "Undetermined"))])
 
 
 def warning_line(text: str) -> Cell:

@@ -14,7 +14,7 @@ from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.quantity import Quantity
 
-_HINT = "on an empty node of this kind"
+_NOTE = "on an empty node of this kind"
 _WORD = re.compile("[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -32,12 +32,12 @@ class Trial:
                 pass
             case Rejected(reason=reason, message=message, container=container):
                 spot = subject.spot_of(container)
-                yield spot.rejected(_code(reason), f"{reason}: {message}", by=Component.KUBELET, fix=_HINT)
+                yield spot.rejected(_code(reason), f"{reason}: {message}", by=Component.KUBELET, note=_NOTE)
             case Forbidden(refusals=refusals):
                 yield from (subject.spec.rejected("never-stored", text) for text in refusals)
             case KubeletFault(kind=kind, where=where, why=why):
                 detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
-                yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, fix=_HINT)
+                yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, note=_NOTE)
             case Undetermined(text=why):
                 yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
 

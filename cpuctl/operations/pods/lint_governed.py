@@ -90,11 +90,11 @@ def governed_findings(
         ("resource-quota", [each.beyond_quotas for each in created]),
     ):
         refused = [each for each in texts if each]
-        fix = "" if item.kind == "Pod" else _hint(item, len(refused), len(pods))
-        yield from (spot.rejected(code, text, fix=fix) for text in (refused[0] if refused else ()))
+        note = "" if item.kind == "Pod" else _pods_rejected(item, len(refused), len(pods))
+        yield from (spot.rejected(code, text, note=note) for text in (refused[0] if refused else ()))
 
 
-def _hint(item: ManifestObject, refused: int, number: int) -> str:
+def _pods_rejected(item: ManifestObject, refused: int, number: int) -> str:
     which = "its pods" if refused == number else f"{refused} of its {number} pods"
     if item.template is not None:
         return refuses_pods_of(item.kind, which)

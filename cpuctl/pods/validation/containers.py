@@ -72,8 +72,8 @@ def _check_ephemeral(
     yield from _check_container(raw, ephemeral.resources, draft, rules)
     yield from _check_unique(raw, names)
     for field in ephemeral.forbidden:
-        fix = "it shares what the pod has" if field == "resources" else ""
-        yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, fix=fix)
+        note = "it shares what the pod has" if field == "resources" else ""
+        yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, note=note)
 
 
 def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool) -> Iterator[Finding]:

@@ -39,9 +39,9 @@ def _of_pods(finding: Finding, kind: str) -> Finding:
         message = f"{what}: rejected or lost, as the schema of the {kind} has it"
         return finding._replace(severity=Severity.WARNING, rejected_by=None, message=message)
     if (finding.code, finding.message) == ("container-name", "Required value"):
-        fix = f"the controller of the {kind} may fill it in"
-        return finding._replace(severity=Severity.NOTE, rejected_by=None, fix=fix)
+        note = f"the controller of the {kind} may fill it in"
+        return finding._replace(severity=Severity.NOTE, rejected_by=None, note=note)
     if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER:
         whose = refuses_pods_of(kind)
-        return finding._replace(fix=f"{whose}; {finding.fix}" if finding.fix else whose)
+        return finding._replace(note=f"{whose}; {finding.note}" if finding.note else whose)
     return finding

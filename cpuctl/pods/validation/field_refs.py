@@ -19,7 +19,7 @@ _CODE = "resource-field-ref"
 _RESOURCES = tuple(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
-_ASSIGNED_HINTS = {
+_ASSIGNED_NOTES = {
     ASSIGNED_CPUSET: f"files of volumes tell it since 1.{ASSIGNED_CPUSET_SINCE}, variables never (KEP-6122)",
     "assigned.memset": "no release has it: KEP-6122 announces it for its second alpha",
 }
@@ -48,8 +48,8 @@ def check_field_ref(ref: FieldRef, rules: ServerRules) -> Iterator[Finding]:
     elif not ref.resource:
         yield resource.required(_CODE)
     elif ref.resource not in (*_RESOURCES, *known) and not ref.resource.startswith(_HUGE_PAGES):
-        fix = _ASSIGNED_HINTS.get(ref.resource, "")
-        yield resource.unsupported(_CODE, ref.resource, _RESOURCES, fix=fix)
+        note = _ASSIGNED_NOTES.get(ref.resource, "")
+        yield resource.unsupported(_CODE, ref.resource, _RESOURCES, note=note)
     yield from _check_divisor(ref)
 
 
@@ -82,7 +82,8 @@ def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> 
                 "resource-field-ref-container",
                 not_found(ref.container),
                 by=Component.KUBELET,
-                fix=f"name a container or init container of the pod: else {what}",
+                fix="name a container or init container of the pod",
+                note=f"{what} without it",
             )
 
 
@@ -109,10 +110,10 @@ def check_assigned_support(
             )
             yield spot.warning("assigned-cpuset-kept", detail)
         if node.minor < ASSIGNED_CPUSET_SINCE:
-            fix = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
+            note = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
             yield spot.rejected(
                 "assigned-cpuset-unknown-to-kubelet",
                 unsupported_inside(ref.resource),
                 by=Component.KUBELET,
-                fix=fix,
+                note=note,
             )

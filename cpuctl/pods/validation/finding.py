@@ -41,9 +41,9 @@ class Spot(NamedTuple):
         """Make the error for a value that breaks a rule."""
         return self.rejected(code, f"Invalid value: {_quoted(value)}: {why}", fix=fix)
 
-    def forbidden(self, code: str, why: str, *, fix: str = "") -> Finding:
+    def forbidden(self, code: str, why: str, *, fix: str = "", note: str = "") -> Finding:
         """Make the error for a value that may not be there."""
-        return self.rejected(code, f"Forbidden: {why}", fix=fix)
+        return self.rejected(code, f"Forbidden: {why}", fix=fix, note=note)
 
     def required(self, code: str, why: str = "", *, fix: str = "") -> Finding:
         """Make the error for a value that is missing."""
@@ -57,21 +57,25 @@ class Spot(NamedTuple):
         """Make the error for a name that nothing has."""
         return self.rejected(code, f"Not found: {_quoted(value)}: {why}")
 
-    def unsupported(self, code: str, value: str, supported: Iterable[str], *, fix: str = "") -> Finding:
+    def unsupported(
+        self, code: str, value: str, supported: Iterable[str], *, fix: str = "", note: str = ""
+    ) -> Finding:
         """Make the error for a word that is none of the *supported* ones."""
         words = ", ".join(map(_quoted, supported))
         text = f"Unsupported value: {_quoted(value)}: supported values: {words}"
-        return self.rejected(code, text, fix=fix)
+        return self.rejected(code, text, fix=fix, note=note)
 
     def rejected(
-        self, code: str, message: str, *, by: Component = Component.API_SERVER, fix: str = ""
+        self, code: str, message: str, *, by: Component = Component.API_SERVER, fix: str = "", note: str = ""
     ) -> Finding:
         """Make an error in the words of who rejects the object."""
-        return Finding(Severity.ERROR, code, self, message, fix=fix, rejected_by=by)
+        return Finding(Severity.ERROR, code, self, message, fix=fix, rejected_by=by, note=note)
 
-    def warning(self, code: str, message: str, *, by: Component | None = None, fix: str = "") -> Finding:
+    def warning(
+        self, code: str, message: str, *, by: Component | None = None, fix: str = "", note: str = ""
+    ) -> Finding:
         """Make a warning: the pod is taken, and does something else than it seems to."""
-        return Finding(Severity.WARNING, code, self, message, fix=fix, rejected_by=by)
+        return Finding(Severity.WARNING, code, self, message, fix=fix, rejected_by=by, note=note)
 
     def note(self, code: str, message: str, *, fix: str = "") -> Finding:
         """Make a note."""

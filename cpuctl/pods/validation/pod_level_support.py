@@ -44,17 +44,17 @@ def check_pod_level_support(
     yield from _check_kubelet(draft, spot, rules)
     if cgroup_version == 1 and draft.pod.has_pod_level_resources:
         detail = "KEP-2837 supports pod-level resources on cgroup v2 only"
-        fix = "kubelets up to 1.36 do not check; use a node with cgroup v2"
-        yield spot.warning("pod-level-on-cgroup-v1", detail, fix=fix)
+        fix, note = "use a node with cgroup v2", "kubelets up to 1.36 do not check"
+        yield spot.warning("pod-level-on-cgroup-v1", detail, fix=fix, note=note)
     if not resizable and rules.server.minor >= _RESIZE_SINCE:
         yield spot.note("pod-level-not-resizable", _resize_refusal(rules.server))
 
 
 def _check_server(draft: PodDraft, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
     if rules.minor < POD_LEVEL_SINCE:
-        fix = f"the field exists from 1.{POD_LEVEL_SINCE} on"
+        note = f"the field exists from 1.{POD_LEVEL_SINCE} on"
         detail = f'strict decoding error: unknown field "{spot.field}"'
-        yield Spot(spot.path, "").rejected("unknown-field", detail, fix=fix)
+        yield Spot(spot.path, "").rejected("unknown-field", detail, note=note)
     elif not rules.pod_level:
         gate = f"the gate PodLevelResources is off at the API server 1.{rules.minor}"
         if draft.stored:

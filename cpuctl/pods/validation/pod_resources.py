@@ -53,9 +53,9 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     if finding.code != "limit-below-request" or written is None:
         return finding
     if name not in written.requests:
-        return finding._replace(fix="the request is not given: it is the sum of the containers' requests")
+        return finding._replace(note="the request is not given: it is the sum of the containers' requests")
     if name not in written.limits:
-        return finding._replace(fix="the limit is not given: it is the sum of the containers' limits")
+        return finding._replace(note="the limit is not given: it is the sum of the containers' limits")
     return finding
 
 

@@ -71,7 +71,7 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
     field = finding.place.field.removeprefix(draft.spec.field).removeprefix(".")
     return finding._replace(
         place=finding.place._replace(field=f"spec.{field}" if field else "spec"),
-        fix=f"{whose}; {finding.fix}" if finding.fix else whose,
+        note=f"{whose}; {finding.note}" if finding.note else whose,
     )
 
 

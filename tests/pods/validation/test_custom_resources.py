@@ -57,7 +57,7 @@ def test_findings_point_into_their_own_template() -> None:
         *("spec", "pytorchReplicaSpecs", "Worker", "template"),
         *("spec", "containers", 0, "resources", "requests", "cpu"),
     )
-    assert (finding.rejected_by, finding.fix) == (Component.API_SERVER, _LATER)
+    assert (finding.rejected_by, finding.note) == (Component.API_SERVER, _LATER)
 
 
 def test_steps_through_lists_are_numbers() -> None:
@@ -98,7 +98,7 @@ def test_what_a_controller_may_fill_in() -> None:
     (finding,) = one.findings
     assert (finding.severity, finding.rejected_by) == (Severity.NOTE, None)
     assert messages([finding]) == ["spec.containers[0].name: Required value"]
-    assert finding.fix == "the controller of the Service may fill it in"
+    assert finding.note == "the controller of the Service may fill it in"
     assert one.pod is None
 
 

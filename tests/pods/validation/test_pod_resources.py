@@ -313,7 +313,7 @@ def test_amounts_that_nobody_has_written_are_explained(minor: int, pod_level: st
     own = "{requests: {memory: 2Gi}, limits: {memory: 2Gi}}"
     spec = f"{{resources: {pod_level}, containers: [{{name: a, resources: {own}}}]}}"
     found = [each for each in findings(spec, rules(minor)) if each.code == "limit-below-request"]
-    assert [each.fix for each in found] == [hint]
+    assert [each.note for each in found] == [hint]
 
 
 def test_the_class_of_a_stored_pod_is_the_one_in_its_status() -> None:

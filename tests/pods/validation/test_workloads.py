@@ -22,7 +22,7 @@ def test_templates_are_checked_at_once(kind: str) -> None:
         f'{inside}.template.spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
     )
     assert found.place.path[-3:] == ("resources", "requests", "cpu")
-    assert found.fix == ""
+    assert (found.fix, found.note) == ("", "")
 
 
 def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
@@ -34,7 +34,7 @@ def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
         == 'spec.resources.requests: Invalid value: "120Gi": must be less than or equal to memory limit of 100Gi'
     )
     assert found.place.path == ("spec", "template", "spec", "resources", "requests", "memory")
-    assert found.fix == (
+    assert found.note == (
         "the API server takes the Deployment, and rejects its pods; "
         "the request is not given: it is the sum of the containers' requests"
     )

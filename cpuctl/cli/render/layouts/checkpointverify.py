@@ -25,7 +25,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
         yield from _drift(drift, wide=wide)
     if findings := document["findings"]:
         yield findings_block(findings, FILES, wide=wide)
-    yield Lines.of(count_start_words(document))
+    yield Lines.of(count_start_words(document["summary"], document["start"]))
 
 
 def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:

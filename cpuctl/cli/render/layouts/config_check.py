@@ -22,7 +22,7 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     if findings:
         yield findings_block(findings, CONFIGURATION, wide=wide)
     unseen = "; ".join(each["what"] for each in document["notLookedAt"])
-    yield Lines.of(count_start_words(document), f"Not looked at: {unseen}")
+    yield Lines.of(count_start_words(document["summary"], document["start"]), f"Not looked at: {unseen}")
 
 
 def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:

@@ -8,6 +8,7 @@ name; what would unpack without end is stopped early.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Protocol
@@ -214,10 +215,10 @@ class _Tree:
 
     def put(self, path: str, text: str) -> None:
         """Keep a file; the last of equal names counts."""
-        self.files[path] = text
-        if self.links or self.odd:
+        if path in self.files:
             self.links.pop(path, None)
             self.odd.pop(path, None)
+        self.files[path] = text
 
     def targets(self) -> Iterator[str]:
         """Yield where links lead in the place of the kubelet's files."""
@@ -240,7 +241,7 @@ class _Kept:
     """
 
     def __init__(self, targets: frozenset[str] = frozenset()) -> None:
-        self._trees: dict[str, _Tree] = {}
+        self._trees: defaultdict[str, _Tree] = defaultdict(_Tree)
         self._places = _Places(targets)
         self._bytes = 0
         self._name_characters = 0
@@ -253,7 +254,7 @@ class _Kept:
                 continue
             top, path = place
             self._count(name, len(path) + len(link), size or 0)
-            tree = self._trees.setdefault(top, _Tree())
+            tree = self._trees[top]
             if size is not None:
                 # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
                 tree.put(path, members.data(size).rstrip(b"\0").decode(errors="replace"))

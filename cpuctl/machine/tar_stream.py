@@ -85,13 +85,18 @@ class TarMembers:
     def __iter__(self) -> Iterator[Member]:
         """Raise ValueError for what is no tar archive, EOFError for a truncated one."""
         extended: dict[str, str] = {}
+        stream = self._stream
         for index in range(MAX_MEMBERS):
-            self._pass_over()
-            block = self._stream.take(_BLOCK)
+            if self._unread:
+                stream.skip(self._unread)
+                self._unread = 0
+            block = stream.take(_BLOCK)
             if block == _END:
                 return
             name, digits, checksum, kind, link, magic, prefix = _HEADER.unpack(block)
-            if _stated_sum(checksum) != _sum(block):
+            # The lower half of Adler-32 is one more than the sum modulo 65521, which ASCII never reaches.
+            total = (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
+            if _stated_sum(checksum) != total:
                 raise ValueError(
                     f"a member's header is damaged (number {index})" if index else "it is no tar archive"
                 )
@@ -103,25 +108,22 @@ class TarMembers:
                 raise ValueError("it holds sparse files: make it without tar's --sparse")
             if "size" in extended:
                 size = _decimal(extended["size"])
-            self._unread = 0 if kind in _KINDS_WITHOUT_DATA else size + -size % _BLOCK
+            if kind not in _KINDS_WITHOUT_DATA:
+                self._unread = size + -size % _BLOCK
             yield (
                 extended.get("path") or _path(name, magic, prefix),
                 kind,
                 (extended.get("linkpath") or _text(link)) if kind in _LINKS else "",
                 size if kind in _FILE_KINDS else None,
             )
-            extended = {}
+            if extended:
+                extended = {}
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
 
     def data(self, size: int) -> bytes:
         """Read the regular file that came last, once; *size* is what was said of it."""
         padding, self._unread = self._unread - size, 0
         return self._stream.take(size, padding)
-
-    def _pass_over(self) -> None:
-        if self._unread:
-            self._stream.skip(self._unread)
-            self._unread = 0
 
     def _extended(self, kind: bytes, size: int) -> dict[str, str]:
         self._extended_bytes += size
@@ -130,11 +132,6 @@ class TarMembers:
         if size > _MAX_EXTENDED_HEADER:
             raise ValueError(f"an extended header of {size} bytes")
         return _extended(kind, self._stream.take(size, -size % _BLOCK))
-
-
-def _sum(block: bytes) -> int:
-    # The lower half of Adler-32 is one more than the sum modulo 65521, which ASCII characters never reach.
-    return (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
 
 
 @lru_cache(maxsize=1 << 12)  # two thirds of a recording's members share theirs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps, update_steps
 from cpuctl.pods.manifest import manifest_of
-from cpuctl.pods.model import Container, ContainerKind, Pod, Side, StoredPod
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, Side, StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
@@ -18,7 +18,9 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
 
-_PLAIN = frozenset({"cpu", "memory", "ephemeral-storage"})
+_PAGES = {"hugepages-2Mi": 2 << 20, "hugepages-1Gi": 1 << 30}
+"""The sizes of huge pages that most nodes have, in bytes."""
+_PLAIN = frozenset({"cpu", "memory", "ephemeral-storage", *_PAGES})
 _VALIDATED = frozenset({"volumes", "ephemeralContainers", "os"})
 _RESTART_POLICIES = frozenset({"Always", "OnFailure", "Never"})
 _LONGEST_LABEL = 63
@@ -147,6 +149,17 @@ def _plain(container: Container) -> bool:
         named.keys() <= _PLAIN
         and all(amount.sign >= 0 for amount in (*resources.limits.values(), *resources.requests.values()))
         and all(not limit < resources.requests.get(key, limit) for key, limit in resources.limits.items())
+        and (_PAGES.keys().isdisjoint(named) or _plain_pages(resources))
+    )
+
+
+def _plain_pages(resources: ResourceRequirements) -> bool:
+    """Tell whether huge pages are whole, limited to what is requested, and not all that is asked for."""
+    limits, requests = resources.limits, resources.requests
+    return not {"cpu", "memory"}.isdisjoint((*limits, *requests)) and all(
+        name in limits and limits[name] == requests.get(name) and limits[name].nano % (size * 10**9) == 0
+        for name, size in _PAGES.items()
+        if name in limits or name in requests
     )
 
 

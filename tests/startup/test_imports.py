@@ -114,6 +114,7 @@ _NEVER = {
     "cpuctl.pods.cgroups",
     "cpuctl.pods.governing.limit_range",
     "cpuctl.pods.running",
+    "cpuctl.pods.validation.refusals",
 }
 """Rooms of a plan that these inputs give nothing to do."""
 

@@ -40,6 +40,7 @@ SUM = (
     ("given", "said"),
     [
         (manifest(app("cpu=2", "cpu=3")), ()),
+        (manifest(app("cpu=1 hugepages-1Gi=2Gi hugepages-2Mi=4Mi", "hugepages-1Gi=2Gi hugepages-2Mi=4Mi")), ()),
         (manifest(app("cpu=3", "cpu=2")), (f'Pod "pod" is invalid: {BELOW}',)),
         (
             manifest(app("cpu=2", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
@@ -54,7 +55,7 @@ SUM = (
             ('Pod "pod" is invalid: spec.resources: Forbidden: may not be set for a windows pod',),
         ),
     ],
-    ids=["fine", "limit below request", "sums above the total", "both at once", "windows"],
+    ids=["fine", "huge pages", "limit below request", "sums above the total", "both at once", "windows"],
 )
 def test_validation(given: Pod, said: tuple[str, ...]) -> None:
     assert refused(given) == said
@@ -82,12 +83,26 @@ def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
     "given",
     [
         manifest(app("cpu=-1")),
-        manifest(app("hugepages-2Mi=3Mi", "hugepages-2Mi=3Mi")),
+        manifest(app("cpu=1 hugepages-2Mi=3Mi", "hugepages-2Mi=3Mi")),
+        manifest(app("cpu=1 hugepages-2Mi=2097152500m", "hugepages-2Mi=2097152500m")),
+        manifest(app("hugepages-1Gi=1Gi", "hugepages-1Gi=1Gi")),
+        manifest(app("cpu=1 hugepages-1Gi=1Gi", "hugepages-1Gi=2Gi")),
+        manifest(app("cpu=1 hugepages-1Gi=1Gi")),
         manifest(app("example.com/card=1")),
         manifest(app("cpu=1", name="No_Label")),
         manifest(app("cpu=1", name="a" * 64)),
     ],
-    ids=["negative", "pages", "device without a limit", "name", "long name"],
+    ids=[
+        "negative",
+        "half a huge page",
+        "a fraction of a byte",
+        "huge pages alone",
+        "huge pages above the request",
+        "huge pages without a limit",
+        "device without a limit",
+        "name",
+        "long name",
+    ],
 )
 def test_what_is_refused_is_never_plain(given: Pod) -> None:
     assert refused(given)

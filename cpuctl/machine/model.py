@@ -5,8 +5,6 @@ The words are those of *Documentation/admin-guide/cputopology.rst* and
 ``cpuctl.machine.cadvisor.machine_info``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import count, pairwise

@@ -3,8 +3,6 @@
 Ephemeral containers are left out: Kubernetes gives them no resources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, TypeAlias
@@ -119,8 +117,8 @@ class Pod(NamedTuple):
     static: bool = False
     qos_class: QosClass | None = None
     phase: str = ""
-    statuses: tuple[ContainerStatus, ...] = ()
-    resize: ResizeStatus | None = None
+    statuses: tuple["ContainerStatus", ...] = ()
+    resize: "ResizeStatus | None" = None
     generation: int = 1
     origin: object = ""
     owner: str = ""

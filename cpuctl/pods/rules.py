@@ -4,8 +4,6 @@ Pod-level resources (KEP-2837) mean different things to different releases and g
 not agree. Everything else computes on pods that ``NodeRules.view`` has reduced to what the kubelet sees.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeVar
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements

@@ -4,9 +4,7 @@ Rule: KEP-1287, KEP-5419 and KEP-5554; kubelet ``canResizePod`` (1.27 to 1.33), 
 ``pkg/kubelet/allocation/handlers.go``.
 """
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -54,7 +52,7 @@ class ResizeRules(NamedTuple):
         *,
         cgroup_version: int = 2,
         preview: bool = False,
-    ) -> ResizeRules:
+    ) -> Self:
         """Take the rules of a release; with *preview* its gate brings the allocator, released or not."""
         exclusive = gates.enabled(EXCLUSIVE_CPUS)
         release = gates.release

@@ -1,7 +1,5 @@
 """How one kubelet release behaves: one value, with a field for what its number alone decides."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A rule of the kubelet's validation: a row that checks, documents and compares releases alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 

@@ -4,10 +4,8 @@ The kubelet never reads sysfs itself; its managers see only these values (cAdvis
 ``info/v1/machine.go``), quirks included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 
 class InfoCore(NamedTuple):
@@ -61,7 +59,7 @@ class MachineInfo(NamedTuple):
         return tuple(sorted(node.id for node in self.nodes if not node.memory_known))
 
     @property
-    def without_books(self) -> MachineInfo:
+    def without_books(self) -> Self:
         """The same from a cAdvisor that knows no books and drawers: it takes cores of one id for one core."""
         if all(core.book_id is core.drawer_id is None for node in self.nodes for core in node.cores):
             return self

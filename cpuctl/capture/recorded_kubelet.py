@@ -1,7 +1,5 @@
 """The kubelet of a recording or of the live host: what it was told, and by which files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ which has both, counts as v1: that is what a kubelet takes it for. Mounts: ``/pr
 (*proc(5)*).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple

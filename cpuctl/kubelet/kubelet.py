@@ -1,7 +1,5 @@
 """One kubelet: its release and all it is told."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ KEP-6122. Error texts and their order are the kubelet's (``policy_options.go``),
 ``scale-delay-time``, which no document tells. Where it walks a map in random order, they come by name here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ A percentage of a threshold is kept in 32 bits: 10 % of the memory is ``trunc(fl
 float64(float32(10) / float32(100)))``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a difference between kubelet releases is: where it shows, before and after, and how it is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple

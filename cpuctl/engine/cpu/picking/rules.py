@@ -1,7 +1,5 @@
 """How a release's CPU pickers differ from those of v1.36, before and after it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from cpuctl.kubelet.releases.behaviours import Behaviours

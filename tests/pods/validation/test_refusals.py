@@ -27,6 +27,7 @@ def refused(given: Pod, rules: ServerRules = SERVER, *ranges: LimitRange) -> tup
     return PodServer(rules, ranges).create(stored).refusals
 
 
+PAGES = "hugepages-1Gi=2Gi hugepages-2Mi=4Mi"
 BELOW = (
     'spec.containers[0].resources.requests: Invalid value: "3": must be less than or equal to cpu limit of 2'
 )
@@ -40,7 +41,7 @@ SUM = (
     ("given", "said"),
     [
         (manifest(app("cpu=2", "cpu=3")), ()),
-        (manifest(app("cpu=1 hugepages-1Gi=2Gi hugepages-2Mi=4Mi", "hugepages-1Gi=2Gi hugepages-2Mi=4Mi")), ()),
+        (manifest(app(f"cpu=1 {PAGES}", PAGES)), ()),
         (manifest(app("cpu=3", "cpu=2")), (f'Pod "pod" is invalid: {BELOW}',)),
         (
             manifest(app("cpu=2", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),

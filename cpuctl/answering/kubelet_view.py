@@ -24,7 +24,12 @@ def kubelet_view(machine: Machine, info: MachineInfo) -> KubeletView | Unseen:
         **topology_counts(topology),
         "differences": list(differing_views(machine, topology)),
         "labels": {
-            str(cpu): {"node": node, "socket": socket, "core": core, "uncoreCache": cache}
+            str(cpu): {
+                "node": node,
+                "socket": socket,
+                "core": core,
+                "uncoreCache": cache if topology.caches_known else None,
+            }
             for cpu, (node, socket, core, cache) in cpu_labels(topology).items()
         },
     }

@@ -119,7 +119,8 @@ class KubeletLabel(TypedDict):
     node: int
     socket: int
     core: int
-    uncoreCache: int
+    uncoreCache: int | None
+    """Null where nothing is recorded of caches."""
 
 
 @final

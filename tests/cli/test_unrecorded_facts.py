@@ -201,6 +201,19 @@ def test_cpus_that_are_picked_by_unknown_caches_are_in_doubt(
     assert doubt not in cpuctl(*words.split(), *told, STATIC, columns=400).err
 
 
+@pytest.mark.parametrize("kind", ["caches", "levels of caches", "sharers of caches"])
+def test_the_kubelets_label_of_an_unknown_cache_is_unknown_too(
+    tmp_path: Path, cpuctl: Cpuctl, kind: str
+) -> None:
+    """The label that a kubelet would take instead is its socket's, which is no L3 cache."""
+    files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
+    words = ("topology", "-m", recorded(tmp_path, files))
+    labels = json.loads(cpuctl(*words, "-o", "json").out)["kubelet"]["labels"]
+    assert {label["uncoreCache"] for label in labels.values()} == {None}
+    shown = cpuctl(*words, "--columns", "KUBELET-SOCKET,KUBELET-L3").out
+    assert {tuple(line.split()) for line in shown.splitlines()[1:]} == {("0", "-"), ("1", "-")}
+
+
 def test_an_option_for_unknown_caches_is_not_called_idle(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """A machine of one socket has one group of CPUs in place of caches, which is no L3 cache."""
     files = small_machine("1s1n4c2t,mem=8Gi")

@@ -74,7 +74,7 @@ def test_resize(pod: str, cpuctl: Cpuctl) -> None:
     assert resized["message"] == f"the pod itself is never stored: {REFUSALS[pod]}"
     told = {(each["isolation"], each["whyShared"], each["cpus"]) for each in resized["containers"]}
     assert told == {(None, None, None)}
-    assert "shared" not in cpuctl("resize", "-q", *NODE, "--set", f"{pod}/app:memory=512Mi").out
+    assert "shared" not in cpuctl("resize", "-q", *NODE, "--set", f"{pod}/app:memory=512Mi").out.casefold()
 
 
 def test_a_resize_above_the_pods_total_is_refused(cpuctl: Cpuctl) -> None:

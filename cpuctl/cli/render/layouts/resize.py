@@ -146,6 +146,8 @@ def _closing(document: DecidedResize, *, wide: bool) -> Iterator[Cell]:
         yield warning_line(warning)
     if document["retryOrder"]:
         yield Cell(f"Tried again in this order: {', '.join(document['retryOrder'])}")
+    if not any(each["isolation"] for pod in document["pods"] for each in pod["containers"]):
+        return  # no pod is ever stored: there is nothing that the pool could come after
     after = document["after"]
     pool = f"{after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     yield Cell(f"Shared pool afterwards: {pool}")

@@ -42,11 +42,11 @@ _cpuctl_options() {
         'audit') options='-m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint verify') options='--state -m --machine --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'checkpoint verify') options='--state -m --machine --pods --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint migrate') options='--state --pods -m --machine --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint repair') options='--state -m --machine --pods --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint new') options='-f --filename -T --template -m --machine --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint migrate') options='--state --pods -m --machine --memory --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint new') options='-f --filename -T --template -m --machine --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
         'schema') options='-h --help' ;;
@@ -187,11 +187,15 @@ _cpuctl_value() {
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
         'audit:--kubelet-args' | \
+        'checkpoint verify:--memory' | \
         'checkpoint verify:--kubelet-args' | \
+        'checkpoint migrate:--memory' | \
         'checkpoint migrate:--kubelet-args' | \
+        'checkpoint repair:--memory' | \
         'checkpoint repair:--kubelet-args' | \
         'checkpoint new:-T' | \
         'checkpoint new:--template' | \
+        'checkpoint new:--memory' | \
         'checkpoint new:--kubelet-args') value='nothing' ;;
         'plan:-m' | \
         'plan:--machine' | \

@@ -348,6 +348,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint verify:-m' \
     'checkpoint verify:--machine' \
     'checkpoint verify:--pods' \
+    'checkpoint verify:--memory' \
     'checkpoint verify:--kubelet-config' \
     'checkpoint verify:--config-dir' \
     'checkpoint verify:--kubelet-args' \
@@ -362,6 +363,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint migrate:--pods' \
     'checkpoint migrate:-m' \
     'checkpoint migrate:--machine' \
+    'checkpoint migrate:--memory' \
     'checkpoint migrate:--root' \
     'checkpoint migrate:--feature-gates' \
     'checkpoint migrate:--kubelet-config' \
@@ -375,6 +377,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint repair:-m' \
     'checkpoint repair:--machine' \
     'checkpoint repair:--pods' \
+    'checkpoint repair:--memory' \
     'checkpoint repair:--root' \
     'checkpoint repair:--kubelet-config' \
     'checkpoint repair:--config-dir' \
@@ -390,6 +393,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint new:--template' \
     'checkpoint new:-m' \
     'checkpoint new:--machine' \
+    'checkpoint new:--memory' \
     'checkpoint new:--root' \
     'checkpoint new:--kubelet-config' \
     'checkpoint new:--config-dir' \
@@ -797,6 +801,7 @@ complete -c cpuctl -n '__cpuctl_argument "checkpoint verify:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l state -r -F -d 'The same as STATE, as other commands call it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -822,6 +827,7 @@ complete -c cpuctl -n '__cpuctl_argument "checkpoint migrate:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l state -r -F -d 'The same as STATE, as other commands call it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; the result is proven on it. Without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its state files are taken from there; with options of the kubelet and without -m, its machine, too.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
@@ -842,6 +848,7 @@ complete -c cpuctl -n '__cpuctl_argument "checkpoint repair:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l state -r -F -d 'The same as STATE, as other commands call it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
@@ -862,6 +869,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show th
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'

@@ -91,6 +91,7 @@ def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) 
         "--kubelet-version": "" if migrates else kubelet.version or ("" if released else "VERSION"),
         "--feature-gates": kubelet.gates,
         "--pods": _pods(inputs),
+        "--memory": inputs.memory,
     }
     yield from (inputs.state,) if inputs.state else ()
     yield from (word for option, value in options.items() if value for word in (option, value))

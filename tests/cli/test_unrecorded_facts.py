@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -147,12 +148,52 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
     open_ = json.loads(cpuctl(*words).out)
     assert open_["start"]["outcome"] == "Undetermined"
-    assert "say it with --memory AMOUNT (plan, explain, resize, config)" in open_["start"]["why"]
+    assert "say it with --memory AMOUNT (plan, explain, resize, config, checkpoint)" in open_["start"]["why"]
     told = json.loads(cpuctl(*words, "--memory", "16Gi").out)
     whole = recorded(tmp_path / "whole", WHOLE)
     wanted = json.loads(cpuctl(*(whole if word == machine else word for word in words)).out)
     assert told["pods"] == wanted["pods"]
     assert told["after"]["memory"] == wanted["after"]["memory"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "checkpoint new -T a=2/2,1Gi",
+        "checkpoint verify state",
+        "checkpoint repair state",
+        "checkpoint migrate state --to-kubelet 1.36",
+    ],
+)
+def test_memory_can_be_said_of_state_files_too(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
+    """What cannot be said of a machine without memory is what is said of the same machine with it."""
+    release = () if "migrate" in words else ("--kubelet-version", "1.36")
+    bare = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
+    told = ("-m", recorded(tmp_path / "node", bare), "--kubelet-args", STATIC, *release, "-o", "json")
+    whole = ("-m", recorded(tmp_path / "whole", WHOLE), *told[2:])
+    planned = ("-T", "a=2/2,1Gi", "--write-state", str(tmp_path / "state"))
+    assert cpuctl("plan", *whole[:4], "--kubelet-version", "1.36", *planned).code == 0
+    unsaid = cpuctl(*words.split(), *told[:-2], cwd=tmp_path, columns=400)
+    assert (unsaid.code, "cannot be said" in unsaid.out) == (3, True), unsaid
+    said = cpuctl(*words.split(), *told, "--memory", "16Gi", cwd=tmp_path)
+    wanted = cpuctl(*words.split(), *whole, cwd=tmp_path)
+    assert (said.code, wanted.code) == (0, 0), said
+    found, right = (json.loads(each.out) for each in (said, wanted))
+    assert [found.get(key) for key in ("start", "files")] == [right.get(key) for key in ("start", "files")]
+
+
+def test_a_proposed_repair_names_the_memory_that_was_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    bare = {path: text for path, text in WHOLE.items() if not re.search(MISSING["memory"], path)}
+    machine = recorded(tmp_path / "node", bare)
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "cpu_manager_state").write_text(
+        '{"policyName":"static","defaultCpuSet":"0-15","checksum":1}'
+    )
+    told = ("-m", machine, "--kubelet-args", STATIC, "--kubelet-version", "1.36", "--memory", "16Gi")
+    out = cpuctl("checkpoint", "verify", "state", *told, cwd=tmp_path, columns=900).out
+    (proposed,) = re.findall(r"cpuctl (checkpoint repair .*? --memory 16Gi)", out)
+    result = cpuctl(*shlex.split(proposed), cwd=tmp_path, columns=400)
+    assert (result.code, "cannot be said" in result.out) == (0, False), result
 
 
 UNSAID = "not changed: whether the kubelet would start cannot be said: the machine information"

@@ -22,6 +22,7 @@ from cpuctl.cli.options import (
     ForceStateOption,
     KubeletArgsOption,
     KubeletConfigOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     QuietOption,
@@ -69,6 +70,7 @@ def migrate(
     feature_gates: FeatureGatesOption = "",
     pods: RunningPodsOption = "",
     machine: MachineOrNoneOption = "",
+    memory: MemoryOption = "",
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",
@@ -110,6 +112,7 @@ def migrate(
             gates=feature_gates,
         ),
         pods=pods,
+        memory=memory,
         root=root,
         in_place=yes,
     )
@@ -124,7 +127,7 @@ def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Source
     from cpuctl.operations.checkpoint.migration import migrate_for_host, migrate_for_release
 
     kubelet = inputs.kubelet
-    if any((inputs.machine, kubelet.config, kubelet.config_dir, kubelet.arguments)):
+    if any((inputs.machine, inputs.memory, kubelet.config, kubelet.config_dir, kubelet.arguments)):
         return migrate_for_host(inputs, sources, writes=options.writes)
     return migrate_for_release(inputs, sources)
 

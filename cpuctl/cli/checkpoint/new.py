@@ -9,6 +9,7 @@ from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ForceStateOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     PodFilesOption,
@@ -48,6 +49,7 @@ def new(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
+    memory: MemoryOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
     force: ForceStateOption = False,
@@ -67,6 +69,7 @@ def new(
         filenames=filename,
         templates=template,
         machine=machine,
+        memory=memory,
         kubelet=kubelet_words(context),
         state="",
         pods="",

@@ -19,6 +19,7 @@ from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ForceStateOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     QuietOption,
@@ -60,6 +61,7 @@ def repair(
     state_option: StateAsOption = "",
     machine: MachineOption = "",
     pods: RunningPodsOption = "",
+    memory: MemoryOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
     force: ForceStateOption = False,
@@ -88,6 +90,7 @@ def repair(
         machine=machine,
         kubelet=kubelet_words(context),
         pods=pods,
+        memory=memory,
         root=root,
         in_place=yes,
     )

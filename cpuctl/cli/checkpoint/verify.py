@@ -18,6 +18,7 @@ from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     QuietOption,
     RunningPodsOption,
@@ -58,6 +59,7 @@ def verify(
     state_option: StateAsOption = "",
     machine: MachineOption = "",
     pods: RunningPodsOption = "",
+    memory: MemoryOption = "",
     strict: StrictOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
     no_color: NoColorOption = False,
@@ -71,6 +73,7 @@ def verify(
         machine=machine,
         kubelet=kubelet_words(context),
         pods=pods,
+        memory=memory,
     )
     document = _verified(words, sources)
     tell_sources(sources, style)

@@ -86,7 +86,7 @@ def check(
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
-    given = CheckpointInputs(state=state, machine=machine, kubelet=kubelet)
+    given = CheckpointInputs(state=state, machine=machine, memory=memory, kubelet=kubelet)
     commands = checkpoint_commands(given, released=release_is_known(sources))
     spell_out_fixes(document["findings"], commands)
     tell_sources(sources, style)

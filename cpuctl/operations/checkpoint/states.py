@@ -10,7 +10,7 @@ from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_known_kubelet
-from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
 
@@ -35,6 +35,7 @@ _State = TypeVar("_State")
 class CheckpointInputs(NamedTuple):
     """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
 
+    ``memory`` is what a machine has that was recorded without it.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
@@ -43,6 +44,7 @@ class CheckpointInputs(NamedTuple):
     kubelet: KubeletInputs = KubeletInputs()
     pods: str = ""
     root: str = "/"
+    memory: str = ""
     in_place: bool = False
     lock: RunLock | None = None
 
@@ -78,8 +80,8 @@ class Case(NamedTuple):
 def read_host(inputs: CheckpointInputs, sources: Sources) -> tuple[CheckpointInputs, Host]:
     """Read the machine and its kubelet; a recording that is named as STATE is the machine, too.
 
-    Raise UsageError where the kubelet's release is not known, ConfigRefusedError where the kubelet cannot
-    load its configuration.
+    Raise UsageError where the kubelet's release is not known or memory is told of a machine that has its
+    own, ConfigRefusedError where the kubelet cannot load its configuration.
     """
     from cpuctl.kubelet.releases.recorded import Topic
 
@@ -87,7 +89,7 @@ def read_host(inputs: CheckpointInputs, sources: Sources) -> tuple[CheckpointInp
     if not inputs.machine and is_recording(inputs.state):
         inputs = inputs._replace(machine=inputs.state, state="")
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
-    source = load_machine(inputs.machine or here, sources)
+    source = with_memory(load_machine(inputs.machine or here, sources), inputs.memory, sources)
     loaded = load_known_kubelet(inputs.kubelet, sources, machine=source)
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
     if inputs.in_place and loaded.kubelet.flags_gap:

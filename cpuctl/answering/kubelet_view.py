@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels, differing_views
 from cpuctl.golang.text import GoError
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents.paths import Path, path_text
-from cpuctl.documents.places import Place, Placed, Repeated
+from cpuctl.documents.places import Path, Place, Placed, Repeated, path_text
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder

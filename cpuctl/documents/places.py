@@ -1,10 +1,26 @@
-"""Where in a text something stands."""
+"""Where in a document something stands: the way to it key by key, and its line and column."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import NamedTuple, TypeAlias
 
-from cpuctl.documents.paths import Path
+Path: TypeAlias = tuple[str | int, ...]
+
+_PLAIN_KEY = r"[A-Za-z_][\w-]*"
+
+
+def path_text(path: Path) -> str:
+    """Write a path as ``spec.containers[0].resources.limits["nvidia.com/gpu"]``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.fullmatch(_PLAIN_KEY, step, re.ASCII):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text
 
 
 class Place(NamedTuple):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cpuctl.documents.paths import Path
-from cpuctl.documents.places import Place, Placed, Repeated
+from cpuctl.documents.places import Path, Place, Placed, Repeated
 from cpuctl.documents.text_errors import MAX_DEPTH, MAX_NODES, TextError, describe, too_many_values
 
 _MOST_REPEATS = 1000

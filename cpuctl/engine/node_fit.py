@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.requests import pod_requests

@@ -21,7 +21,7 @@ from cpuctl.kubelet.reservations import (
     listed_cpus,
     system_reserved,
 )
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Format, Quantity
 
 T = TypeVar("T")

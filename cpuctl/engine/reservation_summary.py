@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import RESERVING_SIGNALS, Reservations, total_by_resource
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()

@@ -25,21 +25,21 @@ from cpuctl.engine.pod_level import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.rules import keeps_baselines
 from cpuctl.golang.text import GoError
+from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
 from cpuctl.kubelet.reservations import Reservations, check_capacity
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject
-from cpuctl.kubelet.validation.validation import refused_later, validate, validation_text
+from cpuctl.kubelet.validation.rules import refused_later, validate, validation_text
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import TopologyManager
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
+    from cpuctl.machine.machine_info import MachineInfo
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.saved_files import Reading
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
+    from cpuctl.machine.machine_info import MachineInfo
 
 _ROOT = "/var/lib/kubelet"
 _ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"

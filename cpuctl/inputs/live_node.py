@@ -347,8 +347,8 @@ def _listed(text: str) -> CPUSet:
 
 def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
     """Tell whether a container keeps for a while what is to be taken from it; a bad delay is none."""
+    from cpuctl.kubelet.config import SettingError
     from cpuctl.kubelet.policy_options import SCALE_DELAY, parse_scale_delay
-    from cpuctl.kubelet.setting_error import SettingError
 
     try:
         return parse_scale_delay(options.get(SCALE_DELAY, "0s"), gates) > 0

@@ -10,8 +10,8 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
 
 ROOT_DIRECTORY = "/var/lib/kubelet"

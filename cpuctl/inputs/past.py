@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import StoredPod
 

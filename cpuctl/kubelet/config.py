@@ -1,10 +1,22 @@
 """What a kubelet is told: the parts of KubeletConfiguration that its resource managers depend on."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuctl.golang.durations import MILLISECOND, MINUTE, SECOND
+from cpuctl.golang.text import GoError
 from cpuctl.quantity import Quantity
+
+
+class SettingError(GoError):
+    """The kubelet's text, and the path of the setting to mend, as in ``("kubeReserved", "cpu")``."""
+
+    def __init__(self, text: str, *path: str) -> None:
+        super().__init__(text)
+        self.path = path
+
 
 DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "memory.available": "100Mi",

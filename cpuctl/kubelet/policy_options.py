@@ -12,8 +12,8 @@ from cpuctl.departures import LEAST_SHARED
 from cpuctl.golang.conversions import map_text, parse_bool
 from cpuctl.golang.durations import SECOND, parse_duration
 from cpuctl.golang.text import GoError, quoted
+from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.setting_error import SettingError
 
 FULL_PCPUS_ONLY = "full-pcpus-only"
 DISTRIBUTE_NUMA = "distribute-cpus-across-numa"

@@ -21,9 +21,9 @@ from cpuctl.kubelet.config import (
     INODE_THRESHOLD_OF_IMAGES,
     KubeletConfiguration,
     ReservedMemory,
+    SettingError,
 )
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Format, Quantity
 
 SIGNALS = frozenset(

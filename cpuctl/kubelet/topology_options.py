@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool
 from cpuctl.golang.text import GoError, quoted
+from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OptionHistory
-from cpuctl.kubelet.setting_error import SettingError
 
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
 MAX_NODES = "max-allowable-numa-nodes"

@@ -1,6 +1,6 @@
 """What is unusual about a machine, and what a kubelet makes of it.
 
-Rule: what cAdvisor hands on is in ``cpuctl.machine.cadvisor.view``; for the rest kubelet v1.36
+Rule: what cAdvisor hands on is in ``cpuctl.machine.machine_info``; for the rest kubelet v1.36
 ``cm/cpumanager/topology/topology.go`` and ``cm/topologymanager``.
 """
 
@@ -10,8 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import (
     CPU,
     CPU_DIRECTORY,

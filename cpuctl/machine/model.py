@@ -2,7 +2,7 @@
 
 The words are those of *Documentation/admin-guide/cputopology.rst* and
 *Documentation/ABI/testing/sysfs-devices-system-cpu*. What a kubelet makes of the same machine is
-``cpuctl.machine.cadvisor.machine_info``.
+``cpuctl.machine.machine_info``.
 """
 
 from collections.abc import Iterable, Mapping

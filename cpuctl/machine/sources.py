@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
@@ -137,7 +136,7 @@ def _from_archive(path: Path) -> MachineSource:
 
 
 def _from_cadvisor_json(path: Path) -> MachineSource:
-    from cpuctl.machine.cadvisor.reading import read_cadvisor_json
+    from cpuctl.machine.cadvisor import read_cadvisor_json
 
     data = _first_bytes(path, _MAX_JSON_BYTES + 1)
     if len(data) > _MAX_JSON_BYTES:

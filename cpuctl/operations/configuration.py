@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import StateInput
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import StoredPod
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted, StartResult
     from cpuctl.inputs.pod_choice import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.operations.planning import Planning
     from cpuctl.operations.resize import Pending
     from cpuctl.pods.model import StoredPod

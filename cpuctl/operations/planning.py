@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cpuctl.inputs.past import Past
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod, StoredPod
 
@@ -150,7 +150,7 @@ def _devices(
         return described
 
     from cpuctl.exports.wording import few
-    from cpuctl.machine.devices.assumed import draft_text, with_assumed
+    from cpuctl.machine.devices.inventory import draft_text, with_assumed
 
     if inputs.assume_devices:
         sources.warnings.append(

@@ -23,8 +23,7 @@ from cpuctl.engine.resize.running import same_resources, with_requirements
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, gates_at_start
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Machine
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos

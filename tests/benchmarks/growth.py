@@ -11,7 +11,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from tests.benchmarks.timing import Run, measure
 
 CPUS = 8

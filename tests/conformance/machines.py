@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from tests.conformance.corpus import Json
 
 _PAGE_KIB = {"2Mi": 2048, "1Gi": 1048576, "64Ki": 64, "32Mi": 32768, "16Gi": 16777216, "512Mi": 524288}

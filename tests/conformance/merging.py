@@ -9,7 +9,7 @@ from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from tests.conformance.corpus import Json, version_of
 from tests.conformance.hint_answers import undetermined, written
 

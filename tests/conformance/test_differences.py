@@ -21,7 +21,7 @@ from cpuctl.kubelet.releases import behaviours as table
 from cpuctl.kubelet.releases.difference import DECIDING, Area, Standing
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
 from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.running import ContainerStatus, RunState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import STAGE, BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.validation.rule import Build, Subject
-from cpuctl.kubelet.validation.validation import validate, validation_text
+from cpuctl.kubelet.validation.rules import validate, validation_text
 from tests.conformance.corpus import Json, version_of
 from tests.conformance.node_start import kubelet_of
 

@@ -21,7 +21,7 @@ from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from tests.conformance.corpus import Json, Recorded
 from tests.conformance.machines import machine_info
 from tests.conformance.node_scenario import _Scenario

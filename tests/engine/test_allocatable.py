@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine import node_fit
 from cpuctl.engine.node_fit import Allocatable, RequestTable, allocatable_of, check_fit
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from tests.support.pods import amounts, app, pod
 from tests.support.topologies import CoreAt, machine_info

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine, summarize
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info
 

@@ -13,12 +13,11 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start, doubted
-from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info

@@ -14,8 +14,8 @@ from cpuctl.engine.start import Started, StartResult, check_start, node_of, star
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
+from cpuctl.machine.machine_info import MachineInfo
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30

@@ -22,9 +22,9 @@ from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
 from cpuctl.errors import CpuctlError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.version import DEFAULT_VERSION
-from cpuctl.machine.cadvisor.reading import read_cadvisor_json
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.cadvisor import read_cadvisor_json
 from cpuctl.machine.devices.reading import read_devices
+from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.pods.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.timeline.reading.document import read_timeline

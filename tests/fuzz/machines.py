@@ -16,8 +16,8 @@ from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.capture.recorded_processes import recorded_processes
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.archive import read_archive
-from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
 from cpuctl.machine.sysfs import read_machine_files

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.reservations import Threshold, parse_thresholds
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Format, Quantity
 
 HALF = 0.5

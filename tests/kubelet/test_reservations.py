@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.reservations import (
     CPUReservation,
     Reservations,
@@ -19,7 +19,6 @@ from cpuctl.kubelet.reservations import (
     require_cpu_reservation,
     system_reserved,
 )
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Format, Quantity
 
 ONLINE = CPUSet.parse("0-7")

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cpuctl.kubelet.config import ReservedMemory
+from cpuctl.kubelet.config import ReservedMemory, SettingError
 from cpuctl.kubelet.reservations import countable, reserved_by_node
-from cpuctl.kubelet.setting_error import SettingError
 from tests.support.pods import amounts
 
 GI = 1 << 30

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.topology_options import (
     TopologyOptions,
     parse_topology_options,

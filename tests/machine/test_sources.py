@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.sources import read_machine, read_machine_tree
 from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import small_machine

@@ -10,7 +10,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine import kernel_files
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree

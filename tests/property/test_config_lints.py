@@ -22,7 +22,7 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine as WholeMachine
 from cpuctl.pods.model import Pod
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines

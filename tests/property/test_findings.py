@@ -15,8 +15,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import differing_views
 from cpuctl.errors import InputError
 from cpuctl.golang.text import GoError
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import read_machine
 from cpuctl.machine.sysfs import read_machine_files

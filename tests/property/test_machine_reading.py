@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.archive import read_archive
-from cpuctl.machine.cadvisor.reading import read_cadvisor_json
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.cadvisor import read_cadvisor_json
 from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
+from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import MAX_CPUS, Machine
 from cpuctl.machine.sources import MachineSource
 from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic

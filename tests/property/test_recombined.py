@@ -25,7 +25,7 @@ from cpuctl.kubelet.configuration.loading import ConfigSources, load_configurati
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.validation.rule import Subject
-from cpuctl.kubelet.validation.validation import validate, validation_text
+from cpuctl.kubelet.validation.rules import validate, validation_text
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 

@@ -23,7 +23,7 @@ from cpuctl.kubelet.configuration.loading import ConfigSources, load_configurati
 from cpuctl.kubelet.flags.command_line import read_flags
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
 from tests.support.topologies import machine_info
 

@@ -20,7 +20,7 @@ from cpuctl.engine.outcome import Admitted, KubeletFault
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from tests.property.test_node_machine import OPTIONS, Part, build, parts

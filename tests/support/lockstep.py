@@ -18,7 +18,7 @@ from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from tests.support.naive_distributed import ENDLESS, Request, pick_distributed
 from tests.support.naive_merge import naive_merge
 from tests.support.naive_packed import DIVIDED_BY_ZERO, Cpus, Machine, pick_packed

@@ -9,7 +9,7 @@ from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, StoredPod
 from tests.support.pods import stored
 

@@ -19,7 +19,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from tests.support.pods import amounts, app, manifest, pod
 from tests.support.topologies import CoreAt, machine_info

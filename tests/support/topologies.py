@@ -9,7 +9,7 @@ from itertools import count
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 
 
 @dataclass(frozen=True, slots=True)

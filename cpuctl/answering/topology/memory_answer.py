@@ -8,7 +8,7 @@ from cpuctl.answering.config.parts import StartOutcome, start_answer
 from cpuctl.engine.memory.account import NodeAmounts, memory_account
 from cpuctl.engine.memory.tables import MEMORY, hugepages_by_name
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.machine.cadvisor.machine_info import InfoNode
+from cpuctl.machine.machine_info import InfoNode
 from cpuctl.machine.model import NumaNode
 from cpuctl.machine.sources import MachineSource
 

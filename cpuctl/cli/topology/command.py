@@ -186,7 +186,7 @@ def devices(
     """Show PCI devices, or draft a file of devices."""
     from cpuctl.answering.topology.pci_answer import pci_document
     from cpuctl.errors import InputError
-    from cpuctl.machine.devices.assumed import draft
+    from cpuctl.machine.devices.inventory import draft
     from cpuctl.machine.devices.pci import drafted, read_pci_devices
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="topology_devices"), Sources()

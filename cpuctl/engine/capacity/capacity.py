@@ -19,7 +19,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined, Verdict
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 
 MAX_SHAPES = 32

@@ -11,7 +11,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
 Lint: TypeAlias = Diagnostic[tuple[str, ...]]

@@ -25,7 +25,7 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.golang.text import GoError
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
     CPUPolicyOptions,
@@ -36,7 +36,6 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reservations import CPUReservation, require_cpu_reservation
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.pods.model import Container, StoredPod
 
 if TYPE_CHECKING:

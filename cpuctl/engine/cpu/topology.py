@@ -16,7 +16,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.golang.text import GoError
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 
 Masks = Mapping[int, CPUMask]
 """CPU masks by element id, ids ascending."""

@@ -27,8 +27,8 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.engine.hints.hints import Hint, HintList
     from cpuctl.engine.hints.topology_manager import Answer
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
+    from cpuctl.machine.machine_info import MachineInfo
 
 _UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
 

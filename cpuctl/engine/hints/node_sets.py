@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.hints.hints import HintList, HintRule
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.machine_info import MachineInfo
 
 CPU, MEMORY, DEVICES = "CPU Manager", "Memory Manager", "Device Manager"
 _NANOSECONDS = {CPU: 16_000, MEMORY: 1_200, DEVICES: 1_000}

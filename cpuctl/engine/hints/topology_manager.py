@@ -19,9 +19,8 @@ from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.node_sets import endless_merge
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.topology_options import (
     MAX_NODES,
     PREFER_CLOSEST,
@@ -29,7 +28,7 @@ from cpuctl.kubelet.topology_options import (
     parse_topology_options,
     refuse_gated_topology_options,
 )
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container
 
 NODE_IDS = range(64)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.memory.tables import MEMORY, fresh_tables, page_bytes
 from cpuctl.kubelet.config import ReservedMemory
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.outcome import MEMORY_UNKNOWN, Undetermined, memory_unknown_of
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryNode
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.machine_info import MachineInfo
 
 MOST_NODES = 14
 """So many can be combined one by one."""

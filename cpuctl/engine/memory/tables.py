@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.quantity import Format, Quantity
 
 MEMORY = "memory"

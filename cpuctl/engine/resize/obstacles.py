@@ -20,7 +20,7 @@ from cpuctl.engine.resize.rules import (
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, QosClass, StoredPod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.qos import pod_qos

@@ -22,7 +22,7 @@ from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_start import start_on
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
-from cpuctl.documents.paths import Path
+from cpuctl.documents.places import Path
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import Mistake, Walk, all_mistakes, match_field
 from cpuctl.golang.text import quoted

@@ -13,7 +13,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import decoded
 from cpuctl.documents.object_text import ObjectText, read_object
-from cpuctl.documents.paths import Path
+from cpuctl.documents.places import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import Walk, first_mistake

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.documents.loading import EMPTY
-from cpuctl.documents.paths import Path
+from cpuctl.documents.places import Path
 from cpuctl.errors import InputError
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.json_mistakes import DURATION, QUANTITY, Mistake, Walk, all_mistakes

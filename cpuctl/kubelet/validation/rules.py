@@ -1,23 +1,27 @@
-"""Every rule of ``ValidateKubeletConfiguration``, in the kubelet's order: one row each, for all releases.
+"""``ValidateKubeletConfiguration``: what the kubelet refuses whatever the machine, all of it at once.
 
-Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36. Checks, documents and the comparison of releases
+Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36, in
+the kubelet's order: one row a rule, for all releases. Checks, documents and the comparison of releases
 are made from this table. 1.37 and later follow 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
-from cpuctl.golang.conversions import float_text
+from cpuctl.golang.conversions import aggregated, float_text
 from cpuctl.golang.durations import MILLISECOND, SECOND, duration_text
 from cpuctl.golang.text import GoError, quoted
+from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.validation.enforcement import ENFORCEMENT, GROUPS_OF_ALL
 from cpuctl.kubelet.validation.host import HOST
 from cpuctl.kubelet.validation.housekeeping import LOGS, RESTARTS, SHUTDOWN, TAINTS
 from cpuctl.kubelet.validation.images import COLLECTION, CREDENTIALS, PULLS
+from cpuctl.kubelet.validation.later import LATER
 from cpuctl.kubelet.validation.observing import LOGGING, METRICS, TRACING
 from cpuctl.kubelet.validation.rule import (
     PREFIX,
@@ -318,3 +322,44 @@ RULES: tuple[Rule, ...] = (
     ),
     *LOGS,
 )
+
+
+def validate(subject: Subject) -> list[SettingError]:
+    """Return everything the kubelet finds wrong, in its order; nothing where the configuration is valid."""
+    return list(_errors(RULES, subject))
+
+
+def refused_later(subject: Subject, stage: str) -> SettingError | None:
+    """Return the first thing that a later stage of the start refuses, None where it refuses nothing."""
+    return next(_errors([rule for rule in LATER if rule.stage == stage], subject), None)
+
+
+def validation_text(errors: list[SettingError]) -> str:
+    """Write the errors as the kubelet prints them together."""
+    return aggregated(str(error) for error in errors)
+
+
+def _errors(rules: Iterable[Rule], subject: Subject) -> Iterator[SettingError]:
+    rules = (rule for rule in rules if rule.holds_in(subject.minor))
+    for each, block in groupby(rules, key=lambda rule: rule.each):
+        if each is None:
+            for rule in block:
+                yield from _told(rule, subject)
+            continue
+        together = tuple(block)
+        for item in each(subject):
+            yield from _errors_of_one(together, subject._replace(item=item))
+
+
+def _errors_of_one(rules: tuple[Rule, ...], subject: Subject) -> Iterator[SettingError]:
+    """Try the rules for one element of a list."""
+    for rule in rules:
+        found = list(_told(rule, subject))
+        yield from found
+        if found and rule.ends:
+            return
+
+
+def _told(rule: Rule, subject: Subject) -> Iterator[SettingError]:
+    for values in rule.breaks(subject):
+        yield SettingError(rule.text.format(*values), *rule.path)

@@ -2,19 +2,159 @@
 
 Our form counts, by resource and NUMA node (schema: ``cpuctl schema devices``). A group of devices next to
 several nodes has all of them as its key (``0-1``), one whose plugin names no node has ``none``.
+
+The kubelet's answers come as JSON, printed by whatever tool (``k8s.io/kubelet/pkg/apis/podresources/v1``):
+``GetAllocatableResources`` lists the healthy devices, ``List`` what pods hold. Members are called
+``device_ids`` or ``deviceIds``; 64-bit numbers may be texts, and a zero may be left out, so that NUMA node 0
+is ``{}`` (kubernetes issue 101522).
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.documents.text_errors import describe
-from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory
-from cpuctl.machine.devices.pod_resources_json import KIND, SHAPES, decode_pod_resources
+from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.machine.model import MAX_NUMA_NODES
+
+KIND = "Devices"
+SHAPES = f"an object of kind {KIND}, or what the pod resources API answers"
+"""What a file of devices may hold."""
+
+_ALLOCATABLE = ("devices", "cpu_ids", "cpuIds", "memory")
+_LIST = ("pod_resources", "podResources")
+_HINT = (
+    "ask the kubelet's pod resources socket for v1.PodResourcesLister/GetAllocatableResources and /List, "
+    "and join both answers in one file"
+)
+
+_FEW_DIGITS = re.compile("[0-9]{1,4}")
+
+Holder = tuple[str, str, str]
+"""Namespace, pod and container."""
+
+
+@dataclass(slots=True)
+class _Devices:
+    """Every device of one resource by its id: NUMA nodes (a mask), whether it is healthy, who holds it."""
+
+    nodes: dict[str, int] = field(default_factory=dict)
+    healthy: set[str] = field(default_factory=set)
+    holders: dict[str, Holder] = field(default_factory=dict)
+
+
+_Resources = dict[str, _Devices]
+
+
+def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bool]:
+    """Join the answers; the second result tells whether they say what is in use.
+
+    Raise InputError where they do not say what there is.
+    """
+    resources: _Resources = {}
+    allocatable = listed = False
+    for answer in answers:
+        members = answer.members()
+        if any(key in members for key in _LIST):
+            listed = True
+            _add_held(resources, answer)
+        elif any(key in members for key in _ALLOCATABLE):
+            allocatable = True
+            _add_allocatable(resources, answer)
+        elif members:
+            raise answer.error(f"expected {SHAPES}, found another object", hint=_HINT)
+        else:
+            listed = True  # no pods: tools leave out what is empty
+    if not allocatable:
+        message = "it tells at most what is in use: expected what GetAllocatableResources answers, too"
+        raise answers[0].error(message, hint=_HINT)
+    groups = {name: tuple(_groups(devices)) for name, devices in resources.items()}
+    try:
+        return DeviceInventory(resources=groups), listed
+    except ValueError as error:
+        raise answers[0].error(str(error)) from None
+
+
+def _add_allocatable(resources: _Resources, answer: Cursor) -> None:
+    for name, device, nodes in _devices(answer):
+        devices = resources.setdefault(name, _Devices())
+        devices.nodes[device] = devices.nodes.get(device, 0) | nodes
+        devices.healthy.add(device)
+
+
+def _add_held(resources: _Resources, answer: Cursor) -> None:
+    for pod in _either(answer, _LIST).items():
+        names = pod.required("namespace").text(), pod.required("name").text()
+        for container in pod.optional("containers", Cursor.items, []):
+            holder = (*names, container.required("name").text())
+            for name, device, nodes in _devices(container):
+                devices = resources.setdefault(name, _Devices())
+                devices.nodes[device] = devices.nodes.get(device, 0) | nodes
+                other = devices.holders.setdefault(device, holder)
+                if other[:2] != holder[:2]:
+                    raise container.error(f'{"/".join(other)} holds {name} "{device}", too')
+                # Within a pod an init container's devices go on to a later container.
+                devices.holders[device] = holder
+
+
+def _devices(of: Cursor) -> Iterator[tuple[str, str, int]]:
+    """Yield resource, device and NUMA nodes; a device next to several nodes comes once for each."""
+    for entry in of.optional("devices", Cursor.items, []):
+        name = _either(entry, ("resource_name", "resourceName")).text()
+        topology = entry.get("topology")
+        nodes = topology.optional("nodes", Cursor.items, []) if topology is not None else []
+        mask = CPUSet.of(_node_id(node) for node in nodes).mask
+        for key in ("device_ids", "deviceIds"):
+            for device in entry.optional(key, Cursor.texts, ()):
+                yield name, device, mask
+
+
+def _node_id(node: Cursor) -> int:
+    number = node.get("ID") or node.get("id")
+    if number is None:
+        return 0
+    text = number.value
+    if isinstance(text, str) and _FEW_DIGITS.fullmatch(text) and int(text) < MAX_NUMA_NODES:
+        return int(text)
+    return number.integer(minimum=0, maximum=MAX_NUMA_NODES - 1)
+
+
+def _either(cursor: Cursor, keys: tuple[str, str]) -> Cursor:
+    return cursor.get(keys[1]) or cursor.required(keys[0])
+
+
+def _groups(devices: _Devices) -> Iterator[DeviceGroup]:
+    by_nodes: dict[int, list[str]] = {}
+    for device, nodes in devices.nodes.items():
+        by_nodes.setdefault(nodes, []).append(device)
+    for nodes, members in sorted(by_nodes.items()):
+        healthy = devices.healthy.intersection(members)
+        yield DeviceGroup(
+            numa_nodes=CPUSet(nodes),
+            total=len(members),
+            healthy=len(healthy),
+            free=len(healthy - devices.holders.keys()),
+            held=tuple(_held(devices, members)),
+        )
+
+
+def _held(devices: _Devices, members: Sequence[str]) -> Iterator[HeldDevices]:
+    by_holder: dict[Holder, list[str]] = {}
+    for device in members:
+        if device in devices.holders:
+            by_holder.setdefault(devices.holders[device], []).append(device)
+    for (namespace, pod, container), held in sorted(by_holder.items()):
+        unhealthy = sum(device not in devices.healthy for device in held)
+        yield HeldDevices(
+            namespace=namespace, pod=pod, container=container, count=len(held), unhealthy=unhealthy
+        )
+
 
 API_VERSION = "cpuctl/v1alpha1"
 NO_NODE = "none"
@@ -48,14 +188,14 @@ def _decode(devices: Cursor) -> DeviceInventory:
     devices.required("kind").one_of([KIND])
     devices.required("apiVersion").one_of([API_VERSION])
     resources = devices.required("resources")
-    groups = {name: _groups(name, groups) for name, groups in resources.members().items()}
+    groups = {name: _inventory_groups(name, groups) for name, groups in resources.members().items()}
     try:
         return DeviceInventory(resources=groups)
     except ValueError as error:
         raise resources.error(str(error)) from None
 
 
-def _groups(name: str, groups: Cursor) -> tuple[DeviceGroup, ...]:
+def _inventory_groups(name: str, groups: Cursor) -> tuple[DeviceGroup, ...]:
     if "/" not in name:
         raise groups.error(f'expected the name of an extended resource, found "{name}"', hint=_RESOURCE_HINT)
     return tuple(_group(_nodes(key, group), group) for key, group in groups.members().items())

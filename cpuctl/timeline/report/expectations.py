@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.documents.document import Origin
-from cpuctl.documents.paths import path_text
+from cpuctl.documents.places import path_text
 from cpuctl.timeline.model import Moment, Wanted
 from cpuctl.timeline.report.views import VIEWS, ViewValue
 from cpuctl.timeline.world.world import World

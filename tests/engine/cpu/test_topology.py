@@ -10,7 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.views import cpu_labels
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from tests.support.topologies import CoreAt, machine_info, mask, regular, topology, uneven
 
 TWO_SOCKETS = regular(sockets=2, nodes=2, cores=2, threads=2)

@@ -17,8 +17,8 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, manifest, resources, stored

@@ -11,7 +11,7 @@ from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.known_defects import known_defects
 from cpuctl.engine.explain.offers import round_of
 from cpuctl.engine.explain.scenario import Replay
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from tests.engine.explain.scenarios import (
     CORES,

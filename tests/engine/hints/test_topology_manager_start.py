@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from cpuctl.engine.hints.topology_manager import TopologyManager, start_topology_manager
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 
 OPTIONS = "topologyManagerPolicyOptions"
 CLOSEST, MAX_NODES = "prefer-closest-numa-nodes", "max-allowable-numa-nodes"

@@ -11,7 +11,7 @@ from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.hints.walk import walked
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault, Undetermined
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 
 SHORT = Fit(distances={0: [10, 20], 8: [20, 10]})
 BOTH = 0b1_0000_0001

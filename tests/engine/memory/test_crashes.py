@@ -10,7 +10,7 @@ from cpuctl.engine.memory.manager import allocate, find_hints
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import ContainerKind
 from tests.support.memory import HUGE, memory_machine, small_pod
 

@@ -13,7 +13,7 @@ from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import allocate, find_hints
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import ContainerKind
 from tests.support.memory import HUGE, PAGE, fresh_state, memory_machine, small_pod, take
 from tests.support.naive_memory import naive_best, naive_hints

@@ -15,7 +15,7 @@ from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import ContainerKind
 from tests.support.memory import memory_machine, small_pod, take
 

@@ -11,7 +11,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.pods.model import Container
 from cpuctl.quantity import Quantity
 from tests.engine.node.test_node import named, whole

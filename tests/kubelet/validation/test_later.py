@@ -11,7 +11,7 @@ from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET, LATER, NOT_LOOKED_AT
 from cpuctl.kubelet.validation.rule import Subject
-from cpuctl.kubelet.validation.validation import refused_later
+from cpuctl.kubelet.validation.rules import refused_later
 
 SOFT = {"memory.available": "1Gi"}
 

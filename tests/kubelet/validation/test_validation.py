@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from cpuctl.golang.durations import MILLISECOND, SECOND
-from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.rule import Subject
-from cpuctl.kubelet.validation.validation import validate, validation_text
+from cpuctl.kubelet.validation.rules import validate, validation_text
 from cpuctl.quantity import Quantity
 
 

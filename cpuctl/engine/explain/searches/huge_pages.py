@@ -10,7 +10,7 @@ from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
 from cpuctl.engine.outcome import Admitted
 
 if TYPE_CHECKING:
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.machine_info import MachineInfo
 
 _MOST_RUNS = 64
 

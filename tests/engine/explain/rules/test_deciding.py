@@ -15,7 +15,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import ServerRules
 from tests.engine.explain.rules.cases import (

@@ -9,8 +9,8 @@ from typing import Any
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.scenario import Replay, Runs
 from cpuctl.engine.explain.searches.requests import nearest_requests
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.devices.inventory import DeviceInventory
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from tests.engine.explain.scenarios import decided
 

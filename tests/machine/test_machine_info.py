@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
-from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine
 from cpuctl.machine.synthetic.one_line import parse_synthetic
 

@@ -12,8 +12,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.findings import note, topology_findings, without_files
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
 
 _LARGEST = (1 << 63) - 1

@@ -10,8 +10,8 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine import model
-from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
-from cpuctl.machine.cadvisor.reading import decode_machine_info, read_cadvisor_json
+from cpuctl.machine.cadvisor import decode_machine_info, read_cadvisor_json
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from tests.support.costs import seconds_below
 
 L1 = {"id": 0, "size": 32768, "type": "Data", "level": 1}

@@ -1,1 +1,0 @@
-"""A machine as the kubelet sees it, through cAdvisor."""

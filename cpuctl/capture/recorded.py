@@ -19,12 +19,13 @@ _KUBELET_DIRECTORIES = (
 """Without any of these, nothing tells of a kubelet."""
 
 
-def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
+def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> RecordedKubelet:
     """Read what a recording, called *origin*, holds of its kubelet.
 
+    Its configuration stands at *config_at* as far as no flag tells.
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
-    found = _configured(tree)
+    found = _configured(tree, config_at)
     text = tree.read(MANIFEST)
     if text is None:
         return _of_files(found, tree, origin)
@@ -37,18 +38,21 @@ def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
 
 
 def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubelet:
-    """Add what the node's own files tell, as of a mounted root: where its kubelet's flags stand."""
+    """Add what the node's own files tell, as of a mounted root: how its kubelet runs, or would."""
     if found.config is None and not any(map(tree.names, _KUBELET_DIRECTORIES)):
         return found
 
-    from cpuctl.capture.kubelet.live import stopped_kubelet
+    from cpuctl.capture.kubelet.live import live_kubelet
 
-    told = stopped_kubelet(tree)
+    told = live_kubelet(tree)
     if told.config_path:
         named = _configured(tree, told.config_path.lstrip("/"))
         refused = named.config is None and named.config_problem is None
         found = found._replace(
-            config=named.config, config_problem=named.config_problem, config_refused=refused
+            config=named.config,
+            config_problem=named.config_problem,
+            config_refused=refused,
+            config_at=named.config_at,
         )
     elif told.flags is not None and not told.flags_gap:
         found = found._replace(config=None, config_problem=None)
@@ -64,19 +68,19 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
     return found._replace(
         config_path=told.config_path,
         flags=told.flags,
+        runs=told.runs,
         flags_gap=told.flags_gap,
         other_flags=told.other_flags,
         flag_files=told.flag_files,
     )
 
 
-def _configured(tree: Tree, path: str = CONFIG) -> RecordedKubelet:
+def _configured(tree: Tree, path: str) -> RecordedKubelet:
     """Read the configuration; that it cannot be read matters only where no other is named."""
     try:
         config = tree.read(path)
     except CpuctlError as error:
-        return RecordedKubelet(config_problem=error)
+        return RecordedKubelet(config_at=path, config_problem=error)
     problem = tree.in_the_way(path) if config is None else ""
-    return RecordedKubelet(
-        config=config, config_problem=InputError(problem, where=f"/{path}") if problem else None
-    )
+    unusable = InputError(problem, where=f"/{path}") if problem else None
+    return RecordedKubelet(config=config, config_at=path, config_problem=unusable)

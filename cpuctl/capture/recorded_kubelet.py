@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError
-from cpuctl.machine.recording_layout import DROP_INS
+from cpuctl.machine.recording_layout import CONFIG, DROP_INS
 from cpuctl.machine.tree import Tree
 
 _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
@@ -59,11 +59,11 @@ class RecordedKubelet(NamedTuple):
 
     ``config_problem`` says what is in its place: a pipe, a link that leads to nothing or out of the root.
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
-    where the node has it. ``flags`` are those of the running kubelet or, where none ``runs``, those that its
-    unit would start it with; None where neither is known. ``flags_gap`` says why some may be missing,
-    ``other_flags`` names those without a value here, ``flag_files`` are the node's files that say so of one
-    that does not run. A live one has its files where they are:
-    ``config_path`` and ``config_directory``.
+    where the node has it, ``config_at`` where the recording does. ``flags`` are those of the running kubelet
+    or, where none ``runs``, those that its unit would start it with; None where neither is known.
+    ``flags_gap`` says why some may be missing, ``other_flags`` names those without a value here,
+    ``flag_files`` are the node's files that say so of one that does not run. A live one has its files where
+    they are: ``config_path`` and ``config_directory``.
     """
 
     version: str = ""
@@ -71,6 +71,7 @@ class RecordedKubelet(NamedTuple):
     config_problem: CpuctlError | None = None
     config_refused: bool = False
     config_path: str = ""
+    config_at: str = CONFIG
     config_directory: str = ""
     flags: tuple[str, ...] | None = None
     runs: bool = False

@@ -234,17 +234,15 @@ def _recorded_configuration(
     recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> tuple[tuple[str, str], str]:
     """Take the recording's own; that it could not be recorded is no reason to assume defaults."""
-    from cpuctl.machine.recording_layout import CONFIG
-
     if recorded.config is None:
         raise InputError(
             "it lacks the kubelet's configuration, which could not be read when it was recorded",
             where=origin,
             hint="record the node as root, or name a configuration with --kubelet-config",
         )
-    source = f"{origin}: {CONFIG}"
+    source = f"{origin}: {recorded.config_at}"
     sources.add("kubeletConfiguration", source, "capture")
-    place = Path(recorded.config_path or f"/{CONFIG}")
+    place = Path(recorded.config_path or f"/{recorded.config_at}")
     return (recorded.config, source), str(place.parent)
 
 

@@ -105,11 +105,17 @@ def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
         return live_kubelet(machine.files)
 
     from cpuctl.capture.recorded import recorded_kubelet
+    from cpuctl.machine.recording_layout import CONFIG
 
+    gathered = machine.gathered
     try:
-        return recorded_kubelet(machine.files, machine.origin)
+        found = recorded_kubelet(machine.files, machine.origin, gathered.config_at if gathered else CONFIG)
     except CpuctlError as error:
         raise error.within(machine.origin) from None
+    if gathered is None:
+        return found
+    gap = found.flags_gap or ("" if found.runs else gathered.flags_gap)
+    return found._replace(version=found.version or gathered.version, flags_gap=gap)
 
 
 def _version(

@@ -132,6 +132,8 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[StateFileN
             texts[kind] = text
         elif problem := machine.files.in_the_way(path):
             raise InputError(problem, where=f"{machine.origin}: /{path}")
+    if machine.gathered and CPU_FILE not in texts:
+        sources.add("state", f"as a fresh node: {machine.gathered.what} without {CPU_FILE}", "default")
     return texts
 
 

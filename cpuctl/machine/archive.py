@@ -20,6 +20,7 @@ from cpuctl.machine.recording_layout import (
     RECORDED_DIRECTORIES,
     RECORDED_FILES,
     in_downward_api_volume,
+    may_configure,
 )
 from cpuctl.machine.tar_stream import HARD_LINK, LINK, ODD_KINDS, ByteStream, TarMembers
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
@@ -347,4 +348,9 @@ def _is_kept(parts: list[str]) -> bool:
     if parts and parts[0] in _KEPT_ROOTS:
         return True
     path = "/".join(parts)
-    return path in RECORDED_FILES or path.startswith(_KEPT_BELOW) or in_downward_api_volume(path)
+    return (
+        path in RECORDED_FILES
+        or path.startswith(_KEPT_BELOW)
+        or may_configure(path)
+        or in_downward_api_volume(path)
+    )

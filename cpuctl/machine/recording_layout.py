@@ -26,6 +26,7 @@ LAYOUT_VERSION: Final = "v1"
 """What a manifest calls this layout."""
 PROCESSES = "processes.jsonl"
 CONFIG = "var/lib/kubelet/config.yaml"
+OPENSHIFT_CONFIG = "etc/kubernetes/kubelet.conf"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
 STATE_DIRECTORY = "var/lib/kubelet"
 STATE_FILES: Mapping[StateFileName, str] = {
@@ -88,6 +89,30 @@ FLAG_FILES = {
 }
 """Files that hold flags on a kubeadm node, and the variable that the kubelet is started with."""
 
+SOS_COMMANDS = "sos_commands"
+"""Where a sosreport keeps the output of commands."""
+SOS_FILES = (
+    SOS_COMMANDS,
+    f"{SOS_COMMANDS}/process/ps_auxwwwm",
+    f"{SOS_COMMANDS}/processor/lscpu_-ae",
+    "installed-debs",
+    "installed-rpms",
+    "ps",
+)
+"""What tells of a node there, beside files that stand where the node has them."""
+
+_KUBERNETES = ("etc", "kubernetes")
+_OF_KUBELET = "kubelet"
+
+
+def may_configure(path: str) -> bool:
+    """Tell whether a file stands where distributions keep a kubelet's configuration."""
+    parts = path.split("/")
+    if tuple(parts[:2]) != _KUBERNETES:
+        return False
+    return len(parts) == 3 or (len(parts) == 4 and parts[2].startswith(_OF_KUBELET))
+
+
 MICROK8S_FLAGS = "var/snap/microk8s/current/args/kubelet"
 """The command line of the kubelet in MicroK8s."""
 
@@ -119,6 +144,7 @@ RECORDED_FILES = frozenset(
         PROCESSES,
         CONFIG,
         *IRQBALANCE_FILES,
+        *SOS_FILES,
         *(f"{STATE_DIRECTORY}/{path}" for path in STATE_FILES.values()),
     }
 )

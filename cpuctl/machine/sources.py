@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import Machine
+from cpuctl.machine.recording_layout import SOS_COMMANDS
 from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
+
+if TYPE_CHECKING:
+    from cpuctl.machine.support.view import Gathered
 
 LIVE = "live"
 SYNTHETIC = "synthetic:"
@@ -29,12 +33,14 @@ class MachineSource(NamedTuple):
     """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
 
     ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
+    ``gathered`` is what a support archive tells beside its files, None where it is none.
     """
 
     machine: Machine
     info: MachineInfo
     origin: str
     files: Tree | None = None
+    gathered: Gathered | None = None
 
 
 def read_machine(spec: str) -> MachineSource:
@@ -96,6 +102,29 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
         raise error.within(origin) from None
 
 
+def _read_collected(tree: Tree, origin: str) -> MachineSource:
+    """Read a tree that somebody collected, perhaps by a tool that is known."""
+    if SOS_COMMANDS not in tree.names(""):
+        return read_machine_tree(tree, origin)
+
+    from cpuctl.machine.support.sosreport import sosreport
+
+    try:
+        return _read_gathered(*sosreport(tree), origin)
+    except CpuctlError as error:
+        raise error if error.where.startswith(origin) else error.within(origin) from None
+
+
+def _read_gathered(tree: Tree, gathered: Gathered, origin: str) -> MachineSource:
+    """Read a support archive that is seen as a recording, and say what it lacks."""
+    from cpuctl.machine.support.view import not_collected
+
+    source = read_machine_tree(tree, origin)
+    machine = source.machine
+    findings = (*machine.findings, *gathered.findings, *not_collected(machine, tree, gathered))
+    return source._replace(machine=machine._replace(findings=findings), gathered=gathered)
+
+
 def _seen_by_kubelet(machine: Machine, origin: str) -> MachineSource:
     return MachineSource(machine=machine, info=kubelet_view(machine), origin=origin)
 
@@ -108,7 +137,7 @@ def _live() -> MachineSource:
 
 def _from_directory(path: Path) -> MachineSource:
     if (path / "sys").is_dir():
-        return read_machine_tree(DirectoryTree(path), str(path))
+        return _read_collected(DirectoryTree(path), str(path))
     found = _recordings_in(path)
     if len(found) > 1:
         names = some_of([each.name for each in found])
@@ -117,7 +146,7 @@ def _from_directory(path: Path) -> MachineSource:
         )
     if not found:
         raise InputError("found no sys/ in this directory", where=str(path), hint=_ACCEPTED)
-    return read_machine_tree(DirectoryTree(found[0]), str(found[0]))
+    return _read_collected(DirectoryTree(found[0]), str(found[0]))
 
 
 def _recordings_in(path: Path) -> list[Path]:
@@ -132,7 +161,7 @@ def _recordings_in(path: Path) -> list[Path]:
 def _from_archive(path: Path) -> MachineSource:
     from cpuctl.machine.archive import read_archive
 
-    return read_machine_tree(read_archive(path), str(path))
+    return _read_collected(read_archive(path), str(path))
 
 
 def _from_cadvisor_json(path: Path) -> MachineSource:

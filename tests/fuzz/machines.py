@@ -14,21 +14,28 @@ from tempfile import TemporaryDirectory
 from cpuctl.audit.checks import audit, verdicts
 from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.capture.recorded_processes import recorded_processes
+from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.archive import read_archive
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
+from cpuctl.machine.support.sosreport import sosreport
+from cpuctl.machine.support.view import not_collected
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node
 from tests.fuzz.target import FIXTURES, Target, text_of
+from tests.machine.support.archives import lscpu_table, sosreport_files, without_directories
 from tests.machine.sysfs_writer import small_machine
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own is made in it
 _NODES = {1: clean_node(1), 2: clean_node(2)}
 _MACHINE = small_machine("2s2n2c2t,hugepages-2Mi=1,isolated=1")
+_SOSREPORT = without_directories(
+    sosreport_files(lscpu=lscpu_table(read_machine_files(MemoryTree(small_machine())))), CPUSet.parse("5-7")
+)
 _FREE_OF_MACHINE = ("sys/fs", "proc", "etc")
 
 
@@ -60,6 +67,16 @@ def run_sysfs(data: bytes) -> None:
         machine = read_machine_files(MemoryTree(_changed(_MACHINE, sorted(_MACHINE), data)))
         kubelet_view(machine)
         machine_findings(machine)
+
+
+def run_sosreport(data: bytes) -> None:
+    """Whatever commands printed, it is a machine or an error with its place."""
+    files = _changed(_SOSREPORT, sorted(_SOSREPORT), data)
+    with suppress(CpuctlError):
+        tree, gathered = sosreport(MemoryTree(files))
+        source = read_machine_tree(tree, "fuzz")
+        recorded_kubelet(tree, "fuzz", gathered.config_at)
+        list(not_collected(source.machine, tree, gathered))
 
 
 def run_node(data: bytes) -> None:
@@ -109,6 +126,7 @@ def _manifests() -> Iterable[bytes]:
 
 MACHINES = {
     "archive": Target(run_archive, _archives),
+    "sosreport": Target(run_sosreport, _replacements(_SOSREPORT)),
     "sysfs": Target(run_sysfs, _replacements(_MACHINE)),
     "node": Target(run_node, _replacements(_open_files(_NODES[2]))),
     "manifest": Target(run_manifest, _manifests),

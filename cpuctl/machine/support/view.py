@@ -1,0 +1,90 @@
+"""What every support archive is seen as: a recording's files, and what is known beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.machine.findings import note
+from cpuctl.machine.model import CPU_DIRECTORY, Machine, MachineFinding
+from cpuctl.machine.recording_layout import CONFIG, OPENSHIFT_CONFIG, STATE_DIRECTORY, STATE_FILES
+from cpuctl.machine.tree import MemoryTree, Tree
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+
+
+class Gathered(NamedTuple):
+    """What a support archive is, and what it tells of its node beside the files.
+
+    ``what`` names its kind with an article. ``version`` is the kubelet's release, empty where it tells none,
+    ``config_at`` where its configuration stands as far as no flag tells. ``flags_gap`` says why flags of the
+    kubelet may be missing, ``findings`` what had to be made up for.
+    """
+
+    what: str
+    version: str = ""
+    config_at: str = CONFIG
+    flags_gap: str = ""
+    findings: tuple[MachineFinding, ...] = ()
+
+
+class Overlay:
+    """A tree with texts of our own on top: what a tool tells elsewhere, at the path where a node has it."""
+
+    def __init__(self, below: Tree, texts: Mapping[str, str]) -> None:
+        self._below = below
+        self._texts = MemoryTree(texts)
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file, ours first."""
+        text = self._texts.read(path)
+        return self._below.read(path) if text is None else text
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the sorted names of both."""
+        ours = self._texts.names(path)
+        return sorted({*ours, *self._below.names(path)}) if ours else self._below.names(path)
+
+    def in_the_way(self, path: str) -> str:
+        """Say what is at a path where no file can be read."""
+        return self._below.in_the_way(path)
+
+
+def configuration_place(tree: Tree) -> str:
+    """Find the kubelet's configuration where OpenShift keeps it; kubeadm keeps credentials there."""
+    text = tree.read(OPENSHIFT_CONFIG) or ""
+    return OPENSHIFT_CONFIG if "KubeletConfiguration" in text else CONFIG
+
+
+def not_collected(machine: Machine, tree: Tree, gathered: Gathered) -> Iterator[MachineFinding]:
+    """Name in one note what an archive of this kind could hold of a node, and this one does not."""
+    if missing := tuple(_missing(machine, tree)):
+        yield note("not-collected", "", f"{gathered.what} that does not hold {', '.join(missing)}")
+
+
+def _missing(machine: Machine, tree: Tree) -> Iterator[str]:
+    nodes = machine.numa_nodes
+    if not machine.numa_known:
+        yield "NUMA nodes"
+    if len(nodes) > 1 and not all(node.distances for node in nodes):
+        yield "distances of NUMA nodes"
+    if any(node.memory_bytes is None for node in nodes):
+        yield "memory of NUMA nodes"
+    if not machine.hugepages_known:
+        yield "huge pages"
+    if not machine.caches_known:
+        yield "caches"
+    for name, what in (("isolated", "isolated CPUs"), ("nohz_full", "nohz_full CPUs")):
+        if tree.read(f"{CPU_DIRECTORY}/{name}") is None:
+            yield what
+    yield from _missing_of_node(tree)
+
+
+def _missing_of_node(tree: Tree) -> Iterator[str]:
+    if not tree.names("sys/fs/cgroup"):
+        yield "control groups"
+    absent = (
+        name
+        for name in (CPU_FILE, MEMORY_FILE)
+        if tree.read(f"{STATE_DIRECTORY}/{STATE_FILES[name]}") is None
+    )
+    yield from absent

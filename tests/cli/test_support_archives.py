@@ -1,0 +1,62 @@
+"""Support archives as nodes: what their kubelet was told counts as that of a capture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cpuctl, Result
+from tests.machine.support.archives import HEAD, processes, sosreport_files, tar_of, write_tree
+
+UNIT = "[Service]\nEnvironmentFile=/etc/node-sizing.env\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml\n"
+STATE = (
+    '{"policyName":"static","defaultCpuSet":"0,2-4,6-7","entries":{"u1":{"app":"1,5"}},"checksum":2571373403}'
+)
+
+
+def document(result: Result) -> dict[str, Any]:
+    assert result.code == 0, result
+    loaded: dict[str, Any] = json.loads(result.out)
+    return loaded
+
+
+def settings(result: Result) -> dict[str, tuple[Any, str | None]]:
+    return {each["setting"]: (each["value"], each["where"]) for each in document(result)["settings"]}
+
+
+def test_a_sosreport_tells_how_its_kubelet_runs(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    report = tmp_path / "report.tar.xz"
+    report.write_bytes(tar_of(sosreport_files(), "sosreport-node7", "w:xz"))
+    shown = cpuctl("config", "show", "-m", str(report), "-o", "json")
+    found = settings(shown)
+    assert found["cpuManagerPolicy"] == ("static", f"{report}: etc/kubernetes/kubelet.conf:3")
+    assert found["maxPods"] == (60, "--max-pods")
+    assert document(shown)["sources"]["kubeletVersion"] == {"value": "1.33", "from": "capture"}
+    plan = document(cpuctl("plan", "-m", str(report), "-T", "a=2/2,1Gi", "-o", "json"))
+    assert plan["sources"]["state"]["value"] == "as a fresh node: a sosreport without cpu_manager_state"
+
+
+@pytest.mark.parametrize("ps", [processes(""), processes("/usr/bin/kubelet2 --max-pods=3")])
+def test_without_its_process_a_unit_tells(ps: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Its environment file is not collected: what flags it adds nobody knows."""
+    files = sosreport_files(ps=ps) | {"etc/systemd/system/kubelet.service": UNIT}
+    shown = cpuctl("config", "show", "-m", str(write_tree(files, tmp_path)), "-o", "json")
+    assert settings(shown)["cpuManagerPolicy"][0] == "static"
+    assert "/etc/node-sizing.env is missing" in document(shown)["sources"]["unknownFlags"]["value"]
+
+
+def test_state_files_count_where_they_are_collected(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    files = sosreport_files(ps=processes("/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml"))
+    files |= {
+        "var/lib/kubelet/config.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,4\n",
+        "var/lib/kubelet/cpu_manager_state": STATE,
+    }
+    root = str(write_tree(files, tmp_path))
+    plan = cpuctl("plan", "-m", root, "-T", "a=2/2,1Gi", "-o", "json", "--exit-zero")
+    assert document(plan)["sources"]["state"] == {
+        "value": f"{root}: var/lib/kubelet/cpu_manager_state",
+        "from": "capture",
+    }

@@ -11,10 +11,9 @@ from cpuctl.audit.node.interrupt_files import read_interrupts
 from cpuctl.audit.node.tasks import sandbox_ids, sort_tasks
 from cpuctl.audit.node.told_files import read_told_files
 from cpuctl.audit.picture import Picture, Promises, Seen, State
-from cpuctl.capture.collected import Process
+from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.processes import read_members, read_processes
-from cpuctl.capture.progress import Progress
 from cpuctl.capture.recorded_processes import recorded_processes
 from cpuctl.cgroups.container_logs import by_container_id
 from cpuctl.cgroups.groups import Cgroup, read_groups

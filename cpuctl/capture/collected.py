@@ -1,8 +1,8 @@
-"""What is recorded of a node, before it becomes an archive: frozen values, no reading."""
+"""What is recorded of a node, before it becomes an archive, as frozen values; how long the work goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -10,6 +10,14 @@ from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
 
 if TYPE_CHECKING:
     from cpuctl.answers.capture import AreaName, Counted
+
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called often, with what is being recorded and how much of how much is done (0 of 0: not known)."""
+
+
+def silent(_area: str, _done: int, _total: int) -> None:
+    """Tell nobody."""
 
 
 class Link(NamedTuple):

@@ -18,9 +18,9 @@ from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_c
 from cpuctl.pods.consumers import Reading, readings
 from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
-from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod, ResourceFieldRef, StoredPod
+from cpuctl.pods.namespace_limits import LimitRange
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules

@@ -16,8 +16,7 @@ from cpuctl.pods.rules import ServerRules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.pods.governing.limit_range import LimitRange
-    from cpuctl.pods.governing.resource_quota import QuotaCharge, QuotaLedger, ResourceQuota
+    from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, QuotaLedger, ResourceQuota
     from cpuctl.quantity import Quantity
 
 
@@ -119,7 +118,7 @@ def _ledger(quotas: tuple[ResourceQuota, ...]) -> QuotaLedger | None:
     if not quotas:
         return None
 
-    from cpuctl.pods.governing.resource_quota import QuotaLedger
+    from cpuctl.pods.namespace_limits import QuotaLedger
 
     return QuotaLedger(quotas)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.audit.picture import Picture, Promises, State
     from cpuctl.audit.reading import Known
+    from cpuctl.capture.collected import Progress
     from cpuctl.capture.node.files import NodeFiles
-    from cpuctl.capture.progress import Progress
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
     from cpuctl.kubelet.gates.feature_gates import FeatureGates

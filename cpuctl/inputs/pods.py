@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.pods.governing.limit_range import LimitRange
-    from cpuctl.pods.governing.resource_quota import ResourceQuota
     from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
 

@@ -1,7 +1,5 @@
 """What a kubelet is told: the parts of KubeletConfiguration that its resource managers depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ The kubelet never reads sysfs itself; its managers see only these values (cAdvis
 ``MachineInfo.without_books`` is what older ones tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
 from typing import NamedTuple, Self
 

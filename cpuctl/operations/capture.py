@@ -10,9 +10,9 @@ from cpuctl import __version__
 from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
+    from cpuctl.capture.collected import Progress
     from cpuctl.capture.manifest import Capture
     from cpuctl.capture.node.node import Node
-    from cpuctl.capture.progress import Progress
     from cpuctl.machine.sources import MachineSource
 
 
@@ -31,7 +31,7 @@ def capture_node(
 
     Raise InputError for a directory that holds no node.
     """
-    from cpuctl.capture.anonymous.anonymize import anonymized
+    from cpuctl.capture.anonymous import anonymized
     from cpuctl.capture.manifest import make_capture
     from cpuctl.capture.node.node import record
     from cpuctl.capture.reading import with_reading

@@ -16,7 +16,7 @@ from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.namespace_limits import LimitRange
 
 _PAGES = {"hugepages-2Mi": 2 << 20, "hugepages-1Gi": 1 << 30}
 """The sizes of huge pages that most nodes have, in bytes."""
@@ -183,7 +183,7 @@ def admission_steps(
     yield from creation_steps(server) if before is None else update_steps(server, before)
     yield from decoding_steps(server)
     if limit_ranges:
-        from cpuctl.pods.governing.limit_range import limit_range_steps
+        from cpuctl.pods.namespace_limits import limit_range_steps
 
         yield from limit_range_steps(pod, limit_ranges)
     yield from storing_steps(server)

@@ -13,9 +13,8 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
-from cpuctl.pods.governing.limit_range import LimitRange
-from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 

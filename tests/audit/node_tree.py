@@ -15,8 +15,8 @@ from cpuctl.audit.checks import audit
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.picture import Picture, Promises, State
 from cpuctl.audit.reading import Known, take_picture
+from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import silent
 from cpuctl.cgroups.names import Driver, group_path
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state

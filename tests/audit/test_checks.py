@@ -7,8 +7,8 @@ import pytest
 from cpuctl.audit.checks import audit
 from cpuctl.audit.picture import Promises, State
 from cpuctl.audit.reading import take_picture
+from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import silent
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree

@@ -11,8 +11,8 @@ from cpuctl.answering.audit_answer import node_answer
 from cpuctl.audit.checks import audit, verdicts
 from cpuctl.audit.picture import State
 from cpuctl.audit.reading import take_group_picture, take_picture
+from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import silent
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import DATABASE, SERVER, clean_node, entries

@@ -8,8 +8,8 @@ from cpuctl.audit.checks import audit
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.reading import take_picture
 from cpuctl.audit.unchecked import unchecked
+from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import silent
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.model import ResourceFieldRef, StoredPod

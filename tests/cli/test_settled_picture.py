@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cpuctl.audit.checks import audit
+from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import silent
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.cli.notes import observe
 from cpuctl.cli.output import ListOutput, Style

@@ -6,8 +6,8 @@ from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.pods.cgroups.rules import CgroupRules
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.effective import effective_limits
-from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import QosClass, ResourceRequirements
+from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, manifest, resources

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cpuctl.engine.pod_server import PodServer
-from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
-from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.model import StoredPod
+from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem, ResourceQuota
 from cpuctl.pods.rules import ServerRules
 from tests.support.pods import amounts, app, pod
 

@@ -17,8 +17,7 @@ from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.checkpoints.status_state import read_status_state
 from cpuctl.documents.loading import load_documents
-from cpuctl.engine.pod_lints.lints import lint_pod
-from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, lint_pod
 from cpuctl.errors import CpuctlError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.version import DEFAULT_VERSION

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
+from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import How, Place, Provenance, Source, provenance, stored_pod
 from tests.support.pods import amounts, app, manifest, resources

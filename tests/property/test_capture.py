@@ -12,9 +12,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.capture.anonymous.anonymize import anonymized
-from cpuctl.capture.anonymous.pseudonyms import Pseudonyms
-from cpuctl.capture.anonymous.state import anonymous_state
+from cpuctl.capture.anonymous import Pseudonyms, anonymized, anonymous_state
 from cpuctl.capture.collected import Collected, Content
 from cpuctl.capture.kubelet.command import KEPT_FLAGS, kept_flags
 from cpuctl.capture.manifest import make_capture

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from cpuctl.diagnostics import Severity
 from cpuctl.documents.document import Document
-from cpuctl.engine.pod_lints.lints import lint_pod
-from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, lint_pod
 from cpuctl.errors import InputError
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document
 from cpuctl.pods.validation.texts import documents_of

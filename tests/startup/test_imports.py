@@ -117,7 +117,7 @@ _NEVER = {
     "cpuctl.kubelet.foreign.tools",
     "cpuctl.machine.devices",
     "cpuctl.pods.cgroups",
-    "cpuctl.pods.governing.limit_range",
+    "cpuctl.pods.namespace_limits",
     "cpuctl.pods.running",
     "cpuctl.pods.validation.refusals",
 }

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cpuctl.diagnostics import Component, Severity
-from cpuctl.engine.pod_lints.admission import Trial
-from cpuctl.engine.pod_lints.lints import lint_pod
-from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, Trial, lint_pod
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.validation.finding import Spot
 

@@ -8,7 +8,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import counts
 from cpuctl.documents.places import path_text
-from cpuctl.operations.pods.lint import LintRun, Remark
+from cpuctl.operations.pod_lint import LintRun, Remark
 
 if TYPE_CHECKING:
     from cpuctl.answers.pods import Finding, PodsLint

@@ -10,8 +10,7 @@ from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.pods.facts_answer import CgroupView, pod_answer
 from cpuctl.engine.pod_facts import PodFacts
 from cpuctl.pods.eviction_rank import Ranked
-from cpuctl.pods.governing.limit_range import LimitRange
-from cpuctl.pods.governing.resource_quota import QuotaCharge, ResourceQuota
+from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from cpuctl.audit.picture import Interrupt, Interrupts, Irqbalance
+from cpuctl.capture.collected import Progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.interrupts import (
     COUNTS,
@@ -18,7 +19,6 @@ from cpuctl.capture.node.interrupts import (
     WORKQUEUES,
     action_names,
 )
-from cpuctl.capture.progress import Progress
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
 from cpuctl.machine.recording_layout import IRQBALANCE_FILES

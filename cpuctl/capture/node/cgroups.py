@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cpuctl.capture.collected import Area
+from cpuctl.capture.collected import Area, Progress
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import Progress
 from cpuctl.cgroups.container_logs import log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, UNIFIED, is_interface_file, mount_points
 from cpuctl.machine.recording_layout import CONTAINER_LOGS

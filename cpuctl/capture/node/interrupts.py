@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cpuctl.capture.collected import Area
+from cpuctl.capture.collected import Area, Progress
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import Progress
 from cpuctl.machine.recording_layout import IRQBALANCE_FILES
 
 MAX_INTERRUPTS = 20_000

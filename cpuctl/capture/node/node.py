@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuctl.capture.collected import Area, Collected
+from cpuctl.capture.collected import Area, Collected, Progress, silent
 from cpuctl.capture.kubelet.files import record_kubelet
 from cpuctl.capture.kubelet.volumes import record_volumes
 from cpuctl.capture.node.cgroups import record_cgroups
@@ -14,7 +14,6 @@ from cpuctl.capture.node.files import Follow, NodeFiles
 from cpuctl.capture.node.interrupts import record_interrupts
 from cpuctl.capture.node.processes import read_processes
 from cpuctl.capture.node.topology import record_topology
-from cpuctl.capture.progress import Progress, silent
 from cpuctl.machine.tree import DirectoryTree, Tree
 
 

@@ -11,10 +11,9 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator
 
-from cpuctl.capture.collected import Area, Process, Thread
+from cpuctl.capture.collected import Area, Process, Progress, Thread
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.numa_memory import NumaMemory
-from cpuctl.capture.progress import Progress
 
 MAX_THREADS = 200_000
 MAX_TEXT = 30 << 20

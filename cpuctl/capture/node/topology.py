@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from cpuctl.capture.collected import Area, Link
+from cpuctl.capture.collected import Area, Link, Progress
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.progress import Progress
 
 AREA: Final = "topology"
 

@@ -27,7 +27,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.pods.view import PodViewInputs, view_on
+from cpuctl.operations.pod_view import PodViewInputs, view_on
 
 if TYPE_CHECKING:
     from cpuctl.answering.pods.diff_answer import Side

@@ -20,12 +20,12 @@ from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.pods.lint_rules import LintInputs, load_setting
+from cpuctl.operations.pod_lint import LintInputs, load_setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpuctl.operations.pods.lint import LintRun
+    from cpuctl.operations.pod_lint import LintRun
 
 app = command_group()
 
@@ -116,7 +116,7 @@ def _linted(names: "Sequence[str]", words: LintInputs, style: Style, sources: So
     from cpuctl.answering.pods.lint_answer import lint_document
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name
-    from cpuctl.operations.pods.lint import LintRun, parts_of
+    from cpuctl.operations.pod_lint import LintRun, parts_of
     from cpuctl.pods.reading.manifest_files import find_manifest_files
 
     sources.add("pods", ", ".join(map(source_name, names)), "given")

@@ -22,7 +22,7 @@ from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, UsageOption
 from cpuctl.inputs.pods import load_pods, load_usage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.pods.view import NodeView, PodViewInputs, load_view
+from cpuctl.operations.pod_view import NodeView, PodViewInputs, load_view
 
 if TYPE_CHECKING:
     from cpuctl.answering.pods.facts_answer import CgroupView

@@ -83,7 +83,7 @@ def _unaligned(rounds: Sequence[Round], node: Node, pod: StoredPod) -> tuple[Dec
     if not rounds:
         return ()
 
-    from cpuctl.engine.explain.rules.hints import hint_decision
+    from cpuctl.engine.explain.rules import hint_decision
 
     return tuple(filter(None, (hint_decision(each, node, pod) for each in rounds)))
 
@@ -121,7 +121,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
         case Undetermined(text=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:
-            from cpuctl.engine.explain.rules.refusals import refusal
+            from cpuctl.engine.explain.rules import refusal
 
             return refusal(replay, refused, rounds)
 

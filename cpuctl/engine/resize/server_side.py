@@ -24,7 +24,7 @@ from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
-    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.namespace_limits import LimitRange
 
 _ROOT = Spot((), "[]")
 _SPEC = Spot(("spec",), "spec")

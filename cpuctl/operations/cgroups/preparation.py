@@ -26,7 +26,7 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
-    from cpuctl.capture.progress import Progress
+    from cpuctl.capture.collected import Progress
     from cpuctl.inputs.live_node import LiveNode, NodeInputs
     from cpuctl.inputs.sources import Sources
     from cpuctl.operations.cgroups.request import Asked

@@ -15,7 +15,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> Rules:
     """Work out by what rules this kubelet writes the values of groups."""
     from cpuctl.engine.pod_rules import cgroup_settings, node_rules
     from cpuctl.inputs.component_gates import kubelet_gates
-    from cpuctl.operations.pods.view import allocatable_of_node, page_sizes, runtime_formula
+    from cpuctl.operations.pod_view import allocatable_of_node, page_sizes, runtime_formula
 
     gates = kubelet_gates(node.kubelet, sources)
     allocatable = allocatable_of_node(node.source, node.kubelet.config, sources)

@@ -20,8 +20,7 @@ from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.reading.workloads import decode_workload, is_workload
 
 if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
-    from cpuctl.pods.governing.resource_quota import ResourceQuota
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.namespace_objects import NamespaceObject
 
 _GOVERNING = ("LimitRange", "ResourceQuota")

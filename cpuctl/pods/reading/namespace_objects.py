@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
-from cpuctl.pods.governing.resource_quota import ResourceQuota, Scope
+from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem, ResourceQuota, Scope
 from cpuctl.pods.reading.pods import decode_name, decode_namespace
 from cpuctl.quantity import Quantity
 

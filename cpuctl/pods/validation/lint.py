@@ -13,11 +13,10 @@ from cpuctl.errors import InputError
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import stored_pod
-from cpuctl.pods.validation.custom_pods import of_custom_resource
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support, check_known_containers
 from cpuctl.pods.validation.finding import Finding
-from cpuctl.pods.validation.objects import ManifestObject, objects_of
+from cpuctl.pods.validation.objects import ManifestObject, objects_of, of_custom_resource
 from cpuctl.pods.validation.pod_level_support import check_pod_level_meaning, check_pod_level_support
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
@@ -25,7 +24,7 @@ from cpuctl.pods.validation.server import check_at_server
 from cpuctl.pods.validation.shape import Shapes
 
 if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.namespace_limits import LimitRange
 
 MOST_FINDINGS = 100_000
 """Findings told in all: more than anybody reads, and what hostile input could bring has no end."""

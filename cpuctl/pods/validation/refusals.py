@@ -21,7 +21,7 @@ from cpuctl.pods.validation.reading import Read, read_draft
 from cpuctl.pods.validation.server import check_metadata, check_restart, check_spec, defaulted_pod
 
 if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.namespace_limits import LimitRange
 
 _SPEC = Spot(("spec",), "spec")
 _METADATA = Spot(("metadata",), "metadata")

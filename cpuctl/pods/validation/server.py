@@ -1,12 +1,13 @@
 """Everything the API server says about the resources of one manifest, in its order.
 
 A Pod gets its defaults first. A workload's pod template does not: what its defaults break is refused only
-when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/core/validation`` of 1.36.
+when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/core/validation`` of 1.36;
+``pkg/api/pod/warnings.go`` for what it takes, and warns of, which ``kubectl`` prints behind ``Warning:``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,44 @@ from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.pod_resources import check_pod_resources
 from cpuctl.pods.validation.requirements import check_requirements
 from cpuctl.pods.validation.resource_names import container_resource
-from cpuctl.pods.validation.server_warnings import check_bytes
+from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.namespace_limits import LimitRange
+
+
+_IN_BYTES = ("memory", "ephemeral-storage")
+_CODE = "fractional-bytes"
+
+
+def check_bytes(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
+    """Look for fractions of bytes in *pod*, which is the draft with or without defaults.
+
+    The API server is silent about those of ``spec.resources``, which mean no more.
+    """
+    yield from _check_amounts(pod.overhead, draft.spec.child("overhead"))
+    drafts = (*draft.containers, *draft.inits)
+    for raw, container in zip(drafts, (*pod.containers, *pod.init_containers), strict=True):
+        yield from _check_resources(container.resources, raw.spot.child("resources"))
+    for ephemeral in draft.ephemeral:
+        yield from _check_resources(ephemeral.resources, ephemeral.container.spot.child("resources"))
+    if pod.resources is not None:
+        yield from _check_resources(pod.resources, draft.spec.child("resources"))
+
+
+def _check_resources(resources: ResourceRequirements, spot: Spot) -> Iterator[Finding]:
+    yield from _check_amounts(resources.limits, spot.child("limits"))
+    yield from _check_amounts(resources.requests, spot.child("requests"))
+
+
+def _check_amounts(amounts: Mapping[str, Quantity], spot: Spot) -> Iterator[Finding]:
+    for name in _IN_BYTES:
+        amount = amounts.get(name)
+        if amount is not None and amount.milli_value % 1000:
+            detail = f'fractional byte value "{amount}" is invalid, must be an integer'
+            fix = "m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
+            yield spot.key(name).warning(_CODE, detail, fix=fix)
+
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _SYSTEMS = ("linux", "windows")

@@ -9,10 +9,9 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.machine.sources import MachineSource
-from cpuctl.pods.governing.limit_range import LimitRange
-from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
+from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.reading.template import pods_from_template

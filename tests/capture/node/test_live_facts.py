@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.capture.anonymous.anonymize import anonymized
+from cpuctl.capture.anonymous import anonymized
 from cpuctl.capture.collected import Process, Thread
 from cpuctl.capture.node import numa_memory
 from cpuctl.capture.node.numa_memory import private_memory

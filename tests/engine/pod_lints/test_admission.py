@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.node import Node
-from cpuctl.engine.pod_lints.admission import Trial
-from cpuctl.engine.pod_lints.lints import lint_pod
-from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, Trial, lint_pod
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.pod_lints.subject import KubeletView
+from cpuctl.engine.pod_lints import KubeletView
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.rules import NodeRules
 from tests.support.linted_pods import NONE, STATIC, UNKNOWN, Case, linted

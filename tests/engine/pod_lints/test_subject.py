@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject
 from cpuctl.pods.rules import NodeRules
 from cpuctl.pods.validation.finding import Spot
 from tests.support.pod_level import kubelet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.pods.governing.resource_quota import Scope
+from cpuctl.pods.namespace_limits import Scope
 from cpuctl.pods.reading import manifests
 from cpuctl.pods.reading.manifests import Manifests, decode_manifests
 from tests.support.manifests import read_pods

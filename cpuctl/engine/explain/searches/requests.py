@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cpuctl.checkpoints.model import MemoryNode, MemoryTable
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import LISTED_NODES, memory_asked, whole_cpus
-from cpuctl.engine.explain.rules.refusals import OUT_OF
+from cpuctl.engine.explain.rules import OUT_OF
 from cpuctl.engine.explain.scenario import Replay, Runs
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.memory.tables import MEMORY, is_memory

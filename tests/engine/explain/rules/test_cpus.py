@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Rule
-from cpuctl.engine.explain.rules.hints import blocked_by_cpus, not_enough_cpus
+from cpuctl.engine.explain.rules import blocked_by_cpus, not_enough_cpus
 from cpuctl.engine.hints.coverage import SocketRule
 from tests.support.changed import changed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.explain.decision import Rule
-from cpuctl.engine.explain.rules.refusals import blocked_by_devices
+from cpuctl.engine.explain.rules import blocked_by_devices
 from cpuctl.engine.outcome import Rejected, RejectionReason
 
 

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Offer, Round, Standing
-from cpuctl.engine.explain.rules.hints import hint_decision
+from cpuctl.engine.explain.rules import hint_decision
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.masks import CPUMask, NodeMask

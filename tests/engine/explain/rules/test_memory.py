@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Rule
-from cpuctl.engine.explain.rules.memory import blocked_allocation, blocked_by_memory
+from cpuctl.engine.explain.rules import blocked_allocation, blocked_by_memory
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.capture.anonymous.pseudonyms import AnonymousNames, Pseudonyms
+from cpuctl.capture.anonymous import AnonymousNames, Pseudonyms
 from tests.capture.node_texts import CONTAINER_ID, STATIC_UID, SYSTEMD_UID, UID
 
 UID_1 = "00000000-0000-4000-8000-000000000001"

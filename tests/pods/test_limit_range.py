@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
+from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from tests.support.pods import amounts, app, init, manifest, resources, sidecar, texts
 
 

@@ -1,4 +1,4 @@
-"""Everything there is to remark on a pod for the kubelet that gets it.
+"""What there is to remark on a pod for the kubelet that gets it, and what it says to each alone.
 
 Of pod-level resources: KEP-2837 (managers do not look at ``spec.resources``), KEP-5526 (gate
 PodLevelResourceManagers), kubelet v1.36. Of amounts that the Memory Manager cannot count, because of how they
@@ -8,17 +8,161 @@ comes as it is in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.cpu.exclusive_advice import advise
-from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import (
+    FAILED_IN_POD_SCOPE,
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Rejected,
+    Undetermined,
+    Verdict,
+)
 from cpuctl.engine.pod_level import unaligned_managers
-from cpuctl.engine.pod_lints.admission import Trial
-from cpuctl.engine.pod_lints.subject import PodLintSubject
-from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
-from cpuctl.pods.validation.finding import Finding
+from cpuctl.engine.pod_rules import node_rules
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
+from cpuctl.pods.qos import Qos, pod_qos
+from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
+from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.quantity import Quantity
+
+
+class KubeletView(NamedTuple):
+    """What decides on exclusive CPUs and memory; a policy is empty where nobody has told it."""
+
+    rules: NodeRules = DEFAULT_NODE
+    cpu_policy: str = ""
+    memory_policy: str = ""
+    topology_policy: str = ""
+    topology_scope: str = ""
+
+    @classmethod
+    def of(cls, kubelet: Kubelet) -> KubeletView:
+        """Look at a kubelet whose configuration is known."""
+        config = kubelet.config
+        gates = kubelet.gates
+        return cls(
+            rules=node_rules(gates),
+            cpu_policy=config.cpu_manager_policy,
+            memory_policy=config.memory_manager_policy,
+            topology_policy=config.topology_manager_policy,
+            topology_scope=config.topology_manager_scope,
+        )
+
+    @property
+    def may_pin(self) -> bool:
+        """Whether containers may get exclusive CPUs here: they do not under a policy known to be none."""
+        return self.cpu_policy in ("", "static")
+
+    @property
+    def pins(self) -> bool:
+        """Whether containers are known to get exclusive CPUs here."""
+        return self.cpu_policy == "static"
+
+
+@dataclass(frozen=True, slots=True)
+class PodLintSubject:
+    """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``view`` what the kubelet looks at."""
+
+    pod: StoredPod
+    spec: Spot
+    kubelet: KubeletView
+    view: StoredPod = field(init=False)
+    qos: Qos = field(init=False)
+    _places: dict[str, tuple[str, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        groups = {"initContainers": self.pod.init_containers, "containers": self.pod.containers}
+        places = {
+            container.name: (name, number)
+            for name, group in groups.items()
+            for number, container in enumerate(group)
+        }
+        view = self.kubelet.rules.view(self.pod)
+        object.__setattr__(self, "view", view)
+        object.__setattr__(self, "qos", pod_qos(view))
+        object.__setattr__(self, "_places", places)
+
+    def spot(self, container: Container) -> Spot:
+        """Return where the resources of a container stand."""
+        return self.spot_of(container.name)
+
+    def spot_of(self, name: str) -> Spot:
+        """Return where the resources of the container of this name stand; without a name, the whole spec."""
+        if name not in self._places:
+            return self.spec
+        group, number = self._places[name]
+        return self.spec.child(group).item(number).child("resources")
+
+
+_NOTE = "on an empty node of this kind"
+_WORD = re.compile("[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+@dataclass(slots=True)
+class Trial:
+    """An empty node that pods are tried on; pods that ask for the same get the same answer."""
+
+    node: Node
+    _verdicts: dict[Hashable, Verdict] = field(default_factory=dict)
+
+    def lint(self, subject: PodLintSubject) -> Iterator[Finding]:
+        """Tell whether and why the kubelet refuses a pod."""
+        match self._verdict(subject.pod):
+            case Admitted():
+                pass
+            case Rejected(reason=reason, message=message, container=container):
+                spot = subject.spot_of(container)
+                yield spot.rejected(_code(reason), f"{reason}: {message}", by=Component.KUBELET, note=_NOTE)
+            case Forbidden(refusals=refusals):
+                yield from (subject.spec.rejected("never-stored", text) for text in refusals)
+            case KubeletFault(kind=kind, where=where, why=why):
+                detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
+                yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, note=_NOTE)
+            case Undetermined(text=why):
+                yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
+
+    def _verdict(self, pod: StoredPod) -> Verdict:
+        asked = _asked(pod)
+        if asked not in self._verdicts:
+            self._verdicts[asked] = self.node.copy().admit(pod).verdict
+        return self._verdicts[asked]
+
+
+def _asked(pod: StoredPod) -> Hashable:
+    """Tell everything that the answer depends on; whether an amount can be counted is not in its text."""
+    return (
+        tuple((each.name, each.kind, *_amounts(each.resources)) for each in pod.all_containers),
+        None if pod.resources is None else _amounts(pod.resources),
+        tuple(_written(pod.overhead)),
+        pod.static,
+        pod.qos_class,
+    )
+
+
+def _amounts(resources: ResourceRequirements) -> tuple[Hashable, ...]:
+    return (*_written(resources.requests), None, *_written(resources.limits), resources.claims)
+
+
+def _written(amounts: Mapping[str, Quantity]) -> Iterator[Hashable]:
+    for name, amount in amounts.items():
+        yield name, str(amount), amount.short
+
+
+def _code(reason: str) -> str:
+    """Make a code of a reason: ``smt-alignment`` of ``SMTAlignmentError``, ``out-of-cpu`` of ``OutOfcpu``."""
+    if reason.startswith("OutOf"):
+        return f"out-of-{reason.removeprefix('OutOf').lower()}"
+    return "-".join(_WORD.findall(reason.removesuffix("Error"))).lower()
+
 
 _SHARED = "no-exclusive-cpus"
 _CHANGES_SHOWN = 4

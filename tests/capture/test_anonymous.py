@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.capture.anonymous.anonymize import anonymized
-from cpuctl.capture.anonymous.pseudonyms import Pseudonyms
-from cpuctl.capture.anonymous.state import anonymous_state
+from cpuctl.capture.anonymous import Pseudonyms, anonymized, anonymous_state
 from cpuctl.capture.collected import Collected, Unreadable
 from cpuctl.capture.manifest import make_capture
 from tests.capture.node_texts import CONTAINER_ID, POD, SYSTEMD_UID, UID, node_texts, recorded

@@ -1,0 +1,395 @@
+"""Which rule of the kubelet refused a pod, read from the trace of its admission.
+
+Rules: kubelet v1.36 ``topologymanager/policy*.go`` (how hints are merged, and what a policy admits); how each
+provider makes them is in ``cpumanager/policy_static.go`` and ``memorymanager/policy_static.go``: a NUMA node
+whose memory is in use serves only by itself or in its group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from cpuctl.checkpoints.model import MemoryNode
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, counted, nodes_text
+from cpuctl.engine.explain.offers import SINGLE, Offer, Round, Standing, memory_asked, whole_cpus
+from cpuctl.engine.explain.scenario import Replay
+from cpuctl.engine.hints.common_sets import CommonSets
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.hints import HintRule
+from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.memory.hints import MemoryHints
+from cpuctl.engine.memory.manager import AllocationFailure
+from cpuctl.engine.memory.requests import MemoryRequest
+from cpuctl.engine.memory.tables import MEMORY, allocatable_in, free_in, is_memory
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.pods.model import Container, StoredPod
+from cpuctl.quantity import Format, Quantity
+
+
+def hint_decision(round_: Round, node: Node, pod: StoredPod) -> Decision | None:
+    """Name the rule that kept a round from a preferred hint, None where there is one.
+
+    *node* is the node as the managers saw it.
+    """
+    if not isinstance(round_.merged, Merged) or round_.merged.hint.preferred:
+        return None
+    for standing in (Standing.IMPOSSIBLE, Standing.UNUSABLE):
+        for offer in round_.offers:
+            if offer.standing is standing:
+                rule, why = _blocked(offer, round_, node, pod)
+                return Decision(rule=rule, why=why, container=round_.name, provider=offer.provider)
+    return Decision(rule=Rule.MASK_INEQUALITY, why=_disagreement(round_), container=round_.name)
+
+
+def _blocked(offer: Offer, round_: Round, node: Node, pod: StoredPod) -> Blocked:
+    policy = node.topology_manager.policy
+    match offer.rule:
+        case None:
+            return _blocked_list(offer, pod, node)
+        case CPUHints() as hints:
+            return blocked_by_cpus(hints, policy)
+        case MemoryHints() as hints:
+            return blocked_by_memory(hints, round_.container, pod, node)
+        case hints:
+            return _blocked_rule(offer, hints, policy)
+
+
+def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
+    if node.cpu.rules.divides(pod) and pod.uid not in node.cpu.state.assignments:
+        return Rule.EMPTY_POOL, (
+            f"the containers with {offer.resource} of their own leave nothing of the pod's for the others"
+        )
+    if offer.provider == "cpu":
+        return Rule.OTHER_ASSIGNMENT, (
+            "it holds another number of exclusive CPUs already than it asks for now: no hint can be right"
+        )
+    return Rule.OTHER_ASSIGNMENT, f"what it holds of {offer.resource} already is on NUMA nodes that do not do"
+
+
+def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
+    if offer.standing is Standing.IMPOSSIBLE:
+        return Rule.NOT_ENOUGH, f"it asks for more of {offer.resource} than is free on the whole node"
+    if policy == SINGLE and hints.width > 1:
+        return Rule.LARGER_THAN_A_NODE, (
+            f"{SINGLE} takes only hints of one NUMA node, and no node has as much of {offer.resource}"
+        )
+    if policy == SINGLE:
+        return Rule.NO_SINGLE_NODE, (
+            f"{SINGLE} takes only hints of one NUMA node, and no node has enough of {offer.resource} free"
+        )
+    return Rule.WIDTH_FROM_CAPACITY, (
+        f"{counted(hints.width, 'NUMA node')} would have enough of {offer.resource} if all were free, so "
+        f"only sets of that size are preferred; what is free now takes {hints.narrowest}"
+    )
+
+
+def _disagreement(round_: Round) -> str:
+    wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in round_.offers if offer.usable)
+    return f"every provider has hints that the policy takes, but no set of NUMA nodes is in all: {wants}"
+
+
+def _sets(usable: frozenset[int]) -> str:
+    return " or ".join(map(nodes_text, sorted(sorted(usable), key=int.bit_count)))
+
+
+def blocked_by_cpus(hints: CPUHints, policy: str) -> Blocked:
+    """Name the rule: hints are impossible, or none of them is one that the policy takes."""
+    if not hints.narrowest:
+        return Rule.NOT_ENOUGH, not_enough_cpus(hints.request, sum(hints.free.values()))
+    return _no_single_node(hints) if policy == SINGLE else _too_wide_for_cpus(hints, policy)
+
+
+def not_enough_cpus(request: int, free: int) -> str:
+    """Say that a node lacks CPUs altogether."""
+    return f"it asks for {counted(request, 'exclusive CPU')}, and {free} of the whole node are free for that"
+
+
+def _no_single_node(hints: CPUHints) -> Blocked:
+    asked = counted(hints.request, "CPU")
+    if hints.width > 1:
+        return Rule.LARGER_THAN_A_NODE, (
+            f"{SINGLE} takes only hints of one NUMA node, and {asked} take {hints.width} "
+            "even when all of them are free"
+        )
+    if max(hints.free.values()) + hints.reusable >= hints.request:
+        return _bound(hints)
+    most = max(hints.free, key=lambda node: hints.free[node])
+    return Rule.NO_SINGLE_NODE, (
+        f"{SINGLE} takes only hints of one NUMA node; {sum(hints.free.values())} CPUs are free, but no node "
+        f"has {asked} of them: the most are {hints.free[most]} on NUMA node {most}"
+    )
+
+
+def _too_wide_for_cpus(hints: CPUHints, policy: str) -> Blocked:
+    largest = sorted(hints.free.values(), reverse=True)[: hints.width]
+    if hints.reusable + sum(largest) >= hints.request:
+        return _bound(hints)
+    wide = "sets of that size" + (", or of as few whole sockets," if hints.socket_rule else "")
+    verdict = "rejects what is not preferred" if policy == "restricted" else "takes it all the same"
+    return Rule.WIDTH_FROM_CAPACITY, (
+        f"{counted(hints.request, 'CPU')} fit into {counted(hints.width, 'NUMA node')} when all is free, so "
+        f"only {wide} are preferred; what is free now takes {hints.narrowest}, and {policy} {verdict}"
+    )
+
+
+def _bound(hints: CPUHints) -> Blocked:
+    return Rule.REUSE_BINDS, (
+        f"{counted(hints.reusable, 'CPU')} that its other containers hold lie in "
+        f"{nodes_text(hints.required)}: every hint must hold these nodes, and with them no preferred one has "
+        f"{hints.request} CPUs"
+    )
+
+
+Tables = Mapping[int, MemoryNode]
+AmountIn = Callable[[Tables, Iterable[int], str], int]
+"""Adds up the bytes that some nodes have of a resource."""
+
+
+def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, node: Node) -> Blocked:
+    """Name the rule that keeps a policy from every hint; there are some."""
+    request = memory_asked(node, pod, container) or {}
+    tables, policy = node.memory.state.tables, node.topology_manager.policy
+    if policy != SINGLE:
+        return _too_wide(hints.width, request, tables)
+    asked = f"{SINGLE} takes only hints of one NUMA node"
+    if hints.width > 1:
+        return Rule.LARGER_THAN_A_NODE, f"{asked}, and {amounts(request)} take {hints.width} when all is free"
+    if _serves(tables, request, 1):
+        return (
+            Rule.GROUP_RULE,
+            f"{asked}, and the nodes with {amounts(request)} are in groups: {groups(tables)}",
+        )
+    return Rule.NO_SINGLE_NODE, f"{asked}, and none has {amounts(request)} free: {_free(tables, request)}"
+
+
+def blocked_allocation(
+    failure: AllocationFailure, request: MemoryRequest, affinity: NodeMask | None, tables: Tables
+) -> Blocked:
+    """Name the rule behind an error of the Memory Manager.
+
+    *affinity* are the NUMA nodes (a mask) that the hints came to, None without any.
+    """
+    match failure:
+        case AllocationFailure.NOT_EXACT:
+            return Rule.QUANTITY_FORM, (
+                "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would"
+            )
+        case AllocationFailure.VIOLATES_GROUPS:
+            nodes = "" if affinity is None else f" {nodes_text(affinity)}"
+            return Rule.GROUP_RULE, (
+                f"the hint{nodes} has nodes in use by themselves or in other groups: {groups(tables)}"
+            )
+        case AllocationFailure.DEFAULT_NOT_PREFERRED | AllocationFailure.EXTENSION_NOT_PREFERRED:
+            return _too_wide(_width(tables, request), request, tables)
+        case AllocationFailure.NO_DEFAULT:
+            return _none_at_all(request, tables)
+        case AllocationFailure.NOT_EXTENDED:
+            return _not_extended(request, affinity, tables)
+
+
+def _too_wide(width: int, request: MemoryRequest, tables: Tables) -> Blocked:
+    nodes = counted(width, "NUMA node")
+    fit = f"{amounts(request)} fit into {nodes} when all is free, so only sets of that size"
+    if _serves(tables, request, width):
+        return Rule.GROUP_RULE, (
+            f"{fit} are preferred; as much is free, but on nodes that are in use by themselves or in other "
+            f"groups: {groups(tables)}"
+        )
+    return Rule.WIDTH_FROM_CAPACITY, f"{fit} are preferred, and none has that now: {_free(tables, request)}"
+
+
+def _none_at_all(request: MemoryRequest, tables: Tables) -> Blocked:
+    for name, amount in request.items():
+        free = free_in(tables, tables, name)
+        if free < amount:
+            return Rule.NOT_ENOUGH, (
+                f"it asks for {bytes_text(amount)} of {name}, {bytes_text(free)} of the whole node are free"
+            )
+    return Rule.GROUP_RULE, (
+        f"{amounts(request)} are free only on NUMA nodes that do not go together, as those in use stay in "
+        f"their groups: {groups(tables)}"
+    )
+
+
+def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tables) -> Blocked:
+    if MEMORY not in request:
+        return Rule.HUGE_PAGES_ALONE, (
+            "the hint's NUMA nodes have too few huge pages, and the kubelet looks for others only where the "
+            "container requests memory, too"
+        )
+    rule, why = _none_at_all(request, tables)
+    if affinity is None:
+        return rule, why
+    lacking = f"the hint is {nodes_text(affinity)}, with {_free(tables, request, CPUSet(affinity))} free"
+    return rule, f"{lacking}; {why}"
+
+
+def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:
+    """Tell whether some *size* nodes have as much, free by default, whatever groups they are in."""
+    nodes = CPUSet.of(tables).mask
+    coverages = [
+        Coverage.of(nodes, {1 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
+        for name, wanted in request.items()
+    ]
+    return CommonSets.common(coverages, size).possible
+
+
+def _width(tables: Tables, request: MemoryRequest) -> int:
+    """Count the fewest nodes that would do if all were free."""
+    sizes = range(1, len(tables))
+    return next((size for size in sizes if _serves(tables, request, size, allocatable_in)), len(tables))
+
+
+def amounts(request: MemoryRequest) -> str:
+    """Write a request: ``4Gi of memory and 1Gi of hugepages-1Gi``."""
+    return " and ".join(f"{bytes_text(amount)} of {name}" for name, amount in request.items())
+
+
+def groups(tables: Tables) -> str:
+    """Write the groups of the nodes that are in use: ``{0} {1-2}``."""
+    used = {CPUSet.of(node.cells).mask for node in tables.values() if node.number_of_assignments}
+    return " ".join(f"{{{CPUSet(nodes)}}}" for nodes in sorted(used))
+
+
+def _free(tables: Tables, request: MemoryRequest, nodes: Iterable[int] | None = None) -> str:
+    return ", ".join(
+        f"{bytes_text(free_in(tables, (node,), name))} of {name} on node {node}"
+        for name in request
+        for node in (tables if nodes is None else nodes)
+    )
+
+
+OUT_OF = "OutOf"
+"""What the reason begins with where the node is too small; the resource's name follows."""
+
+
+_WRAPPING = "Allocate failed due to ", ", which is unexpected"
+_BEGINNINGS = {
+    "requested number of devices unavailable": Rule.NOT_ENOUGH,
+    "no healthy devices present": Rule.UNHEALTHY_DEVICES,
+    "previously allocated devices are no longer healthy": Rule.UNHEALTHY_DEVICES,
+    "pod ": Rule.OTHER_ASSIGNMENT,
+}
+"""How the device manager's errors begin; the last one says that a pod's request has changed."""
+
+
+def refusal(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> Decision:
+    """Name the rule that refused; *rounds* are those of the Topology Manager."""
+    if refused.reason == RejectionReason.TOPOLOGY_AFFINITY:
+        unmet = hint_decision(rounds[-1], replay.after, replay.scenario.pod)
+        if unmet is not None:
+            return unmet
+    if refused.reason.startswith(OUT_OF):
+        return Decision(rule=Rule.NODE_FIT, why=_shortage(refused))
+    rule, why, provider = _of_allocation(replay, refused, rounds)
+    return Decision(rule=rule, why=why, container=refused.container, provider=provider)
+
+
+def _memory_failure(refused: Rejected) -> AllocationFailure | None:
+    """Find the Memory Manager's error in a refusal's message; None where it was not the one to refuse."""
+    return next(
+        (failure for failure in AllocationFailure if f"[memorymanager] {failure}," in refused.message), None
+    )
+
+
+def _of_allocation(replay: Replay, refused: Rejected, rounds: Sequence[Round]) -> tuple[Rule, str, str]:
+    """Name the rule, why, and the manager that could not allocate."""
+    if blocked := blocked_by_devices(refused):
+        return *blocked, "devices"
+    if failure := _memory_failure(refused):
+        return *_of_memory(replay, refused, rounds, failure), "memory"
+    return *_of_cpus(replay, refused), "cpu"
+
+
+def _shortage(refused: Rejected) -> str:
+    details, resource = refused.details, refused.reason.removeprefix(OUT_OF)
+    left = details["capacity"] - details["used"]
+    requested, free, capacity = (
+        _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
+    )
+    return f"the pod requests {requested} of {resource}, and {free} of {capacity} are not requested by others"
+
+
+def _amount_text(resource: str, amount: int) -> str:
+    """Write an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a number of pieces."""
+    if resource == "cpu":
+        return f"{amount}m"
+    in_bytes = is_memory(resource) or resource == "ephemeral-storage"
+    return str(Quantity.from_value(amount, Format.BINARY_SI) if in_bytes else amount)
+
+
+def _of_memory(
+    replay: Replay, refused: Rejected, rounds: Sequence[Round], failure: AllocationFailure
+) -> Blocked:
+    pod, merged = replay.scenario.pod, rounds[-1].merged if rounds else None
+    container = next((each for each in pod.all_containers if each.name == refused.container), None)
+    request = memory_asked(replay.after, pod, container)
+    affinity = merged.hint.nodes if isinstance(merged, Merged) else None
+    if container is not None and request == {} and replay.after.memory.rules.divides(pod):
+        return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, replay.after.topology_manager.policy)
+    if request == {}:
+        return Rule.NOTHING_ALLOCATED, (
+            "this kubelet takes what a running container has from allocatedResources of its status, which "
+            "tells none, and the Static policy fails at setting no memory aside"
+        )
+    tables = replay.after.memory.state.tables
+    return blocked_allocation(failure, request or {}, affinity, tables)
+
+
+def _no_own_resources(container: str, policy: str) -> str:
+    """Tell what the Memory Manager does with a container that asks for nothing by itself."""
+    no_policy = policy == "none"
+    how = "without a Topology Manager policy" if no_policy else "with scope container"
+    way_out = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
+    return (
+        f"{how} the managers look at containers only, {container} has no cpu and memory requests equal to "
+        "its limits, and the Static policy fails at setting no memory aside; KEP-5526 has such a container "
+        f"run in the node's shared pool (way out: {way_out}, or requests of its own equal to limits)"
+    )
+
+
+def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
+    details = refused.details
+    if refused.reason == RejectionReason.EMPTY_POD_SHARED_POOL:
+        return Rule.EMPTY_POOL, refused.message
+    if refused.reason == RejectionReason.SMT_ALIGNMENT:
+        count, per_core, free = details["requested"], details["cpusPerCore"], details["freePhysicalCPUs"]
+        if count % per_core:
+            return Rule.WHOLE_CORES, (
+                f"full-pcpus-only gives whole cores only, and {count} CPUs are no multiple of {per_core}"
+            )
+        return Rule.FREE_CORES, (
+            f"full-pcpus-only counts the free CPUs of cores without a reserved one: {free}, of {count} wanted"
+        )
+    if "free" in details:
+        return Rule.NOT_ENOUGH, not_enough_cpus(details["requested"], details["free"])
+    resources = replay.scenario.pod.resources
+    if refused.reason == RejectionReason.UNEXPECTED_ADMISSION and resources is not None:
+        return _of_pod(whole_cpus(resources.requests), replay.after, refused)
+    return Rule.UNKNOWN, refused.message
+
+
+def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
+    """Tell why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
+    if refused.container:
+        return Rule.OVER_BUDGET, (
+            f"the {counted(total, 'CPU')} that the pod has as a whole do not suffice for what its containers "
+            "ask for themselves"
+        )
+    reserved = node.cpu.policy.reserved if node.cpu.policy else 0
+    return Rule.NOT_ENOUGH, not_enough_cpus(total, (node.cpu.state.default & ~reserved).bit_count())
+
+
+def blocked_by_devices(refused: Rejected) -> Blocked | None:
+    """Name the rule behind an error of the device manager; None where the error is another's."""
+    if refused.reason != RejectionReason.UNEXPECTED_ADMISSION:
+        return None
+    before, behind = _WRAPPING
+    error = refused.message.removeprefix(before).removesuffix(behind)
+    return next(
+        ((rule, error) for beginning, rule in _BEGINNINGS.items() if error.startswith(beginning)), None
+    )

@@ -1,1 +1,0 @@
-"""Which rule decided."""

@@ -1,0 +1,338 @@
+"""What ``cpuctl pods lint`` finds in manifests: by the rules of the API server, a kubelet and a node.
+
+LimitRanges and ResourceQuotas among the manifests have their say on the pods beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from cpuctl.diagnostics import Component
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Document, Syntax
+from cpuctl.documents.places import Place
+from cpuctl.engine.pod_lints import PodLintSubject, lint_pod
+from cpuctl.engine.pod_server import PodServer
+from cpuctl.errors import InputError
+from cpuctl.inputs.component_gates import kubelet_gates, server_gates
+from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources
+from cpuctl.pods.reading.manifests import refuse_kubectl_table
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import stored_pod
+from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
+from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_pods_of
+from cpuctl.pods.validation.texts import Unreadable, documents_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.documents.document import Value
+    from cpuctl.engine.pod_lints import KubeletView, Trial
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.reading.manifest_files import ManifestFile
+    from cpuctl.pods.validation.lint import LintRules
+
+
+_RESIZE = "InPlacePodLevelResourcesVerticalScaling"
+
+
+class LintInputs(NamedTuple):
+    """By what rules manifests are looked at."""
+
+    kubelet: KubeletInputs
+    machine: str = ""
+    server_version: str = ""
+    server_gates: str = ""
+    cgroup_version: str = ""
+    static: bool = False
+
+
+class LintSetting(NamedTuple):
+    """What the inputs name: ``trial`` is an empty node, None where no machine is named."""
+
+    rules: LintRules
+    kubelet: KubeletView
+    trial: Trial | None
+    versions: Mapping[str, str]
+
+
+def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
+    """Read node, kubelet and API server."""
+    import json
+
+    from cpuctl.engine.pod_lints import KubeletView
+    from cpuctl.engine.pod_rules import node_rules, server_rules
+    from cpuctl.kubelet.releases.recorded import Topic
+    from cpuctl.pods.rules import PodRules
+    from cpuctl.pods.validation.lint import LintRules
+    from cpuctl.pods.validation.shape import Shapes
+    from cpuctl.schemas import schema_text
+
+    machine = load_machine(inputs.machine, sources) if inputs.machine else None
+    told = machine is not None or _is_told(inputs.kubelet)
+    kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
+    if not told:
+        # Defaults stand in for its release and gates only: what policies it has is not known.
+        sources.entries.pop("kubeletConfiguration", None)
+    gates = kubelet_gates(kubelet, sources)
+    server = server_gates(inputs.server_version, inputs.server_gates, gates, sources)
+    sources.add_unrecorded(server.minor, (Topic.VALIDATION,))
+    rules = LintRules(
+        pods=PodRules(server=server_rules(server), node=node_rules(gates)),
+        shapes=Shapes(json.loads(schema_text("podresources"))),
+        static=inputs.static,
+        cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
+        resizable=server.enabled(_RESIZE),
+    )
+    return LintSetting(
+        rules=rules,
+        kubelet=KubeletView.of(kubelet) if told else KubeletView(rules=rules.pods.node),
+        trial=None if machine is None else _trial(machine, kubelet, sources),
+        versions={"kubelet": f"1.{gates.minor}", "apiserver": f"1.{server.minor}"},
+    )
+
+
+def _is_told(inputs: KubeletInputs) -> bool:
+    """Whether anything names a configuration."""
+    return inputs.config is not None or bool(inputs.config_dir or inputs.arguments)
+
+
+def _trial(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Trial | None:
+    """Start an empty node; where its kubelet does not come up, nothing can be tried on it."""
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import KubeletFault, StartRefused
+    from cpuctl.engine.pod_lints import Trial
+    from cpuctl.engine.start import start_node
+
+    node = start_node(machine.info, kubelet, fit=True)
+    if isinstance(node, Node):
+        return Trial(node)
+    why = node.error if isinstance(node, StartRefused) else node.why
+    fails = isinstance(node, StartRefused | KubeletFault)
+    what = "its kubelet would not start" if fails else "that cannot be said"
+    sources.warnings.append(f"whether the node takes these pods is not looked at: {what}: {why}")
+    return None
+
+
+GOVERNING = ("LimitRange", "ResourceQuota")
+
+
+class Governing(NamedTuple):
+    """All that governs namespaces among the documents."""
+
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
+
+
+def governing_objects(documents: Iterable[Document]) -> Governing:
+    """Collect the objects that govern namespaces; what cannot be read of them is told where they stand."""
+    from cpuctl.pods.reading.namespace_objects import by_kind, decode_namespace_object
+
+    found = []
+    for document, item in _governing(documents):
+        try:
+            found.append(decode_namespace_object(_cursor(document, item), item.kind))
+        except InputError:
+            continue
+    return Governing(*by_kind(found))
+
+
+def governing_findings(document: Document, item: ManifestObject) -> Iterator[Finding]:
+    """Tell why an object that governs a namespace is none."""
+    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.pods.reading.namespace_objects import decode_namespace_object
+
+    if not is_governing(item):
+        return
+    try:
+        read = decode_namespace_object(_cursor(document, item), item.kind)
+    except InputError as error:
+        yield item.place.rejected(f"bad-{_code(item.kind)}", str(error), fix=error.hint)
+        return
+    for problem in read.problems if isinstance(read, LimitRange) else ():
+        yield Spot(item.place.path, "").rejected(f"bad-{_code(item.kind)}", problem)
+
+
+def is_governing(item: ManifestObject) -> bool:
+    """Tell whether an object governs a namespace; items of a typed list need not name their version."""
+    return item.kind in GOVERNING and not item.group
+
+
+def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[StoredPod]:
+    """Yield the pods that the cluster has already: quotas have counted them."""
+    for document in documents:
+        for item in objects_of(document):
+            if isinstance(item, ManifestObject):
+                yield from (stored_pod(pod, rules) for pod in _pods(document, item) if pod.phase)
+
+
+def governed_findings(
+    document: Document, linted: Linted, rules: PodRules, server: PodServer
+) -> Iterator[Finding]:
+    """Create the pods of an object, and tell what LimitRanges and quotas refuse of them."""
+    draft, item = linted.draft, linted.item
+    if draft is None or item is None or draft.pod.static:
+        return
+    spot = Spot(draft.spec.path, "")
+    pods = [stored_pod(pod, rules, server.limit_ranges) for pod in _pods(document, item)]
+    created = [server.create(pod) for pod in pods]
+    if draft.stored and not draft.is_template:
+        return
+    for code, texts in (
+        ("limit-range", [each.beyond_limits for each in created]),
+        ("resource-quota", [each.beyond_quotas for each in created]),
+    ):
+        refused = [each for each in texts if each]
+        note = "" if item.kind == "Pod" else _pods_rejected(item, len(refused), len(pods))
+        yield from (spot.rejected(code, text, note=note) for text in (refused[0] if refused else ()))
+
+
+def _pods_rejected(item: ManifestObject, refused: int, number: int) -> str:
+    which = "its pods" if refused == number else f"{refused} of its {number} pods"
+    if item.template is not None:
+        return refuses_pods_of(item.kind, which)
+    return f"the API server takes the {item.kind}, and rejects {which}"
+
+
+def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:
+    """Read the pods of an object as a plan does; one that cannot be read makes none."""
+    from cpuctl.pods.reading.custom_resources import pods_of_template
+    from cpuctl.pods.reading.pods import decode_pod
+    from cpuctl.pods.reading.workloads import decode_workload
+
+    cursor = _cursor(document, item)
+    try:
+        if item.template is not None:
+            return pods_of_template(cursor, item.template, item.kind, item.group)
+        if not item.spec_steps:
+            return ()
+        return (decode_pod(cursor),) if item.kind == "Pod" else decode_workload(cursor, item.kind)
+    except InputError:
+        return ()
+
+
+def _governing(documents: Iterable[Document]) -> Iterator[tuple[Document, ManifestObject]]:
+    for document in documents:
+        for item in objects_of(document):
+            if isinstance(item, ManifestObject) and is_governing(item):
+                yield document, item
+
+
+def _cursor(document: Document, item: ManifestObject) -> Cursor:
+    return Cursor(document, cast("Value", item.value), item.place.path)
+
+
+def _code(kind: str) -> str:
+    return "limit-range" if kind == "LimitRange" else "resource-quota"
+
+
+class Remark(NamedTuple):
+    """A finding, and where it stands; ``about`` is the object that it is about."""
+
+    source: str
+    place: Place
+    about: Linted
+    finding: Finding
+
+
+@dataclass(slots=True)
+class LintRun:
+    """What has been looked at so far: ``objects`` are pods and workloads, ``others`` all the rest.
+
+    Of ``custom_resources`` only the pod templates were looked at.
+    """
+
+    setting: LintSetting
+    server: PodServer | None = None
+    remarks: list[Remark] = field(default_factory=list)
+    files: int = 0
+    objects: int = 0
+    others: int = 0
+    custom_resources: dict[str, None] = field(default_factory=dict)
+
+    def govern(self, parts: Iterable[Document | Unreadable]) -> None:
+        """Let LimitRanges and ResourceQuotas of all documents have their say; static pods meet none."""
+        documents = [part for part in parts if isinstance(part, Document)]
+        found = governing_objects(documents)
+        if self.setting.rules.static or not (found.limit_ranges or found.quotas):
+            return
+        rules = replace(self.setting.rules, limit_ranges=found.limit_ranges)
+        self.setting = self.setting._replace(rules=rules)
+        self.server = PodServer(rules.server, found.limit_ranges, found.quotas)
+        if found.quotas:
+            self.server.count(running_pods(documents, rules.pods))
+
+    def look_at(self, source: str, parts: Iterable[Document | Unreadable]) -> None:
+        """Look at the documents of one file; what is wrong is remarked, in the order of its lines.
+
+        Raise InputError for more than MOST_FINDINGS remarks in all.
+        """
+        self.files += 1
+        remarks: list[Remark] = []
+        for document in parts:
+            if isinstance(document, Unreadable):
+                remarks.append(_unreadable(document, source))
+            else:
+                remarks.extend(self._document(document))
+            if len(self.remarks) + len(remarks) > MOST_FINDINGS:
+                hint = "look at fewer manifests at once"
+                raise InputError(f"more than {MOST_FINDINGS:,} findings", where=source, hint=hint)
+        self.remarks.extend(sorted(remarks, key=lambda remark: remark.place))
+
+    def _document(self, document: Document) -> Iterator[Remark]:
+        yield from _repeats(document)
+        for linted in lint_document(document, self.setting.rules):
+            self._count(linted)
+            governed = list(self._governed(document, linted))
+            on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
+            for finding in (*linted.findings, *governed, *on_node):
+                yield Remark(document.source, document.nearest_place(finding.place.path), linted, finding)
+
+    def _count(self, linted: Linted) -> None:
+        item = linted.item
+        if item is not None and item.template is not None and linted.looked_at:
+            self.custom_resources[f"{item.kind}.{item.group}/{item.name}"] = None
+        self.objects += linted.looked_at and not linted.again
+        governing = item is not None and is_governing(item)
+        self.others += bool(linted.kind) and not linted.looked_at and not governing
+
+    def _governed(self, document: Document, linted: Linted) -> Iterator[Finding]:
+        if linted.item is not None and not self.setting.rules.static:
+            yield from governing_findings(document, linted.item)
+        if self.server is not None:
+            yield from governed_findings(document, linted, self.setting.rules.pods, self.server)
+
+    def _on_node(self, linted: Linted) -> Iterator[Finding]:
+        if linted.pod is not None and linted.draft is not None:
+            subject = PodLintSubject(linted.pod, linted.draft.spec, self.setting.kubelet)
+            yield from lint_pod(subject, self.setting.trial)
+
+
+def parts_of(file: ManifestFile) -> list[Document | Unreadable]:
+    """Read the documents of a file; raise InputError for what kubectl prints to people."""
+    content = file.read()
+    refuse_kubectl_table(content, file.source)
+    return list(documents_of(content, file.source))
+
+
+def _repeats(document: Document) -> Iterator[Remark]:
+    """Tell keys that are there twice: a YAML text does not get past ``kubectl`` then."""
+    for repeat in document.repeats:
+        key = str(repeat.path[-1])
+        by = Component.KUBECTL if document.syntax is Syntax.YAML else Component.API_SERVER
+        finding = Spot(repeat.path, "").rejected("repeated-key", f'key "{key}" already set in map', by=by)
+        yield Remark(document.source, repeat.place, Linted(), finding)
+
+
+def _unreadable(found: Unreadable, source: str) -> Remark:
+    finding = Spot((), "").rejected("syntax", found.message, by=Component.KUBECTL, fix=found.hint)
+    return Remark(source, found.place, Linted(), finding)

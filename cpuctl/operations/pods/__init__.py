@@ -1,1 +1,0 @@
-"""Pods as a node and an API server see them, before they come."""

@@ -1,1 +1,0 @@
-"""What holds for all pods of a namespace."""

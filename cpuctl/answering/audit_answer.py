@@ -15,6 +15,7 @@ from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import counts
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.answers import audit as answers
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from cpuctl.answers.node import Owner as NamedOwner
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.sources import Unreadable as UnreadableFile
-
-_CPU_FILE = "/cpu_manager_state"
 
 
 def audit_document(
@@ -77,7 +76,7 @@ def _standing(state: State) -> Literal["read", "missing", "closed", "unusable"]:
         return "read"
     if state.cpu_problem:
         return "unusable"
-    return "closed" if any(path.endswith(_CPU_FILE) for path in state.closed) else "missing"
+    return "closed" if any(path.endswith(f"/{CPU_FILE}") for path in state.closed) else "missing"
 
 
 def _summary(picture: Picture, findings: Iterable[Finding]) -> answers.Summary:

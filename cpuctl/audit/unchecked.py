@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from cpuctl.audit.picture import POLICY_NONE, Picture
+from cpuctl.state_names import CPU_FILE, DEVICES_FILE
 
 
 class Unchecked(NamedTuple):
@@ -35,9 +36,9 @@ def unchecked(picture: Picture, wanted: Collection[str]) -> tuple[Unchecked, ...
 def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
     state = picture.state.cpu
     if state is None and not picture.state.cpu_problem:
-        yield "the kubelet's cpu_manager_state: who has exclusive CPUs is not known", _OF_STATE
+        yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is not known", _OF_STATE
     if picture.state.devices is None and not picture.state.devices_problem and _ask_for_devices(picture):
-        yield "kubelet_internal_checkpoint: which devices containers hold is not known", _OF_DEVICES
+        yield f"{DEVICES_FILE}: which devices containers hold is not known", _OF_DEVICES
     if picture.promises.tells_assigned and not picture.pods_known:
         yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
     if not all(told.looked_at for told in picture.told_files):

@@ -21,7 +21,15 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+from cpuctl.state_names import (
+    ACTUATED_FILE,
+    ALLOCATED_FILE,
+    CLAIMS_FILE,
+    CPU_FILE,
+    DEVICES_FILE,
+    MEMORY_FILE,
+    STATUS_FILE,
+)
 
 
 class StateFormat(NamedTuple):
@@ -86,24 +94,24 @@ _PARTS = (("entries", "entries"), ("podEntries", "pod_entries"), ("baselines", "
 
 
 OTHER_READERS = {
-    "pod_status_manager_state": (("1.27 to 1.31", 31), ("1.32", 32)),
-    "dra_manager_state": (("1.27", 27), ("1.28 and 1.29", 29), ("1.30", 30), ("1.31 and later", 36)),
+    STATUS_FILE: (("1.27 to 1.31", 31), ("1.32", 32)),
+    CLAIMS_FILE: (("1.27", 27), ("1.28 and 1.29", 29), ("1.30", 30), ("1.31 and later", 36)),
 }
 """Of files that no kubelet converts: the releases that read them in another way, and one of each."""
 
 _DEVICES_FREE = "the kubelet starts, and takes every device for free"
 _PANICS, _ENDS = "the kubelet panics", "the kubelet does not start"
 OTHER_FORMATS = (
-    ("allocated_pods_state", "", "1.33 and later", "1.33 and later", _PANICS),
-    ("actuated_pods_state", "", "1.33 and later", "1.33 and later", f"{_PANICS}, from 1.35 on it ends"),
-    ("pod_status_manager_state", "V1", "1.27 to 1.31", "1.27 to 1.31", _PANICS),
-    ("pod_status_manager_state", "V2", "1.32", "1.32", _PANICS),
-    ("kubelet_internal_checkpoint", "V1", "up to 1.19", "up to 1.30", _DEVICES_FREE),
-    ("kubelet_internal_checkpoint", "V2", "1.20 and later", "1.20 and later", _DEVICES_FREE),
-    ("dra_manager_state", "V1", "1.27", "1.27", _ENDS),
-    ("dra_manager_state", "V2", "1.28 and 1.29", "1.28 and 1.29", _ENDS),
-    ("dra_manager_state", "V3", "1.30", "1.30", _ENDS),
-    ("dra_manager_state", "V4", "1.31 and later", "1.31 and later", _ENDS),
+    (ALLOCATED_FILE, "", "1.33 and later", "1.33 and later", _PANICS),
+    (ACTUATED_FILE, "", "1.33 and later", "1.33 and later", f"{_PANICS}, from 1.35 on it ends"),
+    (STATUS_FILE, "V1", "1.27 to 1.31", "1.27 to 1.31", _PANICS),
+    (STATUS_FILE, "V2", "1.32", "1.32", _PANICS),
+    (DEVICES_FILE, "V1", "up to 1.19", "up to 1.30", _DEVICES_FREE),
+    (DEVICES_FILE, "V2", "1.20 and later", "1.20 and later", _DEVICES_FREE),
+    (CLAIMS_FILE, "V1", "1.27", "1.27", _ENDS),
+    (CLAIMS_FILE, "V2", "1.28 and 1.29", "1.28 and 1.29", _ENDS),
+    (CLAIMS_FILE, "V3", "1.30", "1.30", _ENDS),
+    (CLAIMS_FILE, "V4", "1.31 and later", "1.31 and later", _ENDS),
 )
 """The formats that no kubelet converts: file, cpuctl's name of the format, who writes and who reads it (all
 but devices with their gates only), and what becomes of a kubelet that cannot load it.

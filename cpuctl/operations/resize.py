@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.operations.resize_node import ResizeInputs, RunningNode, start_running
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
@@ -64,7 +65,7 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
         node=running.node,
         path=path,
         settings=_settings(planning, running),
-        state_file=state_texts(running.node, planning.kubelet)["cpu_manager_state"],
+        state_file=state_texts(running.node, planning.kubelet)[CPU_FILE],
         warnings=tuple(_warnings(running.node, done, path)),
     )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 
-_IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
+_IN_ANSWERS = {ALLOCATED_FILE: "allocatedState", ACTUATED_FILE: "actuatedState"}
 
 
 class ResizeInputs(NamedTuple):

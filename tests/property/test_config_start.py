@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cpuctl.answering.config.check_answer import check_document, unloaded_document
 from cpuctl.answering.config.parts import start_text
-from cpuctl.answers.config import Head
 from cpuctl.engine.start import Started, check_start
+from cpuctl.inputs.configuration import Arguments, KubeletSetup, LoadedKubelet
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, STRUCTS
@@ -125,8 +125,8 @@ def test_a_start_that_fails_is_an_error_with_words(
         cgroup_version=cgroup_version,
     )
     outcome = check_start(MACHINE.info, kubelet)
-    head: Head = {"sources": {}, "kubelet": {"version": str(version)}}
-    document = check_document(loaded, outcome, [], head)
+    setup = KubeletSetup(version=version, main=None, beside="", drop_ins=None, arguments=Arguments())
+    document = check_document(LoadedKubelet(kubelet, loaded, setup), outcome, [], {})
     assert bool(document["summary"]["error"]) is not isinstance(outcome, Started)
     assert bool(start_text(outcome)) is not isinstance(outcome, Started)
 

@@ -30,21 +30,22 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.settings import path_name
 from cpuctl.kubelet.validation.later import not_looked_at
-from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import Start
+    from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.kubelet.version import KubeletVersion
 
 _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
 
 def check_document(
-    loaded: LoadedConfiguration,
+    loaded: LoadedKubelet,
     outcome: StartOutcome,
     lints: Sequence[Lint],
-    head: answers.Head,
+    sources: Sources,
     unseen: str = "",
     in_states: Sequence[ConfigRemark] = (),
 ) -> answers.ConfigCheck:
@@ -53,15 +54,16 @@ def check_document(
     An error in a state file takes the place of the start that fails for it. *unseen* says which of the
     node's files were not looked at, with the command that does.
     """
-    start = start_to_mend(loaded, outcome)
-    remarks = [remark_on(loaded, lint) for lint in lints]
-    refusal = _refusal(loaded, outcome, (*remarks, *in_states))
-    findings = worst_first((*refusal, *remarks, *loaded.warnings, *in_states))
-    document = _document(head["sources"], KubeletVersion.parse(head["kubelet"]["version"]), start, findings)
+    configuration = loaded.configuration
+    start = start_to_mend(configuration, outcome)
+    remarks = [remark_on(configuration, lint) for lint in lints]
+    refusal = _refusal(configuration, outcome, (*remarks, *in_states))
+    findings = worst_first((*refusal, *remarks, *configuration.warnings, *in_states))
+    document = _document(sources, loaded.kubelet.version, start, findings)
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
     inputs: list[answers.NotLookedAt] = [
-        {"settings": [], "what": each} for each in unseen_inputs(head["sources"], unseen)
+        {"settings": [], "what": each} for each in unseen_inputs(sources, unseen)
     ]
     document["notLookedAt"] = [*inputs, *document["notLookedAt"]]
     return document

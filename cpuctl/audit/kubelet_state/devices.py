@@ -16,6 +16,7 @@ from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.state_names import DEVICES_FILE
 
 _SHOWN = 3
 _RECREATE = "remove the pod: its workload makes another, which is given devices anew"
@@ -28,7 +29,7 @@ def check_devices(picture: Picture) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="devices-unusable",
-            place=NodePart("kubelet_internal_checkpoint"),
+            place=NodePart(DEVICES_FILE),
             message=f"a kubelet that starts now takes every device for free: {state.devices_problem}",
             fix="cpuctl checkpoint verify",
         )

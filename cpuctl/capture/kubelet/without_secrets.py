@@ -11,6 +11,7 @@ from cpuctl.documents.document import Syntax, Value
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.head import KIND, NoObjectError, read_config_object
+from cpuctl.state_names import CLAIMS_FILE, DEVICES_FILE
 
 _SHORTEST_EXPONENT = 1e21
 """From here on Go writes a float with an exponent."""
@@ -68,7 +69,6 @@ def _as_converted(value: Value) -> Value:
             return value
 
 
-_DEVICES, _CLAIMS = "kubelet_internal_checkpoint", "dra_manager_state"
 _UNREADABLE = "it cannot be read, so that what plugins have said in it cannot be left out"
 
 
@@ -78,10 +78,10 @@ def reduced_state(path: str, text: str) -> str:
     Raise ValueError for a file that may hold such things and cannot be read.
     """
     name = path.rpartition("/")[2]
-    if name not in (_DEVICES, _CLAIMS):
+    if name not in (DEVICES_FILE, CLAIMS_FILE):
         return text
     try:
-        return _of_devices(text) if name == _DEVICES else _of_claims(text)
+        return _of_devices(text) if name == DEVICES_FILE else _of_claims(text)
     except InputError:
         raise ValueError(_UNREADABLE) from None
 
@@ -111,7 +111,7 @@ def _of_claims(text: str) -> str:
     from cpuctl.checkpoints.formats import decoded_text
     from cpuctl.checkpoints.inspection import inspect_state
 
-    if inspect_state(text, _CLAIMS).format == "V4":
+    if inspect_state(text, CLAIMS_FILE).format == "V4":
         return text  # From 1.31 on it names claims and devices only.
     loaded = decoded_text(V1_30.struct, text)
     if loaded.error or not is_understood(loaded.document):

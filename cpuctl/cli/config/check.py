@@ -6,7 +6,6 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.command_lines import checkpoint_commands
-from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -100,6 +99,7 @@ def _checked(
 ) -> "ConfigCheck":
     from cpuctl.answering.config.check_answer import check_document, unloaded_document
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.configuration import check_kubelet, states_of_node, verdict_on
 
@@ -116,15 +116,15 @@ def _checked(
     loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup_version))
     states, unseen = states_of_node(source, loaded, sources, state)
     outcome, lints = check_kubelet(source, loaded)
-    head = answer_head(loaded, sources)
+    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
     if not states:
-        return check_document(loaded.configuration, outcome, lints, head, unseen)
+        return check_document(loaded, outcome, lints, sources.entries, unseen)
 
     from cpuctl.answering.checkpoint.verdict_answer import as_remarks, shortened_start
 
     verdict = verdict_on(source, loaded, states)
     remarks = as_remarks(verdict, states)
-    document = check_document(loaded.configuration, verdict.start, lints, head, unseen, remarks)
+    document = check_document(loaded, verdict.start, lints, sources.entries, unseen, remarks)
     document["start"] = shortened_start(document["start"])
     return document
 

@@ -14,6 +14,7 @@ from cpuctl.exports.outcomes import counts_words, start_sentence
 from cpuctl.exports.plan_words import kubelet_words
 from cpuctl.exports.text_width import bounded
 from cpuctl.exports.wording import byte_text, counted
+from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.answers import topology as answers
@@ -140,7 +141,7 @@ def dump_facts(dump: CheckpointDump) -> MachineFacts:
         title="CPUs in the kubelet's state file",
         lines=(
             f"{counted(cpus['exclusiveCPUs'], 'exclusive CPU')}, {cpus['sharedCPUs']} in the shared pool",
-            *(file["source"] for file in dump["files"] if file["file"] == "cpu_manager_state"),
+            *(file["source"] for file in dump["files"] if file["file"] == CPU_FILE),
             *_origin(dump["sources"]),
         ),
         cpus=found,

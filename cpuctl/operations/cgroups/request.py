@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
 
 _REFERENCE = "write NAMESPACE/POD/CONTAINER=CPUS or UID/CONTAINER=CPUS, shop/web-0/app=2-3 for instance"
-_EXPECTED = (
-    "expected what cpuctl plan -o json or cpuctl audit -o plan prints, or the kubelet's cpu_manager_state"
-)
+_EXPECTED = f"expected what cpuctl plan -o json or cpuctl audit -o plan prints, or the kubelet's {CPU_FILE}"
 _KINDS = ("Plan", "CgroupsPlan")
 _DIVIDED = "pod"
 _OF_CONTAINERS = (Level.CONTAINER, Level.BELOW)
@@ -107,7 +105,7 @@ def _own_state(picture: Picture, directory: str) -> Request:
         problem = state.cpu_problem or state.memory_problem
         raise InputError(
             f"a kubelet would not load it: {problem}" if problem else "there is no state file to go by",
-            where=f"{directory}/cpu_manager_state",
+            where=f"{directory}/{CPU_FILE}",
             hint=others,
         )
     left_out = by_assignment(members_of(picture), Assignment(own=places_of(picture.state.entries))).left_out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from cpuctl import state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.errors import InputError
@@ -194,15 +195,15 @@ def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStat
     pods: dict[str, FoundFile[PodsStateFile]] = {}
     for state in states:
         match state.file_name:
-            case "cpu_manager_state":
+            case state_names.CPU_FILE:
                 found = found._replace(cpu=_found(state, reader, read_cpu_state, CPUStateFile))
-            case "memory_manager_state":
+            case state_names.MEMORY_FILE:
                 found = found._replace(memory=_found(state, reader, read_memory_state, MemoryStateFile))
-            case "kubelet_internal_checkpoint":
+            case state_names.DEVICES_FILE:
                 found = found._replace(devices=_found(state, reader, read_devices_state, DevicesStateFile))
-            case "dra_manager_state":
+            case state_names.CLAIMS_FILE:
                 found = found._replace(claims=_found(state, reader, read_claims_state, ClaimsStateFile))
-            case "pod_status_manager_state" as name:
+            case state_names.STATUS_FILE as name:
                 pods[name] = _found(state, reader, read_status_state, PodsStateFile)
             case name:
                 pods[name] = _found(state, reader, read_pods_state, PodsStateFile)

@@ -97,7 +97,7 @@ def _configured(files: NotedFiles, config: str) -> dict[str, list[str]]:
     The last file that sets something counts, unless it adds to the others: ``kubelet-arg+``.
     """
     if "://" in config:
-        raise UnknownError(f"its configuration stands at {config}")
+        raise UnknownError("its configuration stands on another host")  # whose address may hold a password
     path = config.strip("/")
     beside = [
         each for each in sorted(files.sure_names(f"{path}.d")) if each.lower().endswith((".yaml", ".yml"))

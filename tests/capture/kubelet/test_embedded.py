@@ -182,8 +182,8 @@ GAPS = [
         "k3s.service starts /opt/start, in which no kubelet is known",
     ),
     (
-        {UNIT: "[Service]\nExecStart=/k3s agent --config=https://a/b"},
-        "its configuration stands at https://a/b",
+        {UNIT: "[Service]\nExecStart=/k3s agent --config=https://me:secret@a/b"},
+        "its configuration stands on another host",
     ),
     (
         {CONFIG: "kubelet-arg: config=/etc/k.yaml", f"{DROP_INS}/00.conf": ""},
@@ -197,6 +197,7 @@ def test_what_files_do_not_tell(files: dict[str, str], gap: str) -> None:
     told = found({UNIT: "[Service]\nExecStart=/bin/k3s server\n", **files})
     assert told.arguments is None
     assert told.gap.startswith(gap)
+    assert "secret" not in told.gap
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,14 @@ def _doubted(refused: NotStarted, kubelet: Kubelet) -> NotStarted:
     if kubelet.released or isinstance(doubt, Undetermined):
         return doubt
     text = refused.error if isinstance(refused, StartRefused) else refused.why
+    return assumed(kubelet, f"would not start: {text}")
+
+
+def assumed(kubelet: Kubelet, does: str) -> Undetermined:
+    """Say what a kubelet *does* on state files whose release nobody has named: another may do otherwise."""
     return Undetermined(
         "its release is not known, and every release reads state files in its own way (--kubelet-version); "
-        f"kubelet {kubelet.version} would not start: {text}"
+        f"kubelet {kubelet.version} {does}"
     )
 
 

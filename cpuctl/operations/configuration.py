@@ -13,7 +13,6 @@ from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_setup
-from cpuctl.inputs.kubelet import release_is_known
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.schema import SINCE
@@ -69,7 +68,7 @@ def states_of_node(
     from cpuctl.inputs.state_files import StatePlace, read_states
 
     if name:
-        return read_states(name, StatePlace(machine=source), sources), ""
+        return read_states(name, StatePlace(machine=source), sources), _other_releases(loaded)
     read = Sources()
     try:
         place = StatePlace(machine=source, directory=loaded.kubelet.config.root_dir)
@@ -81,10 +80,15 @@ def states_of_node(
     sources.entries.update(read.entries)
     if states:
         sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
-    if states and not release_is_known(sources):
-        how = f"kubelet {loaded.kubelet.version}, which is assumed, reads state files"
-        return states, f"how another release than {how} (cpuctl checkpoint verify --kubelet-version VERSION)"
-    return states, ""
+    return states, _other_releases(loaded) if states else ""
+
+
+def _other_releases(loaded: LoadedKubelet) -> str:
+    """Say that another release than the one that is assumed is not asked; nothing where it is known."""
+    if loaded.kubelet.released:
+        return ""
+    how = f"kubelet {loaded.kubelet.version}, which is assumed, reads state files"
+    return f"how another release than {how} (cpuctl checkpoint verify --kubelet-version VERSION)"
 
 
 def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StateVerdict:

@@ -205,19 +205,23 @@ def test_yaml_is_the_same_answer(verify: Checkpoint) -> None:
 
 
 def test_the_release_is_never_guessed(verify: Checkpoint) -> None:
-    result = verify("fine", *NODE)
-    assert (result.code, result.out) == (2, "")
-    assert result.err.splitlines()[-2:] == [
-        "error: the kubelet's release is not known, and every release reads state files in its own way",
-        "hint: name it with --kubelet-version, 1.36 for instance",
-    ]
+    """Somebody is to start a kubelet next: that the one that is assumed would is not enough."""
+    start = answer(result := verify("fine", *NODE, "-o", "json"))["start"]
+    assert (result.code, start["outcome"]) == (3, "Undetermined")
+    assert start["why"] == (
+        "its release is not known, and every release reads state files in its own way (--kubelet-version); "
+        "kubelet 1.36 would start"
+    )
+    assert "cannot be said" in verify("fine", *NODE, columns=400).out
 
 
-def test_the_release_is_asked_for_before_the_configuration_is_blamed(verify: Checkpoint) -> None:
+def test_a_configuration_is_blamed_whatever_the_release(verify: Checkpoint) -> None:
     config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"
-    words = ("fine", "-m", MACHINE, "--kubelet-config", "-")
-    assert verify(*words, stdin=config.encode()).code == 2
-    assert verify(*words, *V36, stdin=config.encode()).code == 3
+    words = ("fine", "-m", MACHINE, "--kubelet-config", "-", "-o", "json")
+    starts = [
+        answer(verify(*words, *release, stdin=config.encode()))["start"]["outcome"] for release in ((), V36)
+    ]
+    assert starts == ["Refused", "Refused"]
 
 
 def test_a_reboot_is_told_from_a_change(verify: Checkpoint) -> None:
@@ -314,7 +318,11 @@ def test_config_check_asks_the_same(cpuctl: Cpuctl, directory: Path) -> None:
 
 
 def test_config_check_guesses_no_release_for_files(cpuctl: Cpuctl, directory: Path) -> None:
-    assert check(cpuctl, directory, *NODE, "--state", "fine").code == 2
+    """As where the files are the recording's: what it did not look at it says."""
+    result = check(cpuctl, directory, *NODE, "--state", "fine")
+    assert (result.code, "Kubelet 1.36 would start" in result.out) == (0, True)
+    told = " ".join(result.out.split())
+    assert "how another release than kubelet 1.36, which is assumed, reads state files" in told
     assert check(cpuctl, directory, *NODE).code == 0
 
 

@@ -234,6 +234,35 @@ def test_another_release_may_read_state_files_in_its_own_way(stuck: str, cpuctl:
     assert "(cpuctl checkpoint verify --kubelet-version VERSION)" in result.out
 
 
+STATE = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("config", "check", "--state"),
+        ("config", "versions", "--state"),
+        ("checkpoint", "verify", "--state"),
+        ("plan", "-T", "web=1/1,1Gi", "--state"),
+        ("explain", "-T", "web=1/1", "--state"),
+        ("resize", "-T", "web=1/1", "--set", "web:cpu=2", "--state"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_state_file_that_is_named_is_answered_like_a_recorded_one(
+    words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    (tmp_path / "cpu_manager_state").write_text(STATE)
+    node = ("-m", "synthetic:1s1n4c1t", "--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    result = cpuctl(*words, str(tmp_path), *node, "-o", "json")
+    start = json.loads(result.out)["start"]
+    start = start.get("from", start)
+    assert start["outcome"] == "Undetermined"
+    assert result.code == (0 if "versions" in words else 3)
+    assert "its release is not known" in start["why"]
+    assert "checkpoint is corrupted" in start["why"]
+
+
 def test_a_release_that_is_assumed_is_asked_for_by_what_is_proposed(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """``checkpoint repair`` and ``verify`` judge no state file without it."""
     state = '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'

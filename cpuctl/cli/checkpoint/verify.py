@@ -37,7 +37,8 @@ HELP = """Tell whether a kubelet would start on this machine with these state fi
 
 Runs the start-up checks of the kubelet's minor and answers in its words; then says what else is wrong: whose
 CPUs are on no CPU of the machine, who is gone, what overlaps, which change of memory is what a reboot does
-and which is real. The minor must be named or found (a recording, the installed kubelet): it is never guessed.
+and which is real. Where the minor is neither named nor found (a recording, the installed kubelet), it cannot
+be said that the kubelet would start: one is assumed, and another may read the files in its own way.
 
 Examples:
 
@@ -96,17 +97,17 @@ def _verified(words: CheckpointInputs, sources: Sources) -> "CheckpointVerify":
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.answering.diagnostics import spell_out_fixes
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import read_case, read_host
+    from cpuctl.operations.checkpoint.states import doubted, read_case, read_host
 
     asked = words
     try:
-        words, host = read_host(words, sources)
+        words, host = read_host(words, sources, assumes=True)
     except ConfigRefusedError as refused:
         return unloaded_document(refused, sources.entries)
     case = read_case(words, host, sources)
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
     kubelet = kubelet_answer(host.kubelet, case.reader)
-    document = verdict_document(advised(case), case.states, sources.entries, kubelet)
-    spell_out_fixes(document["findings"], checkpoint_commands(asked))
+    document = verdict_document(doubted(advised(case), case), case.states, sources.entries, kubelet)
+    spell_out_fixes(document["findings"], checkpoint_commands(asked, released=host.kubelet.released))
     return document

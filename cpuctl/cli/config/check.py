@@ -21,7 +21,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.inputs.kubelet import load_cgroup_version, load_known_kubelet, load_kubelet, release_is_known
+from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet, release_is_known
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.checkpoint.states import CheckpointInputs
@@ -103,9 +103,8 @@ def _checked(
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.configuration import check_kubelet, states_of_node, verdict_on
 
-    load = load_known_kubelet if state else load_kubelet
     try:
-        loaded = load(words, sources, machine=source)
+        loaded = load_kubelet(words, sources, machine=source)
     except ConfigRefusedError as refused:
         known = sources.entries.get("kubeletVersion")
         release = KubeletVersion.parse(known["value"]) if known else None

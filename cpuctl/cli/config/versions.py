@@ -25,7 +25,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
+from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import GivenPods, load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -123,8 +123,7 @@ def _compared(
         states_of_node,
     )
 
-    load = load_known_kubelet if node.state else load_kubelet
-    loaded = load(words, sources, machine=node.source)
+    loaded = load_kubelet(words, sources, machine=node.source)
     target = next_version(to_version, loaded.kubelet.version)
     states, unseen = states_of_node(node.source, loaded, sources, node.state)
     running = load_running(node.running, rules_of_pods(loaded.kubelet), sources)

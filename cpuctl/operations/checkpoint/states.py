@@ -10,7 +10,7 @@ from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, Found
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
-from cpuctl.inputs.kubelet import load_known_kubelet
+from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
@@ -51,7 +51,7 @@ class CheckpointInputs(NamedTuple):
 
 
 class Host(NamedTuple):
-    """The machine and its kubelet, whose release is known."""
+    """The machine and its kubelet."""
 
     source: MachineSource
     loaded: LoadedKubelet
@@ -78,11 +78,13 @@ class Case(NamedTuple):
         return verify_states(self.host.source.info, self.host.kubelet, found, self.owners)
 
 
-def read_host(inputs: CheckpointInputs, sources: Sources) -> tuple[CheckpointInputs, Host]:
+def read_host(
+    inputs: CheckpointInputs, sources: Sources, *, assumes: bool = False
+) -> tuple[CheckpointInputs, Host]:
     """Read the machine and its kubelet; a recording that is named as STATE is the machine, too.
 
-    Raise UsageError where the kubelet's release is not known or memory is told of a machine that has its
-    own, ConfigRefusedError where the kubelet cannot load its configuration.
+    Raise UsageError where memory is told of a machine that has its own, or where the kubelet's release is not
+    known and it *assumes* none; ConfigRefusedError where the kubelet cannot load its configuration.
     """
     from cpuctl.kubelet.releases.recorded import Topic
 
@@ -91,7 +93,8 @@ def read_host(inputs: CheckpointInputs, sources: Sources) -> tuple[CheckpointInp
         inputs = inputs._replace(machine=inputs.state, state="")
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
     source = with_memory(load_machine(inputs.machine or here, sources), inputs.memory, sources)
-    loaded = load_known_kubelet(inputs.kubelet, sources, machine=source)
+    load = load_kubelet if assumes else load_known_kubelet
+    loaded = load(inputs.kubelet, sources, machine=source)
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
     if inputs.in_place and loaded.kubelet.flags_gap:
         sources.warnings.append(
@@ -115,6 +118,16 @@ def read_case(inputs: CheckpointInputs, host: Host, sources: Sources) -> Case:
     states = read_states(inputs.state, place, sources)
     owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources)
     return Case(host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners))
+
+
+def doubted(verdict: StateVerdict, case: Case) -> StateVerdict:
+    """Take back that a kubelet would start on files where its release is only assumed."""
+    from cpuctl.engine.state_start import assumed
+
+    kubelet = case.host.kubelet
+    if kubelet.released or not case.states or not verdict.starts:
+        return verdict
+    return verdict._replace(start=assumed(kubelet, "would start"))
 
 
 def doubts(case: Case, pods: str) -> Iterator[str]:

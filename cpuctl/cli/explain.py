@@ -1,5 +1,6 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,10 +27,13 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.panels import INPUT
+from cpuctl.errors import UsageError
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation, PendingResize
+    from cpuctl.answers.messages import Messages
     from cpuctl.operations.resize import Pending
 
 app = command_group()
@@ -45,6 +49,9 @@ Shows what every hint provider offered, what was free on each NUMA node, and the
 pod that is not admitted the engine then tries other requests, settings, an order, and pods removed: what
 is printed has been run and admits the pod.
 
+With --message it tells what a line means that somebody found in an event, a status or a log of a kubelet or
+runtime, which releases print it, and what to do. With manifests it goes on to the pod that the line names.
+
 Examples:
 
 \b
@@ -52,11 +59,22 @@ Examples:
   cpuctl explain shop/database -m node7.tar.xz -f pods/ -o json
   cpuctl explain web -m node7.tar.xz -T 'web=12/12,2Gi'
   cpuctl explain shop/db --state /var/lib/kubelet --pods running.json
+  cpuctl explain --message 'default cpuset cannot be empty'
+  journalctl -u kubelet | cpuctl explain --message -
 
-Exit codes: 0 the pod is admitted, 3 it is not or the kubelet would not start (with --exit-zero 0),
-2 usage, 4 unusable input.
+Exit codes: 0 the pod is admitted or a message recognized, 3 it is not, or the kubelet would not start (with
+--exit-zero 0), 2 usage, 4 unusable input.
 """
 
+MessageOption = Annotated[
+    list[str],
+    typer.Option(
+        "--message",
+        metavar="TEXT",
+        help="Tell what a line of an event, status or log means; - for lines on stdin.",
+        rich_help_panel=INPUT,
+    ),
+]
 PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and perhaps container.")]
 
 
@@ -64,7 +82,8 @@ PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and 
 def explain(
     context: typer.Context,
     pod: PodArgument = "",
-    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    message: MessageOption = [],  # noqa: B006  # typer copies it
+    filename: PodFilesOption = [],  # noqa: B006
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
     state: StateOption = "",
@@ -96,12 +115,47 @@ def explain(
         include_completed=include_completed,
         assume_devices=assume_devices,
     )
+    if message:
+        found = _found_messages(message, words, pod, style)
+        emit(found, style)
+        if not exit_zero and not found["messages"]:
+            raise typer.Exit(EXIT_NO)
+        return
     planning = read_planning(words, pods_needed=not (pod and pods))
     document = _explained(planning, pod, style)
     tell_sources(planning.sources, style)
     emit(document, style)
     if not exit_zero and ("pod" not in document or document["pod"]["outcome"] != "Admitted"):
         raise typer.Exit(EXIT_NO)
+
+
+def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: Style) -> "Messages":
+    """Find messages; where there are manifests, explain the pod that they name, too."""
+    from cpuctl.answering.explain.messages_answer import messages_document
+    from cpuctl.inputs.message_lines import message_lines
+    from cpuctl.inputs.sources import refuse_stdin_twice
+    from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.messages import find_messages, named_pod
+
+    refuse_stdin_twice(*texts, *words.filenames, words.machine, words.kubelet.config, words.state, words.pods)
+    try:
+        version = KubeletVersion.parse(words.kubelet.version) if words.kubelet.version else None
+    except ValueError as error:
+        raise UsageError(str(error), where=words.kubelet.version_option) from None
+    search = find_messages(message_lines(texts))
+    explanation = None
+    if search.found and (words.filenames or words.templates or words.pods):
+        planning = read_planning(words, pods_needed=not words.pods)
+        known = (*planning.wanted, *planning.past.running)
+        explanation = _explained(planning, pod or named_pod(search, known), style)
+        tell_sources(planning.sources, style)
+    given = {
+        "NODE": "" if words.machine == "live" else shlex.quote(words.machine),
+        "CONFIG": shlex.quote(words.kubelet.config) if words.kubelet.config else "",
+        "PODS": " -f ".join(map(shlex.quote, words.filenames)),
+        "RUNNING": shlex.quote(words.pods) if words.pods else "",
+    }
+    return messages_document(search, version, given, explanation)
 
 
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":

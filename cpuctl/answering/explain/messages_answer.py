@@ -1,0 +1,61 @@
+"""The answer to pasted messages as plain data."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.answers.explanation import Explanation
+    from cpuctl.answers.messages import FoundMessage, Messages
+    from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.messages.recognition import Recognized
+    from cpuctl.operations.messages import Found, Search
+
+
+def messages_document(
+    search: Search,
+    version: KubeletVersion | None,
+    given: Mapping[str, str],
+    explanation: Explanation | None,
+) -> Messages:
+    """Describe what was found; *given* is what takes the place of words in capitals within commands."""
+    return {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Messages",
+        "release": None if version is None else str(version),
+        "lines": search.lines,
+        "unrecognized": search.unrecognized,
+        "omitted": search.omitted,
+        "messages": [_message(each, version, given) for each in search.found.values()],
+        "explanation": explanation,
+    }
+
+
+def _message(found: Found, version: KubeletVersion | None, given: Mapping[str, str]) -> FoundMessage:
+    recognized = found.recognized
+    message, text = recognized.message, recognized.text
+    return {
+        "line": found.line,
+        "count": found.count,
+        "code": message.code,
+        "speaker": message.speaker.value,
+        "text": recognized.found,
+        "pod": recognized.pod or None,
+        "container": recognized.container or None,
+        "values": dict(recognized.values),
+        "releases": text.releases or None,
+        "printed": None if version is None else text.printed_by(version.minor),
+        "meaning": message.meaning,
+        "fix": message.fix or None,
+        "commands": [_command(each, recognized, given) for each in message.commands],
+    }
+
+
+def _command(template: str, recognized: Recognized, given: Mapping[str, str]) -> str:
+    """Fill the pod in, and what the user gave: a pod without manifests is only a name."""
+    pod = shlex.quote(recognized.pod) if recognized.pod else "POD"
+    words = template.replace("{pod}", pod).split(" ")
+    return " ".join(given.get(word) or word for word in words)

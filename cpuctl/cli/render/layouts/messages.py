@@ -1,0 +1,53 @@
+"""How recognised messages look to people: what stands there, what it means, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.layouts import explanation
+from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.messages import FoundMessage, Messages
+
+
+def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
+    """Lay out messages, each under its line; wide shows the values in them, too."""
+    release = document["release"]
+    for each in document["messages"]:
+        rows = tuple((Cell(head), cell) for head, cell in _facts(each, release, wide=wide))
+        yield Table((Column("MESSAGE"), Column(each["text"])), rows)
+    yield Lines.of(_summary(document))
+    if document["explanation"] is not None:
+        yield from explanation.blocks(document["explanation"], wide=wide)
+
+
+def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:
+    yield "FROM", Cell(f"{each['speaker']}{_where(each)}")
+    if each["releases"] is not None:
+        told = "" if each["printed"] is not False else f": not printed by a kubelet {release}"
+        yield "RELEASES", Cell(f"{each['releases']}{told}", "yellow" if told else "")
+    yield "MEANS", Cell(each["meaning"])
+    if wide and each["values"]:
+        yield "VALUES", Cell(", ".join(f"{name} {value}" for name, value in each["values"].items()))
+    if each["fix"] is not None:
+        yield "FIX", Cell(each["fix"])
+    for command in each["commands"]:
+        yield "NEXT", Cell(command)
+
+
+def _where(each: FoundMessage) -> str:
+    """Tell the pod, and the lines unless there is only one."""
+    container = f", container {each['container']}" if each["container"] else ""
+    pod = f", pod {each['pod']}{container}" if each["pod"] else ""
+    lines = f", {each['count']} times from line {each['line']} on" if each["count"] > 1 else ""
+    return f"{pod}{lines}"
+
+
+def _summary(document: Messages) -> str:
+    omitted = f", {document['omitted']} more not shown" if document["omitted"] else ""
+    found = counted(len(document["messages"]), "message")
+    lines = counted(document["lines"], "line")
+    return f"{found} recognized in {lines}, {document['unrecognized']} without any{omitted}"

@@ -1,0 +1,118 @@
+"""Finding messages in what people paste: a line, a log, an event, a status."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from cpuctl.messages.admission import ADMISSION
+from cpuctl.messages.cgroup_writes import CGROUP_WRITES
+from cpuctl.messages.message import Message, Text
+from cpuctl.messages.objects import OBJECTS
+from cpuctl.messages.resizing import RESIZING
+from cpuctl.messages.starting import STARTING
+from cpuctl.messages.state_files import STATE_FILES
+
+MESSAGES: tuple[Message, ...] = (
+    *ADMISSION, *STARTING, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS,
+)  # fmt: skip
+"""All that are known; of two that begin at the same place the one that says more counts."""
+
+MOST_CHARACTERS = 16_384
+"""As much of a line is looked at: a message is never as long, and a log line may be."""
+_POD = re.compile(r'\bpod="(?P<pod>[a-z0-9.-]+/[a-z0-9.-]+)"|\bpods "(?P<refused>[a-z0-9.-]+)"')
+_CONTAINER = re.compile(r'\bcontainerName="(?P<name>[a-z0-9-]+)"')
+
+
+class Recognized(NamedTuple):
+    """A message that was found: ``values`` are what stands for its placeholders, ``found`` is its text.
+
+    ``pod`` is ``namespace/name`` or a name, empty where the line names none, as is ``container``.
+    """
+
+    message: Message
+    text: Text
+    found: str
+    values: Mapping[str, str]
+    pod: str
+    container: str
+
+
+class _Match(NamedTuple):
+    message: Message
+    text: Text
+    found: re.Match[str]
+
+
+def recognize(line: str) -> list[Recognized]:
+    """Find the messages of a line in their order; of those within each other the most specific ones."""
+    said, pod, container = _said(line[:MOST_CHARACTERS])
+    specific = _apart(_matches(said, general=False))
+    kept = specific or _apart(_matches(said, general=True))
+    return [
+        Recognized(
+            each.message,
+            each.text,
+            each.found[0],
+            {name: value for name, value in each.found.groupdict().items() if value is not None},
+            pod,
+            container,
+        )
+        for each in kept
+    ]
+
+
+def _matches(said: str, *, general: bool) -> Iterator[_Match]:
+    for message in MESSAGES:
+        if message.general == general:
+            for text, literal, pattern in message.patterns:
+                if literal in said:
+                    yield from (_Match(message, text, found) for found in pattern.finditer(said))
+
+
+def _apart(matches: Iterator[_Match]) -> list[_Match]:
+    """Keep, from the left, the longest of what overlaps; a message that is told twice counts once."""
+    kept: list[_Match] = []
+    codes = set()
+    end = 0
+    for each in sorted(matches, key=lambda match: (match.found.start(), -match.found.end())):
+        if each.found.start() >= end and each.message.code not in codes:
+            kept.append(each)
+            codes.add(each.message.code)
+            end = each.found.end()
+    return kept
+
+
+def _said(line: str) -> tuple[str, str, str]:
+    """Return what a line says, and the pod and container it names: logs quote errors within their text."""
+    fields = _json_fields(line)
+    if fields:
+        texts = [fields.get(name, "") for name in ("msg", "message", "MESSAGE", "reason", "err", "error")]
+        pod = fields.get("pod", "")
+        inner = _said(" ".join(filter(None, texts)))
+        return inner[0], pod or inner[1], fields.get("containerName", "") or inner[2]
+    said = line.replace(r"\"", '"').replace(r"\\", "\\")
+    named, container = _POD.search(line), _CONTAINER.search(line)
+    pod = (named["pod"] or named["refused"]) if named else ""
+    return said, pod, container["name"] if container else ""
+
+
+def _json_fields(line: str) -> dict[str, str]:
+    """Read the texts of a line of JSON, as structured logs, journalctl -o json and events have it."""
+    if not line.lstrip().startswith("{"):
+        return {}
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    fields = {name: value for name, value in found.items() if isinstance(value, str)}
+    about = found.get("pod") or found.get("involvedObject")
+    if isinstance(about, dict):
+        name, namespace = about.get("name"), about.get("namespace")
+        if isinstance(name, str):
+            fields["pod"] = f"{namespace}/{name}" if isinstance(namespace, str) else name
+    return fields

@@ -1,0 +1,102 @@
+"""What is said of a resize of a running pod.
+
+Sources: ``pkg/kubelet/allocation`` of 1.33 to 1.36, ``pkg/kubelet/kubelet.go`` of 1.27 to 1.32, and the
+reference implementation of KEP-5554.
+"""
+
+from __future__ import annotations
+
+from cpuctl.messages.message import Message, Speaker, Text
+
+_RESIZE = "cpuctl resize {pod} --pods RUNNING -m NODE --kubelet-config CONFIG"
+
+RESIZING = (
+    Message(
+        code="resize-static-policy",
+        speaker=Speaker.KUBELET,
+        texts=(Text("Resize is infeasible for Guaranteed Pods alongside {manager:rest}", 32),),
+        meaning="a kubelet with a static policy does not resize Guaranteed pods: their CPUs or memory are "
+        "fixed",
+        fix="make the pod anew with the new size, or use the feature gate "
+        "InPlacePodVerticalScalingExclusiveCPUs or InPlacePodVerticalScalingExclusiveMemory where the "
+        "release has it",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-too-large",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text(
+                "Node didn't have enough capacity: {resource:word}, requested: {requested:n}, capacity: "
+                "{capacity:n}"
+            ),
+        ),
+        meaning="the new size is more than the node has for pods at all: the resize is infeasible, not put "
+        "off",
+        fix="ask for less",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-below-promise",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "prohibitedCPUAllocation Error: Skip resize, Not allowed to reduce container "
+                "exclusively allocated "
+                "pool below promised, (requested CPUs = {requested:n}, allocated CPUs = {held:n}, "
+                "promised CPUs = "
+                "{promised:n}, guaranteed CPUs = {guaranteed:n})"
+            ),
+        ),
+        meaning="a container keeps the CPUs that it was admitted with (KEP-5554): it cannot shrink below "
+        "them",
+        fix="ask for at least as many CPUs as at its admission",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-changes-pool",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "inconsistentCPUAllocation Error: Not allowed to move a container from "
+                "{moved:rest}(requested CPUs = "
+                "{requested:word}, allocated CPUs = {held:word})"
+            ),
+            Text("inconsistentCPUAllocation Error: Skip resize, nothing to be done, ({figures:rest})"),
+        ),
+        meaning="a resize cannot make shared CPUs exclusive or the other way round (KEP-5554)",
+        fix="stay with whole CPUs if the container has exclusive ones, else make the pod anew",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-cpus",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "ResizeAllocateCPUs Error: Skip resize, unable to resize container exclusively "
+                "allocated pool, (podUID "
+                "= {uid:word}, containerName = {container:word}, topologyError = {cause:rest})"
+            ),
+            Text(
+                "getOriginalCPUSet Error: Skip resize, unable to get PromisedCPUSet, nothing to be "
+                "done, {figures:rest}"
+            ),
+            Text("Unsupported Lifecycle Operation Error: resize is neither AddOperation nor ResizeOperation"),
+        ),
+        meaning="the CPU Manager finds no CPUs for the new size beside those that the container has to keep",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-swap",
+        speaker=Speaker.KUBELET,
+        texts=(Text("In-place resize of containers with swap is not supported", 33),),
+        meaning="a container that may use swap keeps its memory size",
+        commands=(_RESIZE,),
+    ),
+    Message(
+        code="resize-pod-inactive",
+        speaker=Speaker.KUBELET,
+        texts=(Text("pod not active"),),
+        meaning="the pod is not running on this node any more",
+    ),
+)

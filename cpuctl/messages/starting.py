@@ -1,0 +1,322 @@
+"""What a kubelet says when it does not start for its settings.
+
+Sources: ``cmd/kubelet/app``, ``pkg/kubelet/cm`` and ``pkg/kubelet/apis/config/validation`` of 1.27 to 1.36,
+and recorded answers of 1.27 to 1.38.
+"""
+
+from __future__ import annotations
+
+from cpuctl.messages.message import Message, Speaker, Text
+
+CHECK = "cpuctl config check -m NODE --kubelet-config CONFIG"
+_RESERVE = "cpuctl config reserve -m NODE --kubelet-config CONFIG"
+_VERSIONS = "cpuctl config versions --kubelet-config CONFIG"
+
+STARTING = (
+    Message(
+        code="no-reserved-cpus",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(Text("[cpumanager] unable to determine reserved CPU resources for static policy"),),
+        meaning="cpuManagerPolicy: static needs at least one reserved CPU, and none is reserved",
+        fix="set reservedSystemCPUs, or kubeReserved.cpu, or systemReserved.cpu",
+        commands=(f"{_RESERVE} --reserved-cpus 1", CHECK),
+    ),
+    Message(
+        code="reserved-cpus-short",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "[cpumanager] unable to reserve the required amount of CPUs (size of {found:set} did "
+                "not equal "
+                "{wanted:n})"
+            ),
+            Text(
+                "[cpumanager] unable to build the reserved physical CPUs from the reserved set: {cause:rest}"
+            ),
+        ),
+        meaning="the reserved CPUs are not as many as are reserved, or not of this machine",
+        fix="list CPUs in reservedSystemCPUs that are online",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="reserved-cpus-offline",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("reserved-cpus: {reserved:set} is not a subset of online-cpus: {online:set}"),
+            Text("unable to parse reserved-cpus list: {cause:rest}"),
+        ),
+        meaning="reservedSystemCPUs (--reserved-cpus) names CPUs that are not online, or is no list of CPUs",
+        fix="leave the CPUs out of reservedSystemCPUs that are not online, or switch them on",
+        commands=("cpuctl topology show", CHECK),
+    ),
+    Message(
+        code="cpu-option-unknown",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text("unknown CPU Manager Policy option: {option:quoted}"),
+            Text("None policy: received unsupported options={options:rest}"),
+        ),
+        meaning="this kubelet does not know an option in cpuManagerPolicyOptions, or its policy takes none",
+        fix="correct or remove the option",
+        commands=(CHECK, _VERSIONS),
+    ),
+    Message(
+        code="cpu-option-gated",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text("CPU Manager Policy Alpha-level Options not enabled, but option {option:quoted} provided"),
+            Text("CPU Manager Policy Beta-level Options not enabled, but option {option:quoted} provided"),
+            Text("CPU Manager policy options {options:map} require feature gates {gates:rest}"),
+        ),
+        meaning="the option is not generally available in this release, and the feature gate of its stage "
+        "is off",
+        fix="switch the gate CPUManagerPolicyAlphaOptions or CPUManagerPolicyBetaOptions on",
+        commands=(CHECK, _VERSIONS),
+    ),
+    Message(
+        code="cpu-options-conflict",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text("static policy options {one:word} and {other:word} can not be used at the same time"),
+            Text(
+                "manager single-numa-node policy is incompatible with CPUManager align-by-socket policy "
+                "option"
+            ),
+            Text(
+                "Align by socket is not compatible with hardware where number of sockets are more than "
+                "number of "
+                "NUMA"
+            ),
+        ),
+        meaning="the options of the CPU Manager contradict each other, the topology policy or this machine",
+        fix="remove one of them",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="option-value",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("bad value for option {option:quoted}: {cause:rest}"),
+            Text("unable to convert policy option to integer {option:quoted}: {cause:rest}"),
+            Text("the minimum value of {option:quoted} should not be less than {least:n}"),
+        ),
+        meaning="the value of a policy option is not of its kind",
+        fix='write booleans as "true" or "false", and numbers as text, too',
+        commands=(CHECK,),
+    ),
+    Message(
+        code="topology-option-unknown",
+        speaker=Speaker.TOPOLOGY_MANAGER,
+        texts=(Text("unknown Topology Manager Policy option: {option:quoted}"),),
+        meaning="this kubelet does not know an option in topologyManagerPolicyOptions",
+        fix="correct or remove the option",
+        commands=(CHECK, _VERSIONS),
+    ),
+    Message(
+        code="topology-option-gated",
+        speaker=Speaker.TOPOLOGY_MANAGER,
+        texts=(
+            Text(
+                "Topology Manager Policy Alpha-level Options not enabled, but option {option:quoted} "
+                "provided",
+                until=32,
+            ),
+            Text(
+                "Topology Manager Policy Beta-level Options not enabled, but option {option:quoted} provided",
+                until=32,
+            ),
+            Text(
+                "topology manager policy alpha-level options not enabled, but option {option:quoted} "
+                "provided",
+                33,
+            ),
+            Text(
+                "topology manager policy beta-level options not enabled, but option {option:quoted} provided",
+                33,
+            ),
+            Text("topology manager policy options {options:map} require feature gates {gates:rest}"),
+        ),
+        meaning="the option is not generally available in this release, and the feature gate of its stage "
+        "is off",
+        fix="switch the gate on that the message names, or TopologyManagerPolicyAlphaOptions or "
+        "TopologyManagerPolicyBetaOptions",
+        commands=(CHECK, _VERSIONS),
+    ),
+    Message(
+        code="too-many-numa-nodes",
+        speaker=Speaker.TOPOLOGY_MANAGER,
+        texts=(Text("unsupported on machines with more than {most:n} NUMA Nodes"),),
+        meaning="the Topology Manager tries every set of NUMA nodes, and gives up on machines with more "
+        "nodes",
+        fix="topologyManagerPolicy: none, or from 1.31 on topologyManagerPolicyOptions: "
+        "max-allowable-numa-nodes",
+        commands=("cpuctl topology show", CHECK),
+    ),
+    Message(
+        code="policy-unknown",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("unknown policy: {policy:quoted}"),
+            Text("policy {policy:quoted} is not available for platform {platform:quoted}"),
+            Text(
+                "topologyManagerPolicy (--topology-manager-policy) {policy:quoted} must be one of: "
+                "{known:rest}"
+            ),
+        ),
+        meaning="a policy is misspelt (upper and lower case differ), or not one for Linux",
+        fix="cpuManagerPolicy: none or static; memoryManagerPolicy: None or Static; topologyManagerPolicy: "
+        "none, best-effort, restricted or single-numa-node",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="reserved-memory",
+        speaker=Speaker.MEMORY_MANAGER,
+        texts=(
+            Text("[memorymanager] you should specify the system reserved memory"),
+            Text(
+                "the reserved memory configuration references a NUMA node {node:n} that does not exist "
+                "on this machine"
+            ),
+            Text(
+                "the total amount {total:quoted} of type {resource:quoted} is not equal to the value "
+                "{due:quoted} "
+                "determined by Node Allocatable feature"
+            ),
+            Text("could not covert a variable of type Quantity to int64"),
+        ),
+        meaning="memoryManagerPolicy: Static wants reservedMemory to name, NUMA node by NUMA node, exactly "
+        "what kubeReserved, systemReserved and evictionHard take",
+        fix="set reservedMemory to what cpuctl config reserve prints",
+        commands=(_RESERVE, CHECK),
+    ),
+    Message(
+        code="reservation-amount",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("--kube-reserved value failed to parse: {cause:rest}"),
+            Text("--system-reserved value failed to parse: {cause:rest}"),
+            Text("--qos-reserved value failed to parse: {cause:rest}"),
+            Text("--eviction-hard value failed to parse: {cause:rest}"),
+            Text("unsupported eviction signal {signal:word}"),
+            Text("eviction percentage threshold {signal:word} must be {cause:rest}"),
+            Text("eviction threshold {signal:word} must be positive: {amount:word}"),
+            Text("invalid eviction threshold {cause:rest}"),
+        ),
+        meaning="a reservation or an eviction threshold is no amount that the kubelet takes, or of nothing "
+        "that it reserves",
+        fix="write amounts as 500m, 1Gi or 5%, and reserve cpu, memory, ephemeral-storage or pid",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="node-allocatable",
+        speaker=Speaker.KUBELET,
+        texts=(Text("invalid Node Allocatable configuration. {cause:rest}"),),
+        meaning="kubeReserved, systemReserved and evictionHard together are more than the node has",
+        fix="reserve less",
+        commands=("cpuctl config show -m NODE --kubelet-config CONFIG", CHECK),
+    ),
+    Message(
+        code="gate-unknown",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("unrecognized feature gate: {gate:word}"),
+            Text("cannot set feature gate {gate:word} to {value:word}, feature is locked to {locked:word}"),
+            Text("{gate:name} is enabled, but depends on features that are disabled: [{missing:rest}]", 35),
+        ),
+        meaning="a feature gate is not one of this release, can no longer be changed in it, or needs "
+        "another one",
+        fix="remove the gate from featureGates, or switch on what it needs",
+        commands=(CHECK, _VERSIONS),
+    ),
+    Message(
+        code="cgroup-v1",
+        speaker=Speaker.KUBELET,
+        texts=(Text("cgroup v1 support is {what:rest}", 31),),
+        meaning="the node runs with control groups of version 1, which this kubelet warns of or refuses",
+        fix="boot with systemd.unified_cgroup_hierarchy=1, or set failCgroupV1: false",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="no-topology",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("unable to discover CPU topology info: {cause:rest}"),
+            Text("could not detect number of cpus"),
+            Text("no cpus provided"),
+            Text("cpus provided are not unique"),
+            Text("cannot discover NUMA topology: {cause:rest}"),
+        ),
+        meaning="the kubelet cannot read the machine's CPUs or NUMA nodes from sysfs",
+        commands=("cpuctl topology show", "cpuctl capture -o node.tar.xz"),
+    ),
+    Message(
+        code="cpu-list",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("invalid range {text:quoted} ({range:rest})"),
+            Text("strconv.Atoi: parsing {text:quoted}: {cause:rest}"),
+        ),
+        meaning="a list of CPUs or a number is not written as the kubelet reads it",
+        fix="write CPU lists as 0-3,8, without spaces",
+        commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
+        general=True,
+    ),
+    Message(
+        code="configuration-decode",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("Object 'Kind' is missing in {what:rest}"),
+            Text("no kind {kind:quoted} is registered for {version:rest}"),
+            Text("failed to decode: {cause:rest}"),
+            Text("strict decoding error: {cause:rest}"),
+        ),
+        meaning="the file is not a KubeletConfiguration that this kubelet reads",
+        fix="correct what the message names; files of other tools hold the configuration in parts of their "
+        "own",
+        commands=(CHECK,),
+    ),
+    Message(
+        code="configuration-refused",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("invalid configuration: {cause:rest}"),
+            Text(
+                "failed to merge global and in-flight KubeletConfiguration while setting defaults, "
+                "error: {cause:rest}"
+            ),
+            Text("{setting:setting}: Invalid value: {cause:rest}"),
+            Text("{setting:setting}: Required value: {cause:rest}"),
+            Text("{setting:setting}: Unsupported value: {cause:rest}"),
+            Text("invalid taint: {taint:rest}"),
+            Text("{setting:setting}: Forbidden: {cause:rest}"),
+            Text("--show-hidden-metrics-for-version must be omitted or have the value {cause:rest}"),
+            Text("failed to validate kubelet configuration, error: {cause:rest}"),
+        ),
+        meaning="the kubelet refuses its configuration, and ends",
+        fix="correct the setting that the message names",
+        commands=(CHECK,),
+        general=True,
+    ),
+    Message(
+        code="crash",
+        speaker=Speaker.KUBELET,
+        texts=(Text("runtime error: {cause:rest}"), Text("panic: {cause:rest}")),
+        meaning="the kubelet crashed: a defect of it that its settings, the machine or a state file brought "
+        "about",
+        commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet", "cpuctl plan -f PODS -m NODE"),
+        general=True,
+    ),
+    Message(
+        code="not-started",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("failed to run Kubelet"),
+            Text("Failed to start ContainerManager"),
+            Text("Failed to initialize CPU manager"),
+            Text("failed to load kubelet config file"),
+        ),
+        meaning="the kubelet ends while it starts; the reason stands behind err=",
+        commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
+        general=True,
+    ),
+)

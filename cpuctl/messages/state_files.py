@@ -1,0 +1,134 @@
+"""What a kubelet says about the files that it keeps its allocations in.
+
+Sources: ``pkg/kubelet/cm/cpumanager``, ``memorymanager`` and ``checkpointmanager`` of 1.27 to 1.36.
+"""
+
+from __future__ import annotations
+
+from cpuctl.messages.message import Message, Speaker, Text
+
+_VERIFY = "cpuctl checkpoint verify /var/lib/kubelet"
+_REPAIR = "cpuctl checkpoint repair /var/lib/kubelet"
+_BOTH = (_VERIFY, _REPAIR)
+
+STATE_FILES = (
+    Message(
+        code="other-policy",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("configured policy {configured:quoted} differs from state checkpoint policy {found:quoted}"),
+        ),
+        meaning="the state file was written under another policy: after a change of cpuManagerPolicy or "
+        "memoryManagerPolicy the kubelet does not start on it",
+        fix="configure the old policy again, or drain the node and repair or delete the file",
+        commands=_BOTH,
+    ),
+    Message(
+        code="other-cpus",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "current set of available CPUs {machine:quoted} doesn't match with CPUs in state "
+                "{found:quoted}"
+            ),
+        ),
+        meaning="the machine has other CPUs online than when cpu_manager_state was written: CPUs were "
+        "switched on or off, by hand, firmware or a change of the virtual machine",
+        fix="bring the CPUs back, or repair the file",
+        commands=("cpuctl topology show", *_BOTH),
+    ),
+    Message(
+        code="reserved-cpus-not-shared",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text("not all reserved cpus: {reserved:quoted} are present in defaultCpuSet: {pool:quoted}"),
+            Text(
+                "some of strictly reserved cpus: {reserved:quoted} are present in defaultCpuSet: "
+                "{pool:quoted}",
+                32,
+            ),
+        ),
+        meaning="reservedSystemCPUs or strict-cpu-reservation has changed since cpu_manager_state was "
+        "written, or a container was given a reserved CPU (kubernetes issue 124066)",
+        fix="repair the file, and let pods that hold reserved CPUs go",
+        commands=_BOTH,
+    ),
+    Message(
+        code="cpus-twice",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text(
+                "pod: {pod:word}, container: {container:word} cpuset: {cpus:quoted} overlaps with "
+                "default cpuset "
+                "{pool:quoted}"
+            ),
+        ),
+        meaning="cpu_manager_state gives a container CPUs that are in the shared pool as well",
+        fix="repair the file",
+        commands=_BOTH,
+    ),
+    Message(
+        code="empty-pool",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(Text("default cpuset cannot be empty"),),
+        meaning="cpu_manager_state holds containers, and no CPU is left to share",
+        fix="let a pod with exclusive CPUs go, then repair the file",
+        commands=_BOTH,
+    ),
+    Message(
+        code="other-memory",
+        speaker=Speaker.MEMORY_MANAGER,
+        texts=(
+            Text("[memorymanager] the expected machine state is different from the real one"),
+            Text("[memorymanager] machine state can not be empty when it has memory assignments"),
+            Text("the memory assignment uses the NUMA that does not exist"),
+            Text("the memory assignment uses memory resource that does not exist"),
+        ),
+        meaning="the machine's memory, huge pages or reservations are not those that memory_manager_state "
+        "was written for; a reboot alone can change memory by some pages",
+        fix="repair the file",
+        commands=_BOTH,
+    ),
+    Message(
+        code="not-migrated",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(Text("containerID '{container:word}' not found in initial containers list"),),
+        meaning="cpu_manager_state is of a very old kubelet, and names a container that no longer runs",
+        fix="drain the node and delete the file",
+        commands=(_VERIFY,),
+    ),
+    Message(
+        code="state-cpus",
+        speaker=Speaker.CPU_MANAGER,
+        texts=(
+            Text("could not parse default cpu set {text:quoted}: {cause:rest}"),
+            Text("could not parse cpuset {text:quoted} for {cause:rest}"),
+        ),
+        meaning="cpu_manager_state holds a text that is no list of CPUs",
+        fix="repair the file",
+        commands=_BOTH,
+    ),
+    Message(
+        code="corrupted",
+        speaker=Speaker.KUBELET,
+        texts=(Text("checkpoint is corrupted"),),
+        meaning="the checksum of a state file is not that of its content: it was edited by hand, cut off, "
+        "or written by a release whose checksums are others",
+        fix="repair the file, or migrate it if another release wrote it",
+        commands=(_VERIFY, _REPAIR, "cpuctl checkpoint migrate /var/lib/kubelet --to-kubelet VERSION"),
+    ),
+    Message(
+        code="state-file",
+        speaker=Speaker.KUBELET,
+        texts=(
+            Text("could not restore state from checkpoint: {cause:rest}"),
+            Text(
+                "please drain this node and delete the {manager:rest} manager checkpoint file {file:quoted}"
+            ),
+        ),
+        meaning="the kubelet cannot go on from a state file, and ends",
+        fix="repair the file; deleting it is what the kubelet asks for, and loses who holds what",
+        commands=_BOTH,
+        general=True,
+    ),
+)

@@ -1,0 +1,61 @@
+"""Which messages stand in lines, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cpuctl.messages.recognition import Recognized, recognize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.pods.model import StoredPod
+
+MOST_MESSAGES = 1000
+"""As many different messages are kept; more are counted."""
+
+
+@dataclass(slots=True)
+class Found:
+    """A message, the first ``line`` that has it, and how many do."""
+
+    recognized: Recognized
+    line: int
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Search:
+    """What was found in ``lines``; ``unrecognized`` of them have no message that is known."""
+
+    lines: int = 0
+    unrecognized: int = 0
+    omitted: int = 0
+    found: dict[tuple[object, ...], Found] = field(default_factory=dict)
+
+
+def find_messages(lines: Iterable[str]) -> Search:
+    """Recognise the messages of *lines*; the same one with the same values of the same pod counts once."""
+    search = Search()
+    for line in lines:
+        search.lines += 1
+        recognized = recognize(line)
+        search.unrecognized += not recognized
+        for each in recognized:
+            key = (each.message.code, *sorted(each.values.items()), each.pod, each.container)
+            if known := search.found.get(key):
+                known.count += 1
+            elif len(search.found) < MOST_MESSAGES:
+                search.found[key] = Found(each, search.lines)
+            else:
+                search.omitted += 1
+    return search
+
+
+def named_pod(search: Search, pods: Sequence[StoredPod]) -> str:
+    """Return the first pod that a message names and *pods* hold; nothing where there is none."""
+    known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
+    named = (found.recognized.pod for found in search.found.values())
+    return next((known[name] for name in named if name in known), "")

@@ -1,0 +1,67 @@
+"""``explain --message``: what people paste, and what they get."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+
+SMT = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
+NODE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml")
+
+
+def test_a_log_on_stdin_is_summed_up(cpuctl: Cpuctl) -> None:
+    log = "".join(f'E1 x.go:1] "no" pod="shop/db" err="{SMT}"\nsomething else\n\n' for _ in range(500))
+    answer = cpuctl("explain", "--message", "-", "-o", "json", stdin=log.encode())
+    document = json.loads(answer.out)
+    assert (answer.code, document["lines"], document["unrecognized"]) == (0, 1000, 500)
+    (found,) = document["messages"]
+    assert (found["count"], found["line"], found["pod"]) == (500, 1, "shop/db")
+    assert found["values"] == {"requested": "3", "perCore": "2"}
+
+
+def test_bytes_that_are_no_text_do_no_harm(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "--message", "-", stdin=b"\xff\x00\x1b[31m default cpuset cannot be empty\n")
+    assert answer.code == 0
+    assert "\x1b" not in answer.out
+
+
+def test_another_releases_text_is_said_to_be_one(cpuctl: Cpuctl) -> None:
+    said = "not enough cpus available to satisfy request: requested=4, available=2"
+    answer = cpuctl("explain", "--message", said, "--kubelet-version", "1.28")
+    assert "1.29 and later: not printed by a kubelet 1.28" in answer.out
+
+
+def test_nothing_known_is_a_no(cpuctl: Cpuctl) -> None:
+    assert cpuctl("explain", "--message", "hello").code == 3
+    assert cpuctl("explain", "--message", "hello", "--exit-zero").code == 0
+
+
+@pytest.mark.parametrize("words", [("--kubelet-version", "1.2"), ("-f", "-")])
+def test_wrong_use_is_said(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
+    answer = cpuctl("explain", "--message", "-", *words)
+    assert (answer.code, answer.out) == (2, "")
+
+
+def test_the_pod_of_the_line_is_explained_where_manifests_are_given(cpuctl: Cpuctl) -> None:
+    """Of two pods that are rejected the line's is meant, and what was given stands in the next commands."""
+    pods = ("-T", "one=64/64,1Gi", "-T", "odd=3/3,1Gi")
+    answer = cpuctl("explain", "--message", f'pod="default/odd" err="{SMT}"', *NODE, *pods, "-o", "json")
+    document = json.loads(answer.out)
+    assert document["explanation"]["pod"]["name"] == "odd"
+    assert f"-m {NODE[1]} --kubelet-config {NODE[3]}" in document["messages"][0]["commands"][1]
+
+
+def test_commands_can_be_typed_once_names_are_filled_in(cpuctl: Cpuctl) -> None:
+    """What the commands look like for every message: real commands, with options they have."""
+    from cpuctl.messages.recognition import MESSAGES
+
+    for command in sorted({command for message in MESSAGES for command in message.commands}):
+        verb = [word for word in command.split()[1:] if word.isalpha() and word.islower()]
+        asked = cpuctl(*verb, "--help")
+        assert asked.code == 0, command
+        asked_kubelet = cpuctl(*verb, "--help-kubelet").out
+        for option in (word for word in command.split() if word.startswith("-")):
+            assert option in asked.out or option in asked_kubelet, command

@@ -1,0 +1,163 @@
+"""Messages that people paste are found, whatever stands around them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.messages.message import PLACEHOLDER, Message, Speaker, Text
+from cpuctl.messages.recognition import MESSAGES, recognize
+from tests.conformance.corpus import corpus_files, version_of
+
+CORPUS = Path("fixtures/conformance")
+SAID_IN = frozenset({"message", "error", "panic", "errors"})
+SAMPLES = {
+    "n": "7",
+    "set": "0-3,8",
+    "quoted": '"some text"',
+    "word": "example.com/device",
+    "name": "SomeGate",
+    "map": "map[a:b]",
+    "object": "spec.containers[0].resources.limits[cpu]",
+    "setting": "reservedSystemCPUs",
+    "rest": "anything at all",
+}
+ALL_TEXTS = [(message, text) for message in MESSAGES for text in message.texts]
+
+
+def codes(line: str) -> list[str]:
+    return [found.message.code for found in recognize(line)]
+
+
+def _texts(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _texts(each, name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each, key)
+    elif isinstance(value, str) and key in SAID_IN and " " in value:
+        yield value
+
+
+def recorded_messages() -> Iterator[tuple[int, str]]:
+    for file in corpus_files(CORPUS):
+        for recorded in file.recorded():
+            minor = version_of(recorded.case).minor
+            yield from ((minor, text) for text in _texts(recorded.expect))
+
+
+def test_every_recorded_message_is_recognized_as_one_of_its_release() -> None:
+    said = set(recorded_messages())
+    assert {minor for minor, _ in said} == set(range(27, 39))
+    unknown = [text for _, text in said if not recognize(text)]
+    assert not unknown
+    others = [
+        (minor, found.found)
+        for minor, text in said
+        for found in recognize(text)
+        if not found.text.printed_by(minor)
+    ]
+    assert not others
+
+
+def filled(text: Text) -> str:
+    return PLACEHOLDER.sub(lambda found: SAMPLES[found["kind"]], text.template)
+
+
+@pytest.mark.parametrize(("message", "text"), ALL_TEXTS, ids=[text.template[:60] for _, text in ALL_TEXTS])
+def test_every_text_is_recognized_in_a_log_line(message: Message, text: Text) -> None:
+    said = filled(text)
+    quoted = said.replace("\\", "\\\\").replace('"', '\\"')
+    line = f'Nov 24 node kubelet[1]: E1124 03:00:00.1 1 a.go:1] "It failed" err="{quoted}" pod="shop/db-0"'
+    (found,) = [each for each in recognize(line) if each.message is message]
+    assert found.pod == "shop/db-0"
+
+
+def test_every_message_says_what_it_means_once() -> None:
+    assert len({message.code for message in MESSAGES}) == len(MESSAGES)
+    assert len({text.template for _, text in ALL_TEXTS}) == len(ALL_TEXTS)
+    assert {message.speaker for message in MESSAGES} == set(Speaker)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            'failed to write "4-7": write /sys/fs/cgroup/cpuset/kubepods/cpuset.cpus: permission denied',
+            ["cpuset-denied"],
+        ),
+        (
+            (
+                'E1 "ReconcileState: failed to update container" err="failed to write \\"2-3\\": write '
+                '/sys/fs/cgroup/kubepods.slice/x/cpuset.cpus: invalid argument"'
+            ),
+            ["cpuset-invalid"],
+        ),
+        ("crun: write to `cpuset.cpus`: Device or resource busy", ["cpuset-busy"]),
+        ('E1 "ReconcileState: failed to update container" err="timed out"', ["cpuset-not-updated"]),
+        (
+            "Warning TopologyAffinityError 4m kubelet Resources cannot be allocated with Topology locality",
+            ["topology-affinity"],
+        ),
+        ("web-0   0/1   OutOfcpu   0   3s", ["node-full"]),
+        ("a line about something else", []),
+    ],
+)
+def test_lines_from_the_field(line: str, expected: list[str]) -> None:
+    assert codes(line) == expected
+
+
+def test_values_pods_and_containers_are_read() -> None:
+    line = (
+        'I0 "Allocate failed" pod="shop/db" containerName="main" '
+        'err="not enough cpus available to satisfy request: requested=4, available=2"'
+    )
+    (found,) = recognize(line)
+    assert (found.values, found.pod, found.container) == ({"requested": "4", "free": "2"}, "shop/db", "main")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {
+            "ts": 1.5,
+            "msg": "Rejected",
+            "pod": {"name": "db", "namespace": "shop"},
+            "err": "default cpuset cannot be empty",
+        },
+        {"MESSAGE": 'E1 a.go:1] "x" err="default cpuset cannot be empty" pod="shop/db"', "_PID": "1"},
+        {"involvedObject": {"name": "db", "namespace": "shop"}, "message": "default cpuset cannot be empty"},
+    ],
+)
+def test_structured_lines_are_read(fields: dict[str, Any]) -> None:
+    (found,) = recognize(json.dumps(fields))
+    assert (found.message.code, found.pod) == ("empty-pool", "shop/db")
+
+
+def test_what_is_said_in_general_gives_way_to_what_is_said_within() -> None:
+    said = "Pod was rejected: Allocate failed due to {}, which is unexpected"
+    assert codes(said.format("something")) == ["admission"]
+    assert codes(said.format("[memorymanager] preferred hint violates NUMA node allocation")) == [
+        "memory-group"
+    ]
+
+
+@given(st.text() | st.lists(st.sampled_from([filled(text) for _, text in ALL_TEXTS])).map(" ".join))
+def test_no_line_is_too_odd(line: str) -> None:
+    for found in recognize(line):
+        assert found.found
+
+
+def test_what_a_text_begins_with_is_looked_for_once_a_word() -> None:
+    """Else a line of one long word would be walked from each of its letters."""
+    leads = {
+        text.template.partition(":")[2].partition("}")[0] for _, text in ALL_TEXTS if text.template[0] == "{"
+    }
+    assert leads == {"object", "setting", "name"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.plan.plan_answer import cpu_list
@@ -10,7 +10,16 @@ from cpuctl.golang.durations import duration_text
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.report.chart import ChartRow, Span, chart
 from cpuctl.timeline.report.expectations import Failure
-from cpuctl.timeline.report.views import VIEWS
+from cpuctl.timeline.report.views import (
+    containers_view,
+    kubelet_view,
+    metrics_view,
+    pods_view,
+    pool_view,
+    scheduler_view,
+    slis_view,
+    state_file_view,
+)
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.entries import Entry
 from cpuctl.timeline.world.scale_downs import ScaleDown
@@ -23,8 +32,7 @@ if TYPE_CHECKING:
 def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
     """Describe a replay: all that happened, what was expected, and how it ends."""
     world = simulation.world
-    # What expectations compare has any shape: tests hold these to the schema.
-    final: dict[str, Any] = {name: view(world) for name, view in VIEWS.items()}
+    slis = slis_view(world)
     return {
         "apiVersion": API_VERSION,
         "kind": "Replay",
@@ -34,18 +42,18 @@ def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
         "entries": [entry_answer(entry) for entry in world.entries],
         "expectations": expectations_answer(simulation),
         "scaleDowns": [_scale_down(each) for each in world.scale_downs.all],
-        "slis": final["slis"],
+        "slis": slis,
         "chart": [_row(row) for row in chart(simulation.samples, _all_cpus(world.timeline), world.now)],
         "final": {
             "at": duration_text(world.now),
-            "kubelet": final["kubelet"],
-            "sharedPool": final["sharedPool"],
-            "containers": final["containers"],
-            "pods": final["pods"],
-            "stateFile": final["stateFile"],
-            "scheduler": final["scheduler"],
-            "metrics": final["metrics"],
-            "slis": final["slis"],
+            "kubelet": kubelet_view(world),
+            "sharedPool": pool_view(world),
+            "containers": containers_view(world),
+            "pods": pods_view(world),
+            "stateFile": state_file_view(world),
+            "scheduler": scheduler_view(world),
+            "metrics": metrics_view(world),
+            "slis": slis,
         },
     }
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -15,6 +15,7 @@ from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from cpuctl.exports.machine.facts import MachineFacts
     from cpuctl.exports.markup import Markup
 
 SVG, HTML = "--svg", "--html"
@@ -88,11 +89,11 @@ class Pictures(NamedTuple):
         save(path, lambda file: file.write(content), replace=self.replace, mode=0o666 & ~_umask())
         remember_written(str(path))
 
-    def write_machine(self, facts: Callable[..., Any], *answers: Mapping[str, Any]) -> None:
-        """Draw the machine as *facts* takes it from answers."""
+    def write_machine(self, facts: Callable[[], MachineFacts]) -> None:
+        """Draw the machine that *facts* are of."""
         from cpuctl.exports.machine.picture import machine_svg
 
-        self.write(SVG, lambda: machine_svg(facts(*answers)))
+        self.write(SVG, lambda: machine_svg(facts()))
 
 
 def _umask() -> int:

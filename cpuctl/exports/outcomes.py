@@ -68,6 +68,17 @@ def start_sentence(start: Start, who: str) -> str:
             return f"Whether {who[0].lower()}{who[1:]} would start cannot be said: {start['why']}"
 
 
+def failure_text(start: Start) -> str:
+    """Repeat what a kubelet says that does not come up, or why that cannot be said."""
+    match start["outcome"]:
+        case "Started":
+            return ""
+        case "Refused":
+            return start["error"]
+        case _:
+            return start["why"]
+
+
 def later_lines(start: Start) -> tuple[str, ...]:
     """List the errors to which a kubelet comes once the first one, of which its start ends, is mended."""
     later = start.get("later", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()

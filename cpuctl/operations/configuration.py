@@ -24,9 +24,10 @@ from cpuctl.kubelet.version import NEWEST, KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.engine.release_effects import Effects
+    from cpuctl.engine.reservation_summary import ReservationSummary
     from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
-    from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.machine.machine_info import MachineInfo
@@ -34,8 +35,19 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 
-Outcome: TypeAlias = Started | StartRefused | KubeletFault | Undetermined | Refusal
+NotStartedOutcome: TypeAlias = StartRefused | KubeletFault | Undetermined | Refusal
+StartOutcome: TypeAlias = Started | NotStartedOutcome
 """Whether a kubelet comes up, or where it stops: at its start, or before, as it loads its configuration."""
+
+
+def reservation_of(source: MachineSource, loaded: LoadedKubelet) -> ReservationSummary:
+    """Work out what a configuration keeps from pods; raise GoError where the kubelet cannot."""
+    from cpuctl.engine.node_resources import node_capacity, node_reservations
+    from cpuctl.engine.reservation_summary import summarize
+
+    config = loaded.kubelet.config
+    kept = node_reservations(source.info, config)
+    return summarize(source.info, config, kept, node_capacity(source.info))
 
 
 def check_kubelet(
@@ -102,7 +114,7 @@ def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[State
     return advised(Case(host=host, states=states, owners=NOBODY_SAYS, reader=reader))
 
 
-def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> Outcome:
+def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
     return (
         verdict_on(source, loaded, states).start if states else start_on(source.info, loaded.kubelet).outcome
     )
@@ -152,7 +164,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 def compare_versions(
     source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
-) -> tuple[VersionChanges, tuple[Outcome, Outcome], Kubelet | None]:
+) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
     """Compare with another release: the differences, whether each of the two would start, and the other.
 
     Both start on *states*, files of the node. The other is None where it cannot load the configuration.
@@ -178,6 +190,47 @@ def compare_versions(
     except ConfigRefusedError as refused:
         return changes, (here, refused.whole_refusal), None
     return changes, (here, _start(source, other, states)), other.kubelet
+
+
+class VersionsInputs(NamedTuple):
+    """A configuration and another release for it; by name, state files and pods that run; pods that come."""
+
+    kubelet: KubeletInputs
+    to_version: str
+    state: str
+    running: str
+    coming: GivenPods
+
+
+class Comparison(NamedTuple):
+    """What another release changes: by the rules, for the start, and for what the node has and gets.
+
+    ``effects`` are None where there is nothing to try them on; ``unseen`` are files nobody looked at.
+    """
+
+    loaded: LoadedKubelet
+    target: KubeletVersion
+    changes: VersionChanges
+    starts: tuple[StartOutcome, StartOutcome]
+    effects: Effects | None
+    unseen: str
+
+
+def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) -> Comparison:
+    """Read what is named, and compare on a machine; raise UsageError for an unknown release."""
+    from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.inputs.pods import load_running, rules_of_pods
+
+    loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    target = next_version(inputs.to_version, loaded.kubelet.version)
+    states, unseen = states_of_node(source, loaded, sources, inputs.state)
+    running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
+    changes, starts, other = compare_versions(source, loaded, target, states)
+    effects, trial = None, Trial(source, states, running, inputs.coming)
+    if other is not None and not trial.is_empty:
+        effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
+    sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
+    return Comparison(loaded, target, changes, starts, effects, unseen)
 
 
 class Trial(NamedTuple):

@@ -5,7 +5,7 @@ LimitRanges and ResourceQuotas among the manifests have their say on the pods be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -31,6 +31,7 @@ from cpuctl.pods.validation.texts import Unreadable, documents_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpuctl.capture.collected import Progress
     from cpuctl.documents.document import Value
     from cpuctl.engine.pod_lints import KubeletView, Trial
     from cpuctl.inputs.configuration import KubeletInputs
@@ -315,6 +316,32 @@ class LintRun:
         if linted.pod is not None and linted.draft is not None:
             subject = PodLintSubject(linted.pod, linted.draft.spec, self.setting.kubelet)
             yield from lint_pod(subject, self.setting.trial)
+
+
+def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, progress: Progress) -> LintRun:
+    """Look at all manifests that are named; raise InputError where there is nothing to look at."""
+    from cpuctl.documents.files import source_name
+    from cpuctl.exports.wording import few
+    from cpuctl.pods.reading.manifest_files import find_manifest_files
+
+    where = ", ".join(map(source_name, names))
+    sources.add("pods", where, "given")
+    files = find_manifest_files(names)
+    run = LintRun(load_setting(inputs, sources))
+    read = [(file.source, parts_of(file)) for file in files]
+    run.govern(part for _, parts in read for part in parts)
+    for number, (source, parts) in enumerate(read):
+        progress("looking at manifests", number, len(files))
+        run.look_at(source, parts)
+    if not run.objects and not run.remarks:
+        hint = "found only objects that make no pods" if run.others else ""
+        raise InputError("no pods: expected a Pod, a list of pods or a workload", where=where, hint=hint)
+    if run.custom_resources:
+        which = few(list(run.custom_resources))
+        sources.warnings.append(
+            f"of {which} the pod templates are looked at, not what their own schemas and webhooks ask"
+        )
+    return run
 
 
 def parts_of(file: ManifestFile) -> list[Document | Unreadable]:

@@ -11,15 +11,19 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from cpuctl.engine.pod_facts import NodeOfPods
+    from cpuctl.engine.pod_facts import NodeOfPods, PodFacts
     from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.releases.difference import Difference
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.cgroups.files import WeightFormula
+    from cpuctl.pods.eviction_rank import Ranked
+    from cpuctl.pods.model import Pod
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.quantity import Quantity
 
 
@@ -48,6 +52,45 @@ class NodeView(NamedTuple):
     def systemd(self) -> bool:
         """Whether the kubelet is configured for the systemd cgroup driver."""
         return self.kubelet.config.cgroup_driver == "systemd"
+
+
+class ShownPods(NamedTuple):
+    """Pods, quotas with what is used in the end, the order of eviction; None where no usage is known."""
+
+    pods: Sequence[PodFacts]
+    limit_ranges: Sequence[LimitRange] = ()
+    quotas: Sequence[tuple[ResourceQuota, Mapping[str, Quantity]]] = ()
+    eviction: Sequence[Ranked] | None = None
+
+
+def show_pods(
+    found: GivenPods, view: NodeView, usage: Mapping[str, int] | None, sources: Sources
+) -> ShownPods:
+    """Create pods one after the other, and work out what follows from each."""
+    from cpuctl.engine.pod_facts import pod_facts
+    from cpuctl.engine.pod_server import PodServer
+    from cpuctl.pods.stored import stored_pod
+
+    node = view.node._replace(limit_ranges=found.limit_ranges)
+    server = PodServer(node.rules.server, found.limit_ranges, found.quotas)
+    server.count(stored_pod(pod, node.rules) for pod in found.pods if pod.phase)
+    facts = [pod_facts(pod, node, server) for pod in found.pods]
+    return ShownPods(
+        pods=facts,
+        limit_ranges=found.limit_ranges,
+        quotas=list(zip(found.quotas, server.used, strict=True)),
+        eviction=None if usage is None else _eviction([each.view for each in facts], usage, sources),
+    )
+
+
+def _eviction(pods: Sequence[Pod], usage: Mapping[str, int], sources: Sources) -> Sequence[Ranked]:
+    from cpuctl.pods.eviction_rank import eviction_order
+
+    running = [pod for pod in pods if not pod.terminal]
+    unknown = sorted(usage.keys() - {pod.full_name for pod in running})
+    if unknown:
+        sources.warnings.append(f"usage is given for pods that are not: {', '.join(unknown[:3])}")
+    return eviction_order((pod, usage.get(pod.full_name)) for pod in running)
 
 
 def load_view(inputs: PodViewInputs, sources: Sources) -> NodeView:

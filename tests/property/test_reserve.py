@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cpuctl.answering.config.reserve_answer import proposal_document
+from cpuctl.answering.config.reserve_answer import reserve_document
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.reserve import (
@@ -24,8 +26,12 @@ from cpuctl.kubelet.flags.command_line import read_flags
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.operations.reserve import Reserved
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
 from tests.support.topologies import machine_info
+
+if TYPE_CHECKING:
+    from cpuctl.answers.config import Head
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 MIB = 1 << 20
@@ -85,9 +91,10 @@ def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: Machi
     if isinstance(found, NoProposal):
         return
     loaded = load_configuration(ConfigSources(main=(text, "kubelet.yaml")))
-    proposal = proposal_document(loaded, found, [], {"sources": {}, "kubelet": {"version": "1.36"}})[
-        "proposal"
-    ]
+    head: Head = {"sources": {}, "kubelet": {"version": "1.36"}}
+    answer = reserve_document(loaded, Reserved(found, ()), head)
+    assert "proposal" in answer
+    proposal = answer["proposal"]
     pasted = loaded_kubelet(text + proposal["snippet"].removeprefix(HEAD))
     flagged = loaded_kubelet(text, *proposal["flags"])
     assert pasted.config == flagged.config

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.checkpoint.parts import block_answers, file_answer, owner_answer, shortened
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.sources import Sources
 
     _Side = Literal["requests", "limits"]
+
+StateT = TypeVar("StateT", CPUStateFile, MemoryStateFile, DevicesStateFile, ClaimsStateFile, PodsStateFile)
 
 _NO_CPUS = CPUStateFile(policy_name="", default_cpu_set=CPUSet())
 _NO_MEMORY = MemoryStateFile(policy_name="")
@@ -117,7 +119,7 @@ def _mark_absent(changes: Iterable[answers.CPUChange], old: State | None, new: S
                 change["after"] = None
 
 
-def _or(state: State | None, nothing: Any) -> Any:  # noqa: ANN401  # any kind of state, the other's or none
+def _or(state: State | None, nothing: StateT) -> StateT:
     return state if isinstance(state, type(nothing)) else nothing
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.checkpoint.parts import file_answer, shortened
 from cpuctl.answering.config.parts import (
-    StartOutcome,
     not_started_answer,
     settings_to_mend,
     start_answer,
@@ -25,6 +24,7 @@ from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
+from cpuctl.operations.configuration import StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

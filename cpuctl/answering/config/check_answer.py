@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import (
-    StartOutcome,
     place_of,
     pools_answer,
     settings_to_mend,
@@ -30,6 +29,8 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.settings import path_name
 from cpuctl.kubelet.validation.later import not_looked_at
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.operations.configuration import StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers

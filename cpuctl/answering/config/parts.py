@@ -9,18 +9,25 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import LOADING, Started
+from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.sources import UNKNOWN_FLAGS
+from cpuctl.inputs.sources import Sources as InputSources
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
+from cpuctl.kubelet.releases.recorded import Topic
+from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import Pools
+    from cpuctl.answers.config import Head, Pools
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
 
-NotStartedOutcome = StartRefused | KubeletFault | Undetermined | Refusal
-StartOutcome = Started | NotStartedOutcome
+
+def answer_head(loaded: LoadedKubelet, sources: InputSources) -> Head:
+    """Return where the inputs come from, and the kubelet's version."""
+    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
+    return {"sources": sources.entries, "kubelet": {"version": str(loaded.kubelet.version)}}
 
 
 def unseen_inputs(sources: Sources, files: str) -> list[str]:

@@ -17,6 +17,7 @@ from cpuctl.engine.reserve import CPUChoice, MemoryProposal, NoProposal, Proposa
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.operations.reserve import Reserved
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
@@ -27,10 +28,18 @@ _FLAGS = {"memoryManagerPolicy": "--memory-manager-policy", "reservedSystemCPUs"
 _CODES = "reserved-"
 
 
-def proposal_document(
+def reserve_document(
+    loaded: LoadedConfiguration, found: Reserved | NoProposal, head: answers.Head
+) -> answers.Proposed | answers.Unproposed:
+    """Describe settings with which the kubelet starts, or why there are none."""
+    if isinstance(found, NoProposal):
+        return _unproposed(loaded, found, head)
+    return _proposed(loaded, found.proposal, found.lints, head)
+
+
+def _proposed(
     loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], head: answers.Head
 ) -> answers.Proposed:
-    """Describe settings with which the kubelet starts, and what is to be said of them."""
     settings = _settings(loaded.config, proposal)
     return {
         "apiVersion": API_VERSION,
@@ -57,10 +66,7 @@ def proposal_document(
     }
 
 
-def refusal_document(
-    loaded: LoadedConfiguration, refused: NoProposal, head: answers.Head
-) -> answers.Unproposed:
-    """Say why nothing that was asked for makes the kubelet start."""
+def _unproposed(loaded: LoadedConfiguration, refused: NoProposal, head: answers.Head) -> answers.Unproposed:
     refusal: answers.Refusal = {"why": refused.why}
     if refused.outcome is not None:
         refusal["start"] = start_to_mend(loaded, refused.outcome)

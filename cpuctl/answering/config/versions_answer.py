@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import StartOutcome, start_answer, unseen_inputs
+from cpuctl.answering.config.parts import start_answer, unseen_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.engine.release_effects import Effects
 from cpuctl.kubelet.gates.feature_gates import GateStage
@@ -16,27 +16,18 @@ from cpuctl.kubelet.releases.changes import (
     GateChange,
     OptionChange,
     RuleChange,
-    VersionChanges,
 )
+from cpuctl.operations.configuration import Comparison
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
 
 
 def versions_document(
-    changes: VersionChanges,
-    starts: tuple[StartOutcome, StartOutcome],
-    head: answers.VersionsHead,
-    *,
-    everything: bool,
-    effects: Effects | None = None,
-    unseen: str = "",
+    comparison: Comparison, head: answers.Head, *, everything: bool
 ) -> answers.ConfigVersions:
-    """Describe what differs between two releases; without *everything* only what concerns the configuration.
-
-    *effects* are those on state files and pods, None where there are neither; *unseen* says which of the
-    node's files were not looked at.
-    """
+    """Describe what differs between two releases; *everything* or what concerns the configuration."""
+    changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
     behaviours = [_behaviour(change, effects) for change in changes.behaviours]
     parts: answers.Changes = {
         "behaviours": [each for each in behaviours if everything or each["concerns"] or _is_shown(each)],
@@ -58,11 +49,13 @@ def versions_document(
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
         **head,
+        "from": str(comparison.loaded.kubelet.version),
+        "to": str(comparison.target),
         "start": {"from": start_answer(starts[0]), "to": start_answer(starts[1])},
         **parts,
         "leftOut": len(found) - shown,
         **pods,
-        "notLookedAt": unseen_inputs(head["sources"], unseen),
+        "notLookedAt": unseen_inputs(head["sources"], comparison.unseen),
     }
 
 

@@ -19,6 +19,7 @@ from cpuctl.pods.stored import How, Place, Source
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
+    from cpuctl.operations.pod_view import NodeView
 
 _WEIGHT = "cpu.weight"
 
@@ -39,6 +40,12 @@ class CgroupView(NamedTuple):
             return linear if formula is WeightFormula.LINEAR else curved
         weights = (linear[_WEIGHT].text, curved[_WEIGHT].text)
         return linear | {_WEIGHT: CgroupFile(" or ".join(dict.fromkeys(weights)))}
+
+
+def cgroup_view(view: NodeView) -> CgroupView:
+    """Return how a node's cgroup values are written down."""
+    host = CgroupHost(systemd=view.systemd, memory_page=view.node.settings.memory_page)
+    return CgroupView(version=view.node.cgroup_version, host=host, formula=view.formula)
 
 
 def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.pods.facts_answer import CgroupView, pod_answer
 from cpuctl.engine.pod_facts import PodFacts
+from cpuctl.operations.pod_view import NodeView, ShownPods
 from cpuctl.pods.eviction_rank import Ranked
 from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
 from cpuctl.quantity import Format, Quantity
@@ -16,18 +17,10 @@ from cpuctl.quantity import Format, Quantity
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
     from cpuctl.answers.values import Amount
+    from cpuctl.inputs.sources import Sources
 
 
-class Shown(NamedTuple):
-    """Pods, quotas with what is used in the end, the order of eviction."""
-
-    pods: Sequence[PodFacts]
-    limit_ranges: Sequence[LimitRange] = ()
-    quotas: Sequence[tuple[ResourceQuota, Mapping[str, Quantity]]] = ()
-    eviction: Sequence[Ranked] | None = None
-
-
-def show_document(shown: Shown, view: CgroupView, head: answers.ViewHead) -> answers.PodsShow:
+def show_document(shown: ShownPods, view: CgroupView, head: answers.ViewHead) -> answers.PodsShow:
     """Describe pods and what governs their namespaces."""
     return {
         "apiVersion": API_VERSION,
@@ -37,6 +30,33 @@ def show_document(shown: Shown, view: CgroupView, head: answers.ViewHead) -> ans
         "limitRanges": [_limit_range(each) for each in shown.limit_ranges],
         "quotas": [_quota(quota, used) for quota, used in shown.quotas],
         "eviction": None if shown.eviction is None else [_ranked(each) for each in shown.eviction],
+    }
+
+
+def view_head(view: NodeView, sources: Sources) -> answers.ViewHead:
+    """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
+    memory, allocatable = view.node.memory, view.node.allocatable
+    return {
+        "sources": sources.entries,
+        "kubelet": {"version": str(view.kubelet.version)},
+        "apiServer": {"version": view.server_version},
+        "differences": [
+            {
+                "name": name,
+                "since": f"1.{each.since}",
+                "behaviour": each.after,
+                "source": each.source,
+                "standing": each.standing.value,
+            }
+            for name, each in view.differences.items()
+        ],
+        "cgroupVersion": view.node.cgroup_version,
+        "node": {
+            "memory": None if memory is None else known_amount(Quantity.from_value(memory, Format.BINARY_SI)),
+            "allocatable": None
+            if allocatable is None
+            else {name: known_amount(each) for name, each in allocatable.items()},
+        },
     }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.config.parts import StartOutcome, start_answer
+from cpuctl.answering.config.parts import start_answer
 from cpuctl.engine.memory.account import NodeAmounts, memory_account
 from cpuctl.engine.memory.tables import MEMORY, hugepages_by_name
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import InfoNode
 from cpuctl.machine.model import NumaNode
 from cpuctl.machine.sources import MachineSource
+from cpuctl.operations.configuration import StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import Amounts, Memory

@@ -17,7 +17,7 @@ from cpuctl.cli.options import (
     RootOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
+from cpuctl.cli.output import Output, Style, emit, emit_after_change
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -188,12 +188,13 @@ class _Run(NamedTuple):
         return outcome, 0
 
 
-def _answer(document: Document, style: Style) -> None:
+def _answer(document: "CgroupsApply", style: Style) -> None:
     """Answer; where nobody takes that, at least say what has become of the node."""
-    if document["outcome"] not in _CHANGED:
+    result = document["result"]
+    if result is None or document["outcome"] not in _CHANGED:
         emit(document, style)
         return
-    left = document["result"]["notRestored"]
+    left = result["notRestored"]
     files = "; ".join(f"{each['group']}/{each['file']}: {each['problem']}" for each in left)
     what = "it failed, and not all is as before" if left else "the control groups are written"
     emit_after_change(document, style, what, files or "cpuctl cgroups show shows them")

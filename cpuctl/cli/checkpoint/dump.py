@@ -81,7 +81,7 @@ def dump(
     if pictures:
         from cpuctl.exports.machine.facts import dump_facts
 
-        pictures.write_machine(dump_facts, document)
+        pictures.write_machine(lambda: dump_facts(document))
         if not picture:
             del document["map"]
     if pictures.instead:

@@ -1,11 +1,10 @@
 """``cpuctl config reserve``: reserved CPUs and memory with which the kubelet starts."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -18,19 +17,19 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit, note
+from cpuctl.cli.output import Output, Style, emit, note
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import LoadedKubelet
+from cpuctl.exports.outcomes import failure_text
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cpuctl.engine.reserve import CPUReserve, MemoryReserve, ReserveRequest
+    from cpuctl.answers.config import Proposed, Refusal, Unproposed
+    from cpuctl.engine.reserve import CPUReserve, MemoryReserve
+    from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
 
@@ -122,7 +121,7 @@ def reserve(
     loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
     cpus = _cpu_reserve(source.machine, reserved_cpus, flags, sources)
-    document = _answer(source, loaded, _request(loaded, cpus, kept), sources)
+    document = _answer(source, loaded, cpus, kept, sources)
     tell_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.
@@ -133,31 +132,32 @@ def reserve(
         raise typer.Exit(EXIT_NO)
 
 
-def _reason(refusal: "Mapping[str, Any]") -> str:
-    start = refusal.get("start", {})
-    kubelets = start.get("error") or start.get("why")
-    return f"{refusal['why']}: {kubelets}" if kubelets else str(refusal["why"])
+def _reason(refusal: "Refusal") -> str:
+    kubelets = failure_text(refusal["start"]) if "start" in refusal else ""
+    return f"{refusal['why']}: {kubelets}" if kubelets else refusal["why"]
 
 
 def _memory_reserve(
     source: "MachineSource", spread: Spread | None, node: int | None
 ) -> "MemoryReserve | None":
     from cpuctl.engine.reserve import MemoryReserve
+    from cpuctl.operations.reserve import memory_of_node
 
     if node is None:
         return None if spread is None else MemoryReserve(spread)
     if spread not in (None, Spread.ONE_NODE):
         raise UsageError(f"goes with --spread {Spread.ONE_NODE}, not with {spread}", where="--node")
-    known = CPUSet.of(each.id for each in source.info.nodes if each.id >= 0)
-    if node not in known:
-        raise UsageError(f"this machine has no NUMA node {node}: expected one of {known}", where="--node")
-    return MemoryReserve(Spread.ONE_NODE, node)
+    try:
+        return memory_of_node(source.info, node)
+    except ValueError as error:
+        raise UsageError(str(error), where="--node") from None
 
 
 def _cpu_reserve(
     machine: "Machine", count: int | None, flags: dict[str, bool], sources: Sources
 ) -> "CPUReserve | None":
     from cpuctl.engine.reserve import CPUReserve
+    from cpuctl.operations.reserve import performance_cpus
 
     if count is None:
         for name in (name for name, given in flags.items() if given):
@@ -165,14 +165,9 @@ def _cpu_reserve(
                 "says how to choose CPUs, but not how many", where=name, hint="add --reserved-cpus N"
             )
         return None
-    kinds, keeps = machine.core_kinds, flags["--keep-p-cores"]
-    performance = kinds.performance if keeps and kinds.efficiency else CPUSet()
-    if keeps and not performance:
-        sources.warnings.append("--keep-p-cores: this machine does not tell performance cores from others")
-    elif keeps and kinds.guessed:
-        sources.warnings.append(
-            f"--keep-p-cores: that CPUs {performance} are performance cores is a guess by maximum frequency"
-        )
+    performance, doubt = performance_cpus(machine) if flags["--keep-p-cores"] else (CPUSet(), "")
+    if doubt:
+        sources.warnings.append(f"--keep-p-cores: {doubt}")
     return CPUReserve(
         count=count,
         per_numa=flags["--per-numa"],
@@ -182,31 +177,19 @@ def _cpu_reserve(
     )
 
 
-def _request(
-    loaded: LoadedKubelet, cpus: "CPUReserve | None", memory: "MemoryReserve | None"
-) -> "ReserveRequest":
-    """Ask for memory, too, where the kubelet looks at it or nothing else is asked for."""
-    from cpuctl.engine.reserve import MemoryReserve, ReserveRequest
-
-    if memory is None and (cpus is None or loaded.kubelet.config.memory_manager_policy == "Static"):
-        memory = MemoryReserve()
-    return ReserveRequest(cpus=cpus, memory=memory)
-
-
 def _answer(
-    source: "MachineSource", loaded: LoadedKubelet, request: "ReserveRequest", sources: Sources
-) -> Document:
-    from cpuctl.answering.config.reserve_answer import proposal_document, refusal_document
-    from cpuctl.engine.reserve import NoProposal, propose
-    from cpuctl.operations.configuration import check_kubelet
+    source: "MachineSource",
+    loaded: "LoadedKubelet",
+    cpus: "CPUReserve | None",
+    memory: "MemoryReserve | None",
+    sources: Sources,
+) -> "Proposed | Unproposed":
+    from cpuctl.answering.config.parts import answer_head
+    from cpuctl.answering.config.reserve_answer import reserve_document
+    from cpuctl.operations.reserve import reserve as reserved
 
     try:
-        proposal = propose(source.info, loaded.kubelet, request)
+        found = reserved(source, loaded, cpus, memory)
     except ValueError as error:
         raise UsageError(str(error), where="--reserved-cpus") from None
-    head = answer_head(loaded, sources)
-    if isinstance(proposal, NoProposal):
-        return refusal_document(loaded.configuration, proposal, head)
-    changed = loaded._replace(kubelet=loaded.kubelet._replace(config=proposal.config))
-    _, lints = check_kubelet(source, changed)
-    return proposal_document(loaded.configuration, proposal, lints, head)
+    return reserve_document(loaded.configuration, found, answer_head(loaded, sources))

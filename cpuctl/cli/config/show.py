@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -53,7 +52,10 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Show the effective configuration."""
+    from cpuctl.answering.config.parts import answer_head
     from cpuctl.answering.config.show_answer import show_document
+    from cpuctl.golang.text import GoError
+    from cpuctl.operations.configuration import reservation_of
 
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config)
@@ -63,10 +65,11 @@ def show(
     loaded = load_kubelet(kubelet, sources, machine=source)
     head, pools = answer_head(loaded, sources), _pools(source, loaded)
     tell_sources(sources, style)
-    emit(
-        show_document(loaded.configuration, loaded.kubelet.gates, _reservation(source, loaded), head, pools),
-        style,
-    )
+    try:
+        kept: ReservationSummary | str = reservation_of(source, loaded)
+    except GoError as error:
+        kept = str(error)
+    emit(show_document(loaded.configuration, loaded.kubelet.gates, kept, head, pools), style)
 
 
 def _pools(source: "MachineSource", loaded: LoadedKubelet) -> "Pools | None":
@@ -77,16 +80,3 @@ def _pools(source: "MachineSource", loaded: LoadedKubelet) -> "Pools | None":
 
     outcome = check_start(source.info, loaded.kubelet)
     return pools_answer(outcome) if isinstance(outcome, Started) else None
-
-
-def _reservation(source: "MachineSource", loaded: LoadedKubelet) -> "ReservationSummary | str":
-    from cpuctl.engine.node_resources import node_capacity, node_reservations
-    from cpuctl.engine.reservation_summary import summarize
-    from cpuctl.golang.text import GoError
-
-    config = loaded.kubelet.config
-    try:
-        kept = node_reservations(source.info, config)
-    except GoError as error:
-        return str(error)
-    return summarize(source.info, config, kept, node_capacity(source.info))

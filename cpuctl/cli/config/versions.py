@@ -1,12 +1,11 @@
 """``cpuctl config versions``: what another release of the kubelet changes for a configuration."""
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.config.check import CheckedStateOption
-from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
@@ -25,14 +24,9 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
-from cpuctl.inputs.pods import GivenPods, load_pods
+from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-
-if TYPE_CHECKING:
-    from cpuctl.answers.config import ConfigVersions, VersionsHead
-    from cpuctl.machine.sources import MachineSource
 
 app = command_group()
 
@@ -83,6 +77,10 @@ def versions(
 ) -> None:
     """List what changes between two releases."""
     refuse_stdin_twice(machine, kubelet_config, *filename)
+    from cpuctl.answering.config.parts import answer_head
+    from cpuctl.answering.config.versions_answer import versions_document
+    from cpuctl.operations.configuration import VersionsInputs, compare_on
+
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     words = KubeletInputs(
         config=kubelet_config,
@@ -94,47 +92,8 @@ def versions(
         ignores_unknown_gates=ignore_unknown_gates,
     )
     source = with_memory(load_machine(machine, sources), memory, sources)
-    node = _Node(source, state, pods, load_pods(filename, template, sources, needed=False))
-    document = _compared(words, to_version, node, sources, everything=everything)
+    coming = load_pods(filename, template, sources, needed=False)
+    comparison = compare_on(source, VersionsInputs(words, to_version, state, pods, coming), sources)
+    document = versions_document(comparison, answer_head(comparison.loaded, sources), everything=everything)
     tell_sources(sources, style)
     emit(document, style)
-
-
-class _Node(NamedTuple):
-    """The machine, the words about state files and pods that run, and the pods that come."""
-
-    source: "MachineSource"
-    state: str
-    running: str
-    coming: "GivenPods"
-
-
-def _compared(
-    words: KubeletInputs, to_version: str, node: _Node, sources: Sources, *, everything: bool
-) -> "ConfigVersions":
-    from cpuctl.answering.config.versions_answer import versions_document
-    from cpuctl.inputs.pods import load_running, rules_of_pods
-    from cpuctl.kubelet.releases.recorded import Topic
-    from cpuctl.operations.configuration import (
-        Trial,
-        compare_versions,
-        effects_between,
-        next_version,
-        states_of_node,
-    )
-
-    loaded = load_kubelet(words, sources, machine=node.source)
-    target = next_version(to_version, loaded.kubelet.version)
-    states, unseen = states_of_node(node.source, loaded, sources, node.state)
-    running = load_running(node.running, rules_of_pods(loaded.kubelet), sources)
-    changes, starts, other = compare_versions(node.source, loaded, target, states)
-    effects, trial = None, Trial(node.source, states, running, node.coming)
-    if other is not None and not trial.is_empty:
-        effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
-    sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
-    head: VersionsHead = {
-        **answer_head(loaded, sources),
-        "from": str(loaded.kubelet.version),
-        "to": str(target),
-    }
-    return versions_document(changes, starts, head, everything=everything, effects=effects, unseen=unseen)

@@ -21,7 +21,6 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, ToGatesOption, ToVersionOption
-from cpuctl.cli.pods.show import cgroup_view
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
@@ -119,6 +118,7 @@ def _side(
     found: "GivenPods", words: PodViewInputs, machine: "MachineSource | None", name: str, sources: Sources
 ) -> "Side":
     from cpuctl.answering.pods.diff_answer import Side
+    from cpuctl.answering.pods.facts_answer import cgroup_view
     from cpuctl.documents.files import source_name
     from cpuctl.engine.pod_facts import pod_facts
 

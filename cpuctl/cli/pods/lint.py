@@ -16,16 +16,14 @@ from cpuctl.cli.options import (
     ServerGatesOption,
     ServerVersionOption,
 )
-from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.pod_lint import LintInputs, load_setting
+from cpuctl.operations.pod_lint import LintInputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cpuctl.operations.pod_lint import LintRun
+    from cpuctl.answers.pods import LintSummary
 
 app = command_group()
 
@@ -90,6 +88,10 @@ def lint(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read rules and manifests, and tell what is wrong."""
+    from cpuctl.answering.pods.lint_answer import lint_document
+    from cpuctl.cli.progress import ProgressBar
+    from cpuctl.operations.pod_lint import lint_manifests
+
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, *filename)
     if not filename:
@@ -105,51 +107,14 @@ def lint(
         cgroup_version=cgroup_version,
         static=static,
     )
-    document = _linted(filename, words, style, sources)
+    with ProgressBar(style) as progress:
+        run = lint_manifests(filename, words, sources, progress)
+    document = lint_document(run, sources.entries)
     tell_sources(sources, style)
     emit(document, style)
-    if not exit_zero and _is_refused(document, strict=strict):
+    if not exit_zero and _is_rejected(document["summary"], strict=strict):
         raise typer.Exit(EXIT_NO)
 
 
-def _linted(names: "Sequence[str]", words: LintInputs, style: Style, sources: Sources) -> Document:
-    from cpuctl.answering.pods.lint_answer import lint_document
-    from cpuctl.cli.progress import ProgressBar
-    from cpuctl.documents.files import source_name
-    from cpuctl.operations.pod_lint import LintRun, parts_of
-    from cpuctl.pods.reading.manifest_files import find_manifest_files
-
-    sources.add("pods", ", ".join(map(source_name, names)), "given")
-    files = find_manifest_files(names)
-    run = LintRun(load_setting(words, sources))
-    with ProgressBar(style) as progress:
-        read = [(file.source, parts_of(file)) for file in files]
-        run.govern(part for _, parts in read for part in parts)
-        for number, (source, parts) in enumerate(read):
-            progress("looking at manifests", number, len(files))
-            run.look_at(source, parts)
-    if not run.objects and not run.remarks:
-        raise _nothing_to_look_at(run, names)
-    if run.custom_resources:
-        sources.warnings.append(_not_looked_at(run.custom_resources))
-    return lint_document(run, sources.entries)
-
-
-def _not_looked_at(custom_resources: "Iterable[str]") -> str:
-    from cpuctl.exports.wording import few
-
-    which = few(list(custom_resources))
-    return f"of {which} the pod templates are looked at, not what their own schemas and webhooks ask"
-
-
-def _nothing_to_look_at(run: "LintRun", names: "Sequence[str]") -> InputError:
-    from cpuctl.documents.files import source_name
-
-    hint = "found only objects that make no pods" if run.others else ""
-    where = ", ".join(map(source_name, names))
-    return InputError("no pods: expected a Pod, a list of pods or a workload", where=where, hint=hint)
-
-
-def _is_refused(document: Document, *, strict: bool) -> bool:
-    summary = document["summary"]
+def _is_rejected(summary: "LintSummary", *, strict: bool) -> bool:
     return bool(summary["error"] or (strict and summary["warning"]))

@@ -1,7 +1,5 @@
 """``cpuctl pods show``: what follows from pods' resources, and by which rule."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from cpuctl.cli.app import command_group
@@ -18,18 +16,11 @@ from cpuctl.cli.options import (
     ServerVersionOption,
     TemplateOption,
 )
-from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, UsageOption
 from cpuctl.inputs.pods import load_pods, load_usage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.pod_view import NodeView, PodViewInputs, load_view
-
-if TYPE_CHECKING:
-    from cpuctl.answering.pods.facts_answer import CgroupView
-    from cpuctl.answers.pods import ViewHead
-    from cpuctl.inputs.pods import GivenPods
-    from cpuctl.pods.eviction_rank import Ranked
-    from cpuctl.pods.model import Pod
+from cpuctl.operations.pod_view import PodViewInputs, load_view, show_pods
 
 app = command_group()
 
@@ -69,6 +60,9 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read pods and node, and show what follows."""
+    from cpuctl.answering.pods.facts_answer import cgroup_view
+    from cpuctl.answering.pods.show_answer import show_document, view_head
+
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
@@ -83,74 +77,7 @@ def show(
         runtime=oci_runtime,
     )
     view = load_view(words, sources)
-    document = _shown(found, view, load_usage(usage, sources), sources)
+    shown = show_pods(found, view, load_usage(usage, sources), sources)
+    document = show_document(shown, cgroup_view(view), view_head(view, sources))
     tell_sources(sources, style)
     emit(document, style)
-
-
-def _shown(found: "GivenPods", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
-    from cpuctl.answering.pods.show_answer import Shown, show_document
-    from cpuctl.engine.pod_facts import pod_facts
-    from cpuctl.engine.pod_server import PodServer
-    from cpuctl.pods.stored import stored_pod
-
-    node = view.node._replace(limit_ranges=found.limit_ranges)
-    server = PodServer(node.rules.server, found.limit_ranges, found.quotas)
-    server.count(stored_pod(pod, node.rules) for pod in found.pods if pod.phase)
-    facts = [pod_facts(pod, node, server) for pod in found.pods]
-    shown = Shown(
-        pods=facts,
-        limit_ranges=found.limit_ranges,
-        quotas=list(zip(found.quotas, server.used, strict=True)),
-        eviction=None if usage is None else _eviction([each.view for each in facts], usage, sources),
-    )
-    return show_document(shown, cgroup_view(view), view_head(view, sources))
-
-
-def _eviction(pods: "list[Pod]", usage: dict[str, int], sources: Sources) -> "list[Ranked]":
-    from cpuctl.pods.eviction_rank import eviction_order
-
-    running = [pod for pod in pods if not pod.terminal]
-    unknown = sorted(usage.keys() - {pod.full_name for pod in running})
-    if unknown:
-        sources.warnings.append(f"usage is given for pods that are not: {', '.join(unknown[:3])}")
-    return eviction_order((pod, usage.get(pod.full_name)) for pod in running)
-
-
-def cgroup_view(view: NodeView) -> "CgroupView":
-    """Return how a node's cgroup values are written down."""
-    from cpuctl.answering.pods.facts_answer import CgroupView
-    from cpuctl.pods.cgroups.files import CgroupHost
-
-    host = CgroupHost(systemd=view.systemd, memory_page=view.node.settings.memory_page)
-    return CgroupView(version=view.node.cgroup_version, host=host, formula=view.formula)
-
-
-def view_head(view: NodeView, sources: Sources) -> "ViewHead":
-    """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
-    from cpuctl.answering.config.show_answer import known_amount
-    from cpuctl.quantity import Format, Quantity
-
-    memory, allocatable = view.node.memory, view.node.allocatable
-    return {
-        "sources": sources.entries,
-        "kubelet": {"version": str(view.kubelet.version)},
-        "apiServer": {"version": view.server_version},
-        "differences": [
-            {
-                "name": name,
-                "since": f"1.{each.since}",
-                "behaviour": each.after,
-                "source": each.source,
-                "standing": each.standing.value,
-            }
-            for name, each in view.differences.items()
-        ],
-        "cgroupVersion": view.node.cgroup_version,
-        "node": {
-            "memory": None if memory is None else known_amount(Quantity.from_value(memory, Format.BINARY_SI)),
-            "allocatable": None
-            if allocatable is None
-            else {name: known_amount(each) for name, each in allocatable.items()},
-        },
-    }

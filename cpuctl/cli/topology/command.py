@@ -206,7 +206,7 @@ def _show(document: "Topology", style: Style, pictures: Pictures) -> None:
     if pictures:
         from cpuctl.exports.machine.facts import topology_facts
 
-        pictures.write_machine(topology_facts, document)
+        pictures.write_machine(lambda: topology_facts(document))
     if not pictures.instead:
         emit(document, style)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuctl.documents.document import Origin
 from cpuctl.documents.places import path_text
 from cpuctl.timeline.model import Moment, Wanted
-from cpuctl.timeline.report.views import VIEWS, ViewValue
+from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.world.world import World
 
 
@@ -22,7 +22,7 @@ class Failure(NamedTuple):
     where: Origin | None
     what: str
     expected: Wanted
-    found: ViewValue
+    found: object
 
     @property
     def place(self) -> str:
@@ -40,8 +40,8 @@ def check(world: World, moment: Moment) -> list[Failure]:
 
 
 def _differences(
-    path: tuple[str, ...], wanted: Wanted, seen: ViewValue
-) -> Iterator[tuple[tuple[str, ...], Wanted, ViewValue]]:
+    path: tuple[str, ...], wanted: Wanted, seen: object
+) -> Iterator[tuple[tuple[str, ...], Wanted, object]]:
     """Yield every value that is expected and not there; what is not mentioned may be anything."""
     if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
         for key, member in wanted.items():

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.metrics import samples
+from cpuctl.engine.resize.outcome import Condition
 from cpuctl.golang.durations import duration_text
-from cpuctl.pods.model import Container
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.containers import weight_of
 from cpuctl.timeline.pods.lifecycle import free
@@ -23,7 +24,8 @@ from cpuctl.timeline.world.kubelet_process import KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDown
 from cpuctl.timeline.world.world import PodLife, World, cpus_text
 
-ViewValue: TypeAlias = "Mapping[str, ViewValue] | str | int | bool | None"
+if TYPE_CHECKING:
+    from cpuctl.answers import replay as answers
 
 _NOTHING = Quantity()
 
@@ -66,20 +68,20 @@ def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
     )
 
 
-def kubelet_view(world: World) -> ViewValue:
+def kubelet_view(world: World) -> answers.Kubelet:
     """Tell whether a kubelet runs, and which; or why none does."""
     running = world.kubelet is not None
     return {"running": running, "version": world.setup.version, "error": "" if running else world.why_down}
 
 
-def pool_view(world: World) -> ViewValue:
+def pool_view(world: World) -> str | None:
     """Tell the shared pool, nothing with policy ``none``; None while no kubelet runs."""
     if world.kubelet is None:
         return None
     return cpus_text(world.kubelet.node.state.default) if world.kubelet.node.policy else ""
 
 
-def containers_view(world: World) -> ViewValue:
+def containers_view(world: World) -> dict[str, answers.Container]:
     """Tell everything about every container."""
     return {
         f"{life.name}/{container.name}": _container(world, life, container)
@@ -88,25 +90,26 @@ def containers_view(world: World) -> ViewValue:
     }
 
 
-def _container(world: World, life: PodLife, container: Container) -> ViewValue:
+def _container(world: World, life: PodLife, container: Container) -> answers.Container:
     name = container.name
     one, key = life.containers[name], (life.uid, name)
     runs = one.runs
-    seen: dict[str, ViewValue] = {
-        "state": str(one.state),
+    seen: answers.Container = {
+        "state": one.state.value,
         "cgroup": cpus_text(one.cgroup) if runs else None,
         "effective": cpus_text(world.effective(one)) if runs else None,
         "weight": weight_of(one.milli) if runs else None,
         "downward": one.file,
-        **_amounts(life, name),
+        # Three of the four states of KEP-1287: actuated is what the weight tells.
+        "desired": _request(life.running.spec, name),
+        "allocated": _request(life.running.allocated, name),
+        "actual": _request(life.running.actual, name),
     }
     if world.kubelet is not None:
         state = world.kubelet.node.state
-        seen |= {
-            "cpus": cpus_text(state.assigned(*key) or 0),
-            "pending": _list_or_none(state.awaited(*key)),
-            "baseline": _list_or_none(state.baseline(*key)),
-        }
+        seen["cpus"] = cpus_text(state.assigned(*key) or 0)
+        seen["pending"] = _list_or_none(state.awaited(*key))
+        seen["baseline"] = _list_or_none(state.baseline(*key))
     return seen
 
 
@@ -114,38 +117,32 @@ def _list_or_none(mask: int | None) -> str | None:
     return None if mask is None else cpus_text(mask)
 
 
-def _amounts(life: PodLife, name: str) -> dict[str, ViewValue]:
-    """Tell a container's CPUs in the four states of KEP-1287 but one: actuated is what its weight tells."""
-    versions = {
-        "desired": life.running.spec,
-        "allocated": life.running.allocated,
-        "actual": life.running.actual,
-    }
-    found: dict[str, ViewValue] = {}
-    for what, pod in versions.items():
-        (container,) = (each for each in pod.all_containers if each.name == name)
-        found[what] = str(container.resources.requests.get("cpu", _NOTHING).canonical())
-    return found
+def _request(pod: StoredPod, name: str) -> str:
+    (container,) = (each for each in pod.all_containers if each.name == name)
+    return str(container.resources.requests.get("cpu", _NOTHING).canonical())
 
 
-def pods_view(world: World) -> ViewValue:
+def pods_view(world: World) -> dict[str, answers.Pod]:
     """Tell the status of every pod."""
     return {
         life.name: {
-            "phase": str(life.phase),
+            "phase": life.phase.value,
             "reason": life.reason,
             "message": life.message,
             "conditions": {
-                kind: {"reason": found.reason, "message": found.message} if found else None
-                for kind in (PENDING, IN_PROGRESS)
-                for found in (life.conditions.get(kind),)
+                "PodResizePending": _condition(life.conditions.get(PENDING)),
+                "PodResizeInProgress": _condition(life.conditions.get(IN_PROGRESS)),
             },
         }
         for life in world.pods.values()
     }
 
 
-def state_file_view(world: World) -> ViewValue:
+def _condition(found: Condition | None) -> answers.Condition | None:
+    return {"reason": found.reason, "message": found.message} if found else None
+
+
+def state_file_view(world: World) -> answers.StateFile | None:
     """Tell what ``cpu_manager_state`` says, None where there is no such file."""
     if world.disk.cpu is None:
         return None
@@ -165,7 +162,7 @@ def state_file_view(world: World) -> ViewValue:
     }
 
 
-def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, str]) -> ViewValue:
+def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, str]) -> dict[str, str]:
     return {
         f"{names.get(uid, uid)}/{name}": str(cpus)
         for uid, containers in entries.items()
@@ -173,12 +170,12 @@ def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, st
     }
 
 
-def scheduler_view(world: World) -> ViewValue:
+def scheduler_view(world: World) -> dict[str, str]:
     """Tell what the scheduler sees free."""
     return {name: str(amount.canonical()) for name, amount in free(world).items()}
 
 
-def metrics_view(world: World) -> ViewValue:
+def metrics_view(world: World) -> dict[str, int]:
     """Tell what a scrape of the kubelet would read; nothing while none runs."""
     return dict(_metrics(world, world.kubelet)) if world.kubelet is not None else {}
 
@@ -195,7 +192,7 @@ def _metrics(world: World, kubelet: KubeletProcess) -> Iterator[tuple[str, int]]
         yield f'kubelet_pod_pending_resizes{{reason="{reason.lower()}"}}', count
 
 
-def slis_view(world: World) -> ViewValue:
+def slis_view(world: World) -> answers.Slis:
     """Tell the service level indicators of KEP-6122 until now."""
     slis = slis_of(world.scale_downs.all)
     return {
@@ -205,7 +202,7 @@ def slis_view(world: World) -> ViewValue:
     }
 
 
-def _latency(latency: Latency) -> ViewValue:
+def _latency(latency: Latency) -> answers.Latency:
     return {
         "count": latency.measured,
         "shortest": None if latency.shortest is None else duration_text(latency.shortest),
@@ -213,7 +210,7 @@ def _latency(latency: Latency) -> ViewValue:
     }
 
 
-VIEWS: Mapping[str, Callable[[World], ViewValue]] = MappingProxyType(
+VIEWS: Mapping[str, Callable[[World], object]] = MappingProxyType(
     {
         "kubelet": kubelet_view,
         "sharedPool": pool_view,

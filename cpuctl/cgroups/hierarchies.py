@@ -26,7 +26,7 @@ _UNIT = (".slice", ".scope", ".service")
 CGROUP_TYPES = {1: "cgroup", 2: "cgroup2"}
 """The file system's name by the version of control groups."""
 
-_ESCAPE = re.compile(r"\\([0-7]{3})")
+_ESCAPE = r"\\([0-7]{3})"
 _POINT = 4
 
 
@@ -97,5 +97,5 @@ def _mounts(text: str) -> Iterator[Mount]:
         head, separator, tail = line.partition(" - ")
         fields, kinds = head.split(" "), tail.split(" ")
         if separator and len(fields) > _POINT:
-            point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), fields[_POINT])
+            point = re.sub(_ESCAPE, lambda found: chr(int(found[1], 8)), fields[_POINT])
             yield Mount(point, kinds[0])

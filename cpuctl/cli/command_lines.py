@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.checkpoint.states import CheckpointInputs
     from cpuctl.operations.planning import PlanningInputs
 
-_PROPOSED = re.compile(
+_PROPOSED = (
     r"(?P<command>cpuctl checkpoint (?P<verb>verify|repair|migrate)(?: --to-kubelet \S+)?)"
     r"(?P<whose> --pods FILE)?"
 )
@@ -67,7 +67,7 @@ def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> C
         command = shlex.join([*proposed["command"].split(), *given])
         return command if _pods(inputs) else f"{command}{proposed['whose'] or ''}"
 
-    return partial(_PROPOSED.sub, spelt_out)
+    return partial(re.sub, _PROPOSED, spelt_out)
 
 
 def _pods(inputs: CheckpointInputs) -> str:

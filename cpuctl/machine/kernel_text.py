@@ -15,12 +15,14 @@ from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 _BLANK = " \t\r\n\0"
 _UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all
 _HEX = frozenset("0123456789abcdefABCDEF")
-_MASK = re.compile(
+_MASK = (
     r"0[xX][0-9a-fA-F]+(,[0-9a-fA-F]{8})*|[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8})+"
-    r"|(?=.*[a-fA-F])[0-9a-fA-F]{1,7}|[0-9a-fA-F]{8}",
-    re.ASCII,
+    r"|(?=.*[a-fA-F])[0-9a-fA-F]{1,7}|[0-9a-fA-F]{8}"
 )
-"""What can only be a mask of the kernel: no CPU has a number of eight digits, or one with letters in it."""
+"""What can only be a mask of the kernel: no CPU has a number of eight digits, or one with letters in it.
+
+Not compiled yet: few commands look for one.
+"""
 _GROUP = 8  # hexadecimal digits between two commas of a CPU map
 _SIZE_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch", "family", "CPU part", "vendor_id")
@@ -61,7 +63,7 @@ def parse_given_mask(text: str) -> CPUSet | None:
 
     ``fffefffc,fffefffc``, with or without ``0x``. Short ones without letters (``03``) need their ``0x``.
     """
-    return parse_cpu_map(text.lower().removeprefix("0x")) if _MASK.fullmatch(text) else None
+    return parse_cpu_map(text.lower().removeprefix("0x")) if re.fullmatch(_MASK, text, re.ASCII) else None
 
 
 def within_limit(cpus: CPUSet) -> CPUSet:

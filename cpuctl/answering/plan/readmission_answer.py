@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.readmission import Readmission
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers.plan import PlanWarning
+    from cpuctl.engine.readmission import Readmission
 
 
 def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:

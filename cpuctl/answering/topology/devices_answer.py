@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.alignment import devices_aligned
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.placement import Placement
@@ -23,6 +22,9 @@ def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPar
     """Describe what a container gets of device plugins; nothing where it gets nothing."""
     if not placement.devices:
         return {}
+
+    from cpuctl.engine.alignment import devices_aligned
+
     answer: DevicesPart = {
         "devices": [
             {

@@ -7,14 +7,24 @@ of service with Guaranteed pods first, or by size: exclusive CPUs, then memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.cpu.provider import pod_count
-from cpuctl.engine.pod_order import PodOrder
 from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
+
+
+class PodOrder(StrEnum):
+    """Which pod comes first: see ``cpuctl.engine.ordering``."""
+
+    GIVEN = "given"
+    PRIORITY = "priority"
+    QOS = "qos"
+    LARGEST_FIRST = "largest-first"
+
 
 SYSTEM_PRIORITIES: Mapping[str, int] = {
     "system-cluster-critical": 2_000_000_000,

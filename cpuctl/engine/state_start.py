@@ -98,7 +98,7 @@ def _refusals(
 
 def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
     """Say how a kubelet ends over a file that it cannot load; None where it does not."""
-    from cpuctl.checkpoints.refusal import kubelet_refusal
+    from cpuctl.checkpoints.reader import kubelet_refusal
     from cpuctl.engine.saved_files import Reading
 
     if reading is Reading.CRASHES:

@@ -1,8 +1,26 @@
-"""Small pieces of sentences."""
+"""Pieces of sentences and names, the same in tables, pictures and pages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.cpuset import CPUSet
+
+if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import CPUHolder, MemoryHolder, Owner
+    from cpuctl.answers.start import KubeletPolicies
+
+
+def mark_of(place: int) -> str:
+    """Name an owner in pictures by its place, from 0: a to z, then aa, ab and so on."""
+    mark = ""
+    place += 1
+    while place:
+        place, letter = divmod(place - 1, 26)
+        mark = chr(ord("a") + letter) + mark
+    return mark
+
 
 GUESSED = "a guess by maximum frequency"
 """Said of performance and efficiency cores that no kernel has named."""
@@ -27,3 +45,55 @@ def byte_text(amount: int) -> str:
         if amount >= 1 << power:
             return f"{amount / (1 << power):.1f}".removesuffix(".0") + unit
     return str(amount)
+
+
+WHOLE_POD = "(whole pod)"
+
+
+def pod_name(owner: Owner) -> str:
+    """Write ``namespace/pod`` where the pod is known, else its UID."""
+    return owner["podUID"] or "-" if owner["pod"] is None else f"{owner['namespace']}/{owner['pod']}"
+
+
+def pod_of_cpus(holder: CPUHolder) -> str:
+    """Write the pod's name or, of a container that is known by its id only, that id."""
+    container_id = holder.get("containerID")
+    unknown = holder["pod"] is None and not holder["podUID"]
+    return f"container {container_id[:12]}" if container_id and unknown else pod_name(holder)
+
+
+def container_name(holder: CPUHolder | MemoryHolder) -> str:
+    """Write the container's name."""
+    return holder["container"] or (WHOLE_POD if holder["holding"] == "pod" else "-")
+
+
+def holder_name(holder: CPUHolder) -> str:
+    """Write pod and container in one."""
+    pod, container = pod_of_cpus(holder), container_name(holder)
+    return pod if container == "-" else f"{pod} {container}"
+
+
+def kubelet_words(kubelet: KubeletPolicies) -> str:
+    """Write a kubelet's release and policies in one line."""
+    options = ", ".join(f"{name}={value}" for name, value in kubelet["cpuManagerPolicyOptions"].items())
+    return (
+        f"kubelet {kubelet['version']}, CPU Manager {kubelet['cpuManagerPolicy']}"
+        f"{f' ({options})' if options else ''}, Topology Manager {kubelet['topologyManagerPolicy']}, "
+        f"Memory Manager {kubelet['memoryManagerPolicy']}"
+    )
+
+
+def shared_sentence(shared: str, reserved: str) -> str:
+    """Say where Burstable and BestEffort containers run: on reserved CPUs, too, but for an option."""
+    if not shared:
+        return "Burstable and BestEffort containers have no CPUs to run on"
+    who = f"Burstable and BestEffort containers run on CPUs {shared}"
+    if not reserved:
+        return who
+    among = CPUSet.parse(reserved) & CPUSet.parse(shared)
+    if not among:
+        return f"{who}, without the reserved {reserved}"
+    return (
+        f"{who}, the reserved {among} among them; strict-cpu-reservation (kubelet 1.32 and later) keeps them"
+        " off, and needs cpu_manager_state removed first"
+    )

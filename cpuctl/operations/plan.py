@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from cpuctl.engine.pod_order import PodOrder
+from cpuctl.engine.ordering import PodOrder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,8 +17,7 @@ from cpuctl.checkpoints.model import (
     MemoryStateFile,
     UnreadableState,
 )
-from cpuctl.checkpoints.reader import ContainerName, StateReader
-from cpuctl.checkpoints.refusal import kubelet_refusal
+from cpuctl.checkpoints.reader import ContainerName, StateReader, kubelet_refusal
 from cpuctl.cpuset import CPUSet
 
 OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)

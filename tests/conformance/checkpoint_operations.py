@@ -16,8 +16,7 @@ from cpuctl.checkpoints.model import (
     MemoryTable,
     UnreadableState,
 )
-from cpuctl.checkpoints.reader import ContainerName, StateReader
-from cpuctl.checkpoints.refusal import kubelet_refusal
+from cpuctl.checkpoints.reader import ContainerName, StateReader, kubelet_refusal
 from cpuctl.cpuset import CPUSet
 from tests.conformance.corpus import Json, version_of
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.ordering import exclusive_count, ordered, unknown_priority_classes
-from cpuctl.engine.pod_order import PodOrder
+from cpuctl.engine.ordering import PodOrder, exclusive_count, ordered, unknown_priority_classes
 from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import named, shared, whole
 from tests.support.pods import init, resources, sidecar

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import pytest
 
-from cpuctl.exports.marks import mark_of
 from cpuctl.exports.palette import (
     DARK,
     HATCHES,
@@ -20,6 +19,7 @@ from cpuctl.exports.palette import (
     style_sheet,
     text_on,
 )
+from cpuctl.exports.wording import mark_of
 
 Triple = Sequence[float]
 

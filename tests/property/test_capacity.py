@@ -16,9 +16,8 @@ from cpuctl.engine.capacity.probe import nobody, settled
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit
 from cpuctl.engine.node import Node
-from cpuctl.engine.ordering import ordered
+from cpuctl.engine.ordering import PodOrder, ordered
 from cpuctl.engine.outcome import Admitted
-from cpuctl.engine.pod_order import PodOrder
 from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
 

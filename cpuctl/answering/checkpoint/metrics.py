@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from cpuctl.answering.gauge import gauge
+from cpuctl.answering.metrics import gauge
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

@@ -14,7 +14,32 @@ from cpuctl.inputs.state_files import StateInput
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.checkpoint import ReadingKubelet
     from cpuctl.answers.decisions import Block
+    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.kubelet.kubelet import Kubelet
+
+
+def kubelet_answer(kubelet: Kubelet, reader: StateReader) -> ReadingKubelet:
+    """Describe the kubelet that is to start, as far as state files depend on it."""
+    config = kubelet.config
+    return {
+        "version": str(kubelet.version),
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "memoryManagerPolicy": config.memory_manager_policy,
+        "podLevelResourceManagers": reader.pod_level_managers,
+        "exclusiveResize": reader.exclusive_resize,
+    }
+
+
+def release_answer(reader: StateReader) -> ReadingKubelet:
+    """Describe a kubelet of which nothing is known but its release and gates."""
+    return {
+        "version": f"1.{reader.minor}",
+        "podLevelResourceManagers": reader.pod_level_managers,
+        "exclusiveResize": reader.exclusive_resize,
+    }
+
 
 LONGEST_TEXT = 4000
 """Of a kubelet's text that quotes a file: it may quote all 16 MiB of it."""

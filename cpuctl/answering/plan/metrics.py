@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.gauge import gauge
+from cpuctl.answering.metrics import gauge
 
 if TYPE_CHECKING:
     from cpuctl.answers.capacity import Capacity, Fragmentation, Scatter

@@ -50,7 +50,7 @@ def planned_document(
     if not isinstance(plan.node, Node):
         return not_started_document(plan.node, head)
 
-    from cpuctl.answering.metrics_answer import metrics_answer
+    from cpuctl.answering.metrics import metrics_answer
     from cpuctl.answering.plan.mixed_cores import mixed_cores
 
     more: answers.ExplainPart = {"explain": explain} if explain else {}

@@ -80,7 +80,7 @@ def new(
 
 def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.answering.checkpoint.change_answer import change_document
-    from cpuctl.answering.checkpoint.kubelet_answer import kubelet_answer
+    from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.new import made_files
 
     planning = read_planning(words, pods_needed=False)

@@ -100,7 +100,7 @@ def repair(
 
 def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
-    from cpuctl.answering.checkpoint.kubelet_answer import kubelet_answer
+    from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.repair import repair as repaired
     from cpuctl.operations.checkpoint.states import doubts, read_case, read_host
 

@@ -93,7 +93,7 @@ def verify(
 
 
 def _verified(words: CheckpointInputs, sources: Sources) -> "CheckpointVerify":
-    from cpuctl.answering.checkpoint.kubelet_answer import kubelet_answer
+    from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.answering.diagnostics import spell_out_fixes
     from cpuctl.operations.checkpoint.repair import advised

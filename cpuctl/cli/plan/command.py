@@ -38,7 +38,7 @@ from cpuctl.cli.plan.options import (
     refuse_clash,
 )
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.engine.pod_order import PodOrder
+from cpuctl.engine.ordering import PodOrder
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 

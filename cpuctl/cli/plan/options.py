@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.panels import OUTPUT
-from cpuctl.engine.pod_order import PodOrder
+from cpuctl.engine.ordering import PodOrder
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from cpuctl.cli.render.blocks import Cell, Chart, ChartLine
-from cpuctl.exports.timeline.time_scale import tick_step, tick_text
+from cpuctl.exports.timeline.facts import tick_step, tick_text
 
 _NARROWEST, _WIDEST = 20, 120
 """Columns that time takes at least, and at most."""

@@ -21,9 +21,8 @@ from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings
 from cpuctl.engine.capacity.probe import Progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
-from cpuctl.engine.ordering import ordered
+from cpuctl.engine.ordering import PodOrder, ordered
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
-from cpuctl.engine.pod_order import PodOrder
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity

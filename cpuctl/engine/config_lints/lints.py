@@ -19,14 +19,13 @@ from cpuctl.engine.config_lints.foreseen import (
     lint_uneven_cores,
 )
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
-from cpuctl.engine.config_lints.memory import lint_reserved_memory
 from cpuctl.engine.config_lints.names import (
     lint_cgroup_driver,
     lint_gates,
     lint_options,
     lint_policy_names,
 )
-from cpuctl.engine.config_lints.reserved import lint_reserved_cpus
+from cpuctl.engine.config_lints.reservations import lint_reserved_cpus, lint_reserved_memory
 
 _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
     lint_policy_names,

@@ -66,7 +66,7 @@ class CPUProvider(Copied):
             return None
 
         from cpuctl.checkpoints.model import UnreadableState
-        from cpuctl.checkpoints.refusal import other_policy
+        from cpuctl.checkpoints.reader import other_policy
 
         wanted = "none" if self.policy is None else "static"
         if isinstance(saved, UnreadableState):
@@ -256,7 +256,7 @@ class CPUProvider(Copied):
 
 
 def _unusable(error: str) -> StartRefused:
-    from cpuctl.checkpoints.refusal import kubelet_refusal
+    from cpuctl.checkpoints.reader import kubelet_refusal
     from cpuctl.state_names import CPU_FILE
 
     return StartRefused(stage=_STAGE, error=kubelet_refusal(CPU_FILE, error))

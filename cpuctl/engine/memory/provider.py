@@ -50,7 +50,7 @@ class MemoryProvider(Copied):
             return None
 
         from cpuctl.checkpoints.model import UnreadableState
-        from cpuctl.checkpoints.refusal import other_policy
+        from cpuctl.checkpoints.reader import other_policy
         from cpuctl.engine.memory.restart import restored
 
         wanted = "Static" if self.policy else "None"
@@ -193,7 +193,7 @@ def _regenerated_hints(held: Blocks, request: MemoryRequest) -> Answer:
 
 
 def _unusable(error: str) -> StartRefused:
-    from cpuctl.checkpoints.refusal import kubelet_refusal
+    from cpuctl.checkpoints.reader import kubelet_refusal
     from cpuctl.state_names import MEMORY_FILE
 
     return StartRefused(stage=_STAGE, error=kubelet_refusal(MEMORY_FILE, error))

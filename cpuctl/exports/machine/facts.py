@@ -9,11 +9,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.holders import holder_name
 from cpuctl.exports.outcomes import counts_words, start_sentence
-from cpuctl.exports.plan_words import kubelet_words
 from cpuctl.exports.text_width import bounded
-from cpuctl.exports.wording import byte_text, counted
+from cpuctl.exports.wording import byte_text, counted, holder_name, kubelet_words
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, Item, Sheet, Spot, box, hatched, words
 from cpuctl.exports.text_width import fitted, text_width
 from cpuctl.exports.timeline.events import RADIUS, Cluster, clusters, event_list
-from cpuctl.exports.timeline.facts import TimelineFacts, short
-from cpuctl.exports.timeline.time_scale import tick_step, tick_text
+from cpuctl.exports.timeline.facts import TimelineFacts, short, tick_step, tick_text
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:

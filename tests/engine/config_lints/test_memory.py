@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
-from cpuctl.engine.config_lints.memory import lint_reserved_memory
+from cpuctl.engine.config_lints.reservations import lint_reserved_memory
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

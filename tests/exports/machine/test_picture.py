@@ -14,7 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use, plan_facts
 from cpuctl.exports.machine.legend import MOST_OWNERS
 from cpuctl.exports.machine.picture import machine_svg
-from cpuctl.exports.marks import mark_of
+from cpuctl.exports.wording import mark_of
 from cpuctl.visible_text import printable
 from tests.support.drawn_rows import cpu_row, machines
 from tests.support.pictures import Picture, letters, tooltip

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import NODE, count_words, findings_block
 from cpuctl.cli.render.tables.node import node_lines
-from cpuctl.exports.plan_words import shared_sentence
-from cpuctl.exports.wording import counted
+from cpuctl.exports.wording import counted, shared_sentence
 
 if TYPE_CHECKING:
     from cpuctl.answers.audit import Audit, Container, ContainerMems

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
 from cpuctl.exports.outcomes import start_look
-from cpuctl.exports.plan_words import shared_sentence
+from cpuctl.exports.wording import shared_sentence
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck, PooledNode, Pools, UnpooledNode

@@ -13,8 +13,7 @@ from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory
 from cpuctl.cli.render.tables.told import pods_told_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_look
-from cpuctl.exports.plan_words import shared_sentence
-from cpuctl.exports.wording import counted, few
+from cpuctl.exports.wording import counted, few, shared_sentence
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Container, CPUsLeft, ExclusiveContainer, Node, Pod

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Final
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
-from cpuctl.cli.render.tables.resize import cgroup_table, hint_table, resources_table, step_table
-from cpuctl.cli.render.tables.resize_picture import legend, pictures
+from cpuctl.cli.render.tables.resize import (
+    cgroup_table,
+    hint_table,
+    legend,
+    pictures,
+    resources_table,
+    step_table,
+)
 from cpuctl.cli.render.tables.told import changed_table
 from cpuctl.exports.outcomes import RESIZES, start_look
 from cpuctl.exports.wording import counted

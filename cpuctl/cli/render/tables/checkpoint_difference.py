@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.holders import WHOLE_POD, pod_name
-from cpuctl.exports.wording import byte_text
+from cpuctl.exports.wording import WHOLE_POD, byte_text, pod_name
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers

@@ -1,15 +1,14 @@
-"""``reservedMemory`` that the Memory Manager's static policy refuses, or that takes more than a node has.
-
-Rule: kubelet v1.36 ``memorymanager/memory_manager.go``. The kubelet names the first sum that is off; here are
-all of them, with the difference to the byte.
-"""
+"""Remarks on what is reserved: CPUs and memory by NUMA node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from cpuctl.cpuset import CPUSet
+from cpuctl.departures import STRICT_RESERVATION
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS, MemoryBalance, memory_balances
 from cpuctl.engine.start import Started
@@ -17,7 +16,105 @@ from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.kubelet.reservations import countable
 from cpuctl.quantity import Format, Quantity
 
-_FIELD = ("reservedMemory",)
+_CPUS = "reservedSystemCPUs"
+
+
+def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
+    """Look at the CPUs that the static policy keeps from pods, listed or chosen by the kubelet."""
+    started = subject.started
+    if started is None or started.policy is None:
+        return
+    reserved = started.policy.reserved
+    setting = _setting(subject)
+    yield from _split_cores(subject, started.topology, reserved, setting)
+    uncore = started.policy.options.prefer_align_cpus_by_uncorecache
+    if subject.machine.caches_known:
+        yield from _split_caches(started.topology, reserved, setting, wanted=uncore)
+    if isolated := subject.machine.isolated & CPUSet(reserved):
+        yield Lint(
+            severity=Severity.WARNING,
+            code="reserved-isolated",
+            place=setting,
+            detected=str(isolated),
+            message=f"reserved CPUs {isolated} are isolated from the kernel's scheduler (isolcpus):"
+            " the system's processes are not spread over them",
+            fix="leave them out of isolcpus, or reserve others",
+        )
+    if started.policy.options.strict_cpu_reservation and not subject.config.reserved_system_cpus:
+        yield Lint(
+            severity=Severity.NOTE,
+            code="strict-reservation-picked",
+            place=setting,
+            detected=str(CPUSet(reserved)),
+            message=f"strict-cpu-reservation keeps pods off CPUs {CPUSet(reserved)}, which the kubelet picks:"
+            f" KEP-4540 has it do something with reservedSystemCPUs only ({STRICT_RESERVATION})",
+        )
+    if not started.policy.allocatable:
+        message = "all CPUs are reserved: no container can get exclusive ones"
+        yield Lint(severity=Severity.WARNING, code="reserved-all", place=setting, message=message)
+
+
+def _setting(subject: LintSubject) -> tuple[str, ...]:
+    """Name the setting that says which CPUs are reserved, or else how many."""
+    config = subject.config
+    if config.reserved_system_cpus or "cpu" not in {**config.kube_reserved, **config.system_reserved}:
+        return (_CPUS,)
+    return ("kubeReserved" if "cpu" in config.kube_reserved else "systemReserved", "cpu")
+
+
+def _split_cores(
+    subject: LintSubject, topology: CPUTopology, reserved: int, setting: tuple[str, ...]
+) -> Iterator[Lint]:
+    split = _parts(topology.cores.values(), reserved)
+    if not split:
+        return
+    left, whole = split & ~reserved, reserved | split
+    kinds = subject.machine.core_kinds
+    named = bool(kinds.performance and kinds.efficiency) and not kinds.guessed
+    hybrid = named and not CPUSet(split).isdisjoint(kinds.performance)
+    core = "performance cores" if hybrid else "cores"
+    # Reserving every CPU would leave none for pods: a machine of one core has to be split.
+    advised = whole != topology.cpus
+    by_count = "" if setting == (_CPUS,) else f", or {whole.bit_count()} CPUs in all instead"
+    yield Lint(
+        severity=Severity.WARNING,
+        code="reserved-splits-p-core" if hybrid else "reserved-splits-core",
+        place=setting,
+        expected=str(CPUSet(whole)) if advised else "",
+        detected=str(CPUSet(reserved)),
+        message=f"reserved CPUs {CPUSet(reserved & split)} share {core} with CPUs for pods ({CPUSet(left)})",
+        fix=f"{_CPUS}: {CPUSet(whole)}{by_count}" if advised else "",
+    )
+
+
+def _split_caches(
+    topology: CPUTopology, reserved: int, setting: tuple[str, ...], *, wanted: bool
+) -> Iterator[Lint]:
+    caches = topology.uncore_caches.values()
+    split = _parts(caches, reserved)
+    if not split or len(caches) == 1:
+        return
+    effect = ", so that no container gets the whole cache" if wanted else ""
+    yield Lint(
+        severity=Severity.WARNING if wanted else Severity.NOTE,
+        code="reserved-splits-l3",
+        place=setting,
+        detected=str(CPUSet(reserved)),
+        message=f"reserved CPUs {CPUSet(reserved & split)} share L3 caches with CPUs for pods"
+        f" ({CPUSet(split & ~reserved)}){effect}",
+    )
+
+
+def _parts(groups: Iterable[int], reserved: int) -> int:
+    """Join the groups of CPUs that are reserved in part."""
+    joined = 0
+    for group in groups:
+        if group & reserved and group & ~reserved:
+            joined |= group
+    return joined
+
+
+_MEMORY = ("reservedMemory",)
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 _ZERO = Quantity()
@@ -39,7 +136,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
         yield Lint(
             severity=Severity.ERROR,
             code="reserved-memory-none",
-            place=_FIELD,
+            place=_MEMORY,
             message="no memory is kept from pods, and the Static policy starts only with some",
             fix=f"set {MEMORY_SETTINGS}; then {_RESERVE}",
         )
@@ -63,7 +160,7 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="reserved-memory-unequal",
-        place=_FIELD,
+        place=_MEMORY,
         expected=str(balance.kept),
         detected=str(balance.listed),
         message=message,
@@ -92,7 +189,7 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.ERROR,
                 code="reserved-memory-inexact",
-                place=_FIELD,
+                place=_MEMORY,
                 expected=whole,
                 message=f"the kubelet cannot count what is written for {kind} of NUMA node {item.numa_node}"
                 f" ({amount}): it takes whole numbers only, written without a fraction and in few digits",
@@ -114,7 +211,7 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.ERROR,
                 code="reserved-memory-overdrawn",
-                place=_FIELD,
+                place=_MEMORY,
                 expected=str(_bytes(max(0, total - pages))),
                 detected=str(_bytes(reserved)),
                 message=f"reserved memory and huge pages take {short} more of NUMA node {node.id} than it has"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,3 +178,36 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
     err = cpuctl(*words, "--kubelet-config", config).err
     assert "state: as a fresh node, the state files of this one are not looked at" in err
     assert f"(--state {node} starts from them, cpuctl checkpoint verify looks at them)" in err
+
+
+def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:
+    """A new input must be handed on, too; blanks in names stay where they are."""
+    handed_by_another = {"arguments", "kubelet", "version_option"}
+    told = {
+        field: f"a {field}"
+        for field in (*PlanningInputs._fields, *KubeletInputs._fields)
+        if field not in handed_by_another
+    }
+    flags: dict[str, Any] = {
+        name: True
+        for form in (PlanningInputs(), KubeletInputs())
+        for name, default in form._asdict().items()
+        if default is False
+    }
+    lists = {"filenames": [told["filenames"]], "templates": [told["templates"]]}
+    given = told | flags | lists
+    (tmp_path / "the flags").write_text('--node-labels="a=b c"\n')
+    kubelet = KubeletInputs(
+        **{name: given[name] for name in KubeletInputs._fields if name in given},
+        arguments=f"@{tmp_path}/the flags",
+    )
+    inputs = PlanningInputs(
+        **{name: given[name] for name in PlanningInputs._fields if name in given}, kubelet=kubelet
+    )
+    words = shlex.split(planning_command(inputs, ("explain",)))
+    assert {text for name, text in told.items() if name not in flags} <= {*words}
+    options = {
+        "--ignore-unknown-gates" if "gates" in name else f"--{name.replace('_', '-')}" for name in flags
+    }
+    assert options <= {*words}
+    assert shlex.split(words[words.index("--kubelet-args") + 1]) == ["--node-labels=a=b c"]

@@ -99,8 +99,8 @@ class Promises(NamedTuple):
 class State(NamedTuple):
     """The kubelet's state files; None where there is none, or it is unusable: the problem says why.
 
-    ``closed`` are the names of files that are there and could not be read. ``own``: the node's own were
-    looked for, not those that somebody named.
+    ``lost`` are the names of files that nobody can read, ``closed`` those that are there and could not be
+    opened. ``own``: the node's own were looked for, not those that somebody named.
     """
 
     cpu: CPUStateFile | None = None
@@ -109,6 +109,7 @@ class State(NamedTuple):
     memory_problem: str = ""
     devices: DevicesStateFile | None = None
     devices_problem: str = ""
+    lost: frozenset[str] = frozenset()
     closed: tuple[str, ...] = ()
     own: bool = True
 

@@ -141,6 +141,15 @@ def inspect_embedded(text: str) -> Inspection:
     return _filled(Inspection(file_name=family.file_name, format=name, checksums=checksums), loaded, family)
 
 
+def is_readable(text: str, file_name: str) -> bool:
+    """Tell whether a manager's file, or the copy in it for older kubelets, holds a state, right or wrong."""
+    found = inspect_state(text, file_name)
+    if found.state is not None or not found.file_name:
+        return found.state is not None
+    older = inspect_embedded(text)
+    return older.state is not None and all(each.ok for each in older.checksums)
+
+
 def _managed(found: Json, family: _Family) -> Inspection:
     outer = decoded(family.newest[1].struct, found)
     if family.newest[1].meant(outer.document):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from cpuctl.operations.planning import PlanningInputs
 
 _PROPOSED = (
-    r"(?P<command>cpuctl checkpoint (?P<verb>verify|repair|migrate)(?: --to-kubelet \S+)?)"
+    r"(?P<command>(?:cpuctl checkpoint|sudo cpuctl) (?P<verb>verify|repair|migrate|audit)"
+    r"(?: --to-kubelet \S+)?)"
     r"(?P<whose> --pods FILE)?"
 )
 
@@ -57,7 +58,7 @@ def _from_file(arguments: str) -> str:
 
 
 def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> Callable[[str], str]:
-    """Return what adds the options that were given to the ``cpuctl checkpoint`` that a fix proposes.
+    """Return what adds the options that were given to the command of ours that a fix proposes.
 
     *released* is False where neither these nor the node tell the kubelet's release.
     """
@@ -77,7 +78,7 @@ def _pods(inputs: CheckpointInputs) -> str:
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:
     kubelet = inputs.kubelet
     told = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
-    migrates = verb == "migrate"
+    migrates, asks = verb == "migrate", verb != "audit"
     below = inputs.root if inputs.root != "/" else ""
     machine = inputs.machine or (below if verb == "verify" else "")
     if migrates and told:
@@ -88,12 +89,15 @@ def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) 
         "--kubelet-config": kubelet.config,
         "--config-dir": kubelet.config_dir,
         "--kubelet-args": kubelet.arguments,
-        "--kubelet-version": "" if migrates else kubelet.version or ("" if released else "VERSION"),
+        "--kubelet-version": ""
+        if migrates
+        else kubelet.version or ("VERSION" if asks and not released else ""),
         "--feature-gates": kubelet.gates,
         "--pods": _pods(inputs),
         "--memory": inputs.memory,
     }
-    yield from (inputs.state,) if inputs.state else ()
+    if inputs.state:
+        yield from (inputs.state,) if asks else ("--state", inputs.state)
     yield from (word for option, value in options.items() if value for word in (option, value))
     if kubelet.ignores_unknown_gates and not migrates:
         yield "--ignore-unknown-gates"

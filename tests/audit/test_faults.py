@@ -210,7 +210,9 @@ FAULTS = [
     Fault(
         "a monitor of CRI-O",
         a_monitor,
-        "foreign-processes", "0,4", "0-7", 'set infra_ctr_cpuset = "0,4" in crio.conf, then restart crio',
+        "foreign-processes", "0,4", "0-7",
+        "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"0,4\"\\n' "
+        "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio; taskset -acp 0,4 71",
         "warning",
     ),
     Fault(
@@ -264,13 +266,13 @@ FAULTS = [
         "isolated CPUs that are reserved",
         lambda node: node.files.update({f"{CPU_DIR}/isolated": "1,4-5\n"}),
         "isolated-reserved", "no reserved CPU", "4",
-        "leave them out of isolcpus on the kernel's command line, or reserve others", "warning",
+        "boot with isolcpus=1,5, or reserve other CPUs", "warning",
     ),
     Fault(
         "threads with several isolated CPUs",
         isolated_and_loose,
         "isolated-threads", "threads that pin themselves, each to a CPU", OWN,
-        "pin them (taskset -cp CPU THREAD), or boot with isolcpus without 1,5", "warning",
+        "taskset -cp 1 90; taskset -cp 5 91", "warning",
     ),
     Fault(
         "half of the exclusive CPUs isolated",

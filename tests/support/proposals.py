@@ -122,6 +122,11 @@ class _Module:
                 return {
                     re.sub(r"\\\{\w*\\\}", lambda _: GAP, text) for text in self.texts(form, scope, deep + 1)
                 }
+            case ast.Call(
+                func=ast.Attribute(value=ast.Constant(value=str(between)), attr="join"), args=[each]
+            ):
+                parts = each.elt if isinstance(each, ast.ListComp | ast.GeneratorExp) else each
+                return {f"{text}(?:{re.escape(between)}.*)?" for text in self.texts(parts, scope, deep + 1)}
             case ast.Call(func=ast.Name(id=name)) if _own_function(getattr(self.values, name, None)):
                 return self._of_function(name, deep)
             case ast.Subscript(value=ast.Name(id=name)):

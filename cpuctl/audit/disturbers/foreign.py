@@ -21,6 +21,11 @@ _BOUND = r".*/[0-9]+|kworker/.*|irq/.*|kthreadd"
 """Names of kernel threads that cannot or need not be moved: one for each CPU, workers, handlers of
 interrupts, which go where these go, and the one that only makes the others."""
 _SHOWN = 3
+_INFRA = (
+    "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"{}\"\\n' "
+    "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio"
+)
+"""Where CRI-O puts its monitors (*crio.conf(5)*): those of containers that are still to come."""
 
 
 class _Group:
@@ -121,7 +126,7 @@ def _foreign(picture: Picture, group: _Group) -> Finding:
 def _fix(picture: Picture, group: _Group, processes: Iterable[int]) -> str:
     kept, at = picture.housekeeping, picture.hierarchies
     if group.kind == "conmon":
-        return f'set infra_ctr_cpuset = "{kept}" in crio.conf, then restart crio'
+        return f"{_INFRA.format(kept)}; {for_each(processes, f'taskset -acp {kept} {{}}')}"
     if group.kind == "host" and at is not None and at.version == 2 and group.path.endswith(_UNIT):
         unit = operand(group.path.removeprefix("/"))
         return f"systemctl set-property --runtime {unit} AllowedCPUs={kept}"

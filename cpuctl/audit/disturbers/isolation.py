@@ -5,10 +5,13 @@ Parameters: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
+from cpuctl.audit.commands import MOST
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import Picture, Seen
+from cpuctl.audit.picture import Picture, Seen, Task
 from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
@@ -23,7 +26,7 @@ def check_isolation(picture: Picture) -> Iterator[Finding]:
     if pool is None:
         return
     reserved = picture.promises.reserved
-    yield from _isolated_reserved(machine.isolated & reserved)
+    yield from _isolated_reserved(machine.isolated, reserved)
     for seen in picture.containers:
         if seen.expected.exclusive and not seen.sleeps:
             yield from _isolated_threads(seen, machine.isolated)
@@ -44,8 +47,8 @@ def check_isolation(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def _isolated_reserved(cpus: CPUSet) -> Iterator[Finding]:
-    if cpus:
+def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
+    if cpus := isolated & reserved:
         yield Finding(
             severity=Severity.WARNING,
             code="isolated-reserved",
@@ -53,7 +56,7 @@ def _isolated_reserved(cpus: CPUSet) -> Iterator[Finding]:
             message=f"{are(cpus)} reserved for the system, but isolated: its programs do not spread there",
             expected="no reserved CPU",
             detected=str(cpus),
-            fix="leave them out of isolcpus on the kernel's command line, or reserve others",
+            fix=f"{_boot('isolcpus', isolated - reserved)}, or reserve other CPUs",
         )
 
 
@@ -70,8 +73,19 @@ def _isolated_threads(seen: Seen, isolated: CPUSet) -> Iterator[Finding]:
             " moves none of them, so most stay on the CPU on which the first began",
             expected="threads that pin themselves, each to a CPU",
             detected=str(cpus),
-            fix=f"pin them (taskset -cp CPU THREAD), or boot with isolcpus without {cpus}",
+            fix=_pinned(loose, isolated),
         )
+
+
+def _pinned(tasks: Iterable[Task], isolated: CPUSet) -> str:
+    """Write the commands that give every thread one of its CPUs, by turns."""
+    taken: Counter[int] = Counter()
+    commands = []
+    for task in islice(tasks, MOST):
+        cpu = min(task.cpus & isolated, key=lambda each: (taken[each], each))
+        taken[cpu] += 1
+        commands.append(f"taskset -cp {cpu} {task.tid}")
+    return "; ".join(commands)
 
 
 def _isolated_pool(picture: Picture, cpus: CPUSet) -> Iterator[Finding]:

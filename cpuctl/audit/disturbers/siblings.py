@@ -13,6 +13,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are, named
 
+_WHOLE = "set the CPU Manager policy option full-pcpus-only"
+
 
 def check_siblings(picture: Picture) -> Iterator[Finding]:
     """Tell for every pod with whom it shares cores; with full-pcpus-only that must not be."""
@@ -32,7 +34,7 @@ def check_siblings(picture: Picture) -> Iterator[Finding]:
             message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(picture, uid, siblings)}",
             expected="whole cores, as full-pcpus-only promises" if wrong else "whole cores",
             detected=str(siblings),
-            fix=_delete(picture, uid) if wrong else "set the CPU Manager policy option full-pcpus-only",
+            fix=_delete(picture, uid) if wrong else f"{_WHOLE}, then {_delete(picture, uid)}",
         )
 
 

@@ -19,7 +19,6 @@ from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.state_names import DEVICES_FILE
 
 _SHOWN = 3
-_RECREATE = "remove the pod: its workload makes another, which is given devices anew"
 
 
 def check_devices(picture: Picture) -> Iterator[Finding]:
@@ -122,8 +121,14 @@ def _twice(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
                 message=f"{names} are recorded to hold it",
                 expected="one holder",
                 detected=str(len(entries)),
-                fix=_RECREATE,
+                fix=_delete_last(picture, entries),
             )
+
+
+def _delete_last(picture: Picture, entries: list[DeviceEntry]) -> str:
+    """Write the command that ends the last holder that is known: the next pod is given other devices."""
+    pods = [pod for each in entries if (pod := picture.pods.get(each.pod_uid))]
+    return delete_pod(pods[-1]) if pods else ""
 
 
 def _is_init(pods: Mapping[str, StoredPod], entry: DeviceEntry) -> bool:

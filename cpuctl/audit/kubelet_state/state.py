@@ -16,6 +16,7 @@ from cpuctl.audit.sets import union
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
+from cpuctl.engine.state_checks.findings import DRAIN
 from cpuctl.machine.wording import are
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
@@ -71,7 +72,7 @@ def _file(picture: Picture, file: _File) -> Iterator[Finding]:
             message=f"a kubelet would not load it: {file.problem}",
             expected="a state file",
             detected=file.problem,
-            fix=_REPAIR,
+            fix=DRAIN if file.name in picture.state.lost else _REPAIR,
         )
     elif file.saved is None:
         if file.configured not in _NO_POLICY and _was_looked_for(picture, file):

@@ -1,17 +1,38 @@
-"""Stand-ins for programs that an audit proposes: they do to a copy what the real ones do to a live node.
+"""Stand-ins for programs that fixes propose: they do to a copy what the real ones do to a live node.
 
-Called by the name of one of them, with the copy's place in NODE.
+Called by the name of one of them, with the copy's place in NODE, and in PODS the file of what its API server
+knows.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-PROGRAMS = ("crictl", "taskset", "migratepages", "systemctl")
+from cpuctl.cpuset import CPUSet
+from tests.support import kubelet_stand_in as kubelet
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def written(directory: Path, root: Path, **told: str) -> dict[str, str]:
+    """Write all of them, and return the environment in which they come before other programs."""
+    directory.mkdir()
+    for name in PROGRAMS:
+        program = directory / name
+        program.write_text(f"#!{sys.executable}\nfrom {__name__} import run\nrun({name!r})\n")
+        program.chmod(0o755)
+    path = f"{directory}:{os.defpath}"
+    return {"PATH": path, "NODE": str(root), "PYTHONPATH": str(REPOSITORY), **told}
+
+
+def at(root: Path, fix: str) -> str:
+    """Write a command for a copy of the node, whatever its path."""
+    return re.sub(r"(?<![\w.\"])/(sys|proc|etc)/", rf'"{root}"/\1/', fix)
 
 
 def groups_of(root: Path, part: str) -> Iterator[Path]:
@@ -51,10 +72,14 @@ def migratepages(root: Path, words: list[str]) -> None:
 
 def systemctl(root: Path, words: list[str]) -> None:
     """``set-property --runtime UNIT AllowedCPUs=LIST`` moves its processes; restarts read what is there."""
-    if words[0] == "restart":
+    verb, unit = words[0], words[-1]
+    if unit == "kubelet":
+        {"stop": kubelet.stop, "start": kubelet.start, "restart": kubelet.start}[verb](root)
+        return
+    if verb == "restart":
         return
     assert words[:2] == ["set-property", "--runtime"], words
-    unit, cpus = words[-2], words[-1].removeprefix("AllowedCPUs=")
+    unit, cpus = words[-2], unit.removeprefix("AllowedCPUs=")
     for file in root.glob("proc/*/cgroup"):
         if f"/{unit}" in file.read_text():
             taskset(root, ["-acp", cpus, file.parent.name])
@@ -76,20 +101,55 @@ def settle(root: Path) -> None:
             (file.parent / effective).write_text(f"{value}\n")
             if own:
                 _move(root, f"/{file.parent.relative_to(top)}", value, who)
+    _switch(root)
     for file in root.glob("proc/irq/*/smp_affinity_list"):
         file.with_name("effective_affinity_list").write_text(file.read_text())
+
+
+def _switch(root: Path) -> None:
+    """List the CPUs that run by their switches; one without a switch always does."""
+    devices = root / "sys/devices/system/cpu"
+    switches = {int(file.parent.name[3:]): file.read_text().strip() for file in devices.glob("cpu*/online")}
+    online = CPUSet.parse((devices / "online").read_text().strip())
+    off = CPUSet.of(cpu for cpu, switch in switches.items() if switch == "0")
+    on = CPUSet.of(cpu for cpu, switch in switches.items() if switch == "1")
+    (devices / "online").write_text(f"{(online | on) - off}\n")
 
 
 def _move(root: Path, group: str, value: str, who: str) -> None:
     for told in root.glob("proc/*/cgroup"):
         if any(line.endswith(f":{group}") for line in told.read_text().splitlines()):
             for status in told.parent.rglob("status"):
+                told_list = re.search(rf"{who}_allowed_list:\t(.*)", status.read_text())
+                # One that has pinned itself stays where it is, as long as it may.
+                if told_list and CPUSet.parse(told_list[1]) <= CPUSet.parse(value):
+                    continue
                 text = re.sub(rf"({who}_allowed_list:\t).*", rf"\g<1>{value}", status.read_text())
                 status.write_text(text)
 
 
-if __name__ == "__main__":
-    program = Path(sys.argv[0]).name
-    {"crictl": crictl, "taskset": taskset, "migratepages": migratepages, "systemctl": systemctl}[program](
-        Path(os.environ["NODE"]), sys.argv[1:]
-    )
+def kubectl(root: Path, words: list[str]) -> None:
+    """``-n NAMESPACE delete pod NAME``, and what its workload makes then; ``get pod -o json NAME``."""
+    option, namespace, verb, kind, *rest = words
+    assert (option, kind) == ("-n", "pod"), words
+    name = rest[-1]
+    if verb == "get":
+        sys.stdout.write(kubelet.told_of(namespace, name))
+        return
+    assert (verb, rest) == ("delete", [name]), words
+    kubelet.replace_pod(root, namespace, name)
+
+
+def cpuctl(_: Path, words: list[str]) -> None:
+    """The real one."""
+    sys.exit(subprocess.run([sys.executable, "-m", "cpuctl", *words], check=False).returncode)
+
+
+PROGRAMS: dict[str, Callable[[Path, list[str]], None]] = {
+    each.__name__: each for each in (crictl, taskset, migratepages, systemctl, kubectl, cpuctl)
+}
+
+
+def run(name: str) -> None:
+    """Be the program of this name."""
+    PROGRAMS[name](Path(os.environ["NODE"]), sys.argv[1:])

@@ -1,0 +1,391 @@
+"""What an audit proposes is typed into a shell as it stands, and then the finding is gone.
+
+The node is a copy with a kubelet that starts by the engine; other programs are stand-ins that do to the copy
+what the real ones do. Options are handed on: paths have blanks in them.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.audit.commands import RESTART
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.state_checks.findings import DRAIN
+from tests.audit.node_tree import DATABASE, FRONT, OWN, PODS, WEB, clean_node, with_kubelet_files
+from tests.audit.test_fixes import BOOTS, COMMANDS
+from tests.capture.node_texts import written
+from tests.cli.conftest import Cpuctl
+from tests.support import kubelet_stand_in as kubelet
+from tests.support import stand_ins
+from tests.support.proposals import not_run
+
+CPU, MEMORY = (f"{kubelet.DIRECTORY}/{name}" for name in kubelet.STATES)
+GPU = "x.com/gpu"
+CPUS_FILE = f"{kubelet.DIRECTORY}/pods/{DATABASE}/volumes/kubernetes.io~downward-api/podinfo/cpus"
+V36, V37 = ("--kubelet-version", "1.36"), ("--kubelet-version", "1.37")
+WHOLE_CORES = 'cpuManagerPolicyOptions: {full-pcpus-only: "true"}\n'
+TELLS = ("--feature-gates", "DownwardAPIAssignedResources=true")
+
+
+class Node:
+    """A node below a directory, and the file of its pods."""
+
+    def __init__(self, directory: Path, cpuctl: Cpuctl) -> None:
+        self.directory, self.cpuctl = directory, cpuctl
+        self.tree = with_kubelet_files(clean_node())
+        self.root, self.file = directory / "the node", directory / "its pods.json"
+        self.pods: dict[str, Any] = copy.deepcopy(PODS)
+        self.told: tuple[str, ...] = V36
+        # Its kubelet writes its own.
+        for name in (CPU, MEMORY):
+            del self.tree.files[name]
+
+    def write(self) -> None:
+        written(self.tree.files, self.root)
+        self.file.write_text(json.dumps(self.pods))
+        self.environment = stand_ins.written(
+            self.directory / "bin", self.root, PODS=str(self.file), KUBELET=" ".join(self.told)
+        )
+
+    def path(self, name: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def audit(self) -> list[Any]:
+        words = ("--root", str(self.root), "--pods", str(self.file), *self.told, "-o", "json")
+        result = self.cpuctl("audit", *words)
+        assert result.out, result
+        found: list[Any] = json.loads(result.out)["findings"]
+        return found
+
+    def without_options(self, fix: str) -> str:
+        """Take out what was given to the audit, all of which a command of ours must be given."""
+        given = [*self.told, "--pods", str(self.file)]
+        for at in (["-m", str(self.root)], ["--root", str(self.root)]):
+            fix = fix.replace(f" {shlex.join([*at, *given])}", "")
+        assert str(self.root) not in fix, fix
+        return fix
+
+    def tell(self, *words: str) -> None:
+        """Start the kubelet with another release or other gates."""
+        self.told = words
+        self.environment["KUBELET"] = os.environ["KUBELET"] = " ".join(words)
+        kubelet.start(self.root)
+
+    def configure(self, line: str) -> None:
+        file = self.path(f"{kubelet.DIRECTORY}/config.yaml")
+        file.write_text(file.read_text() + line)
+
+    def read_nothing(self) -> None:
+        pods = copy.deepcopy(self.pods)
+        del pods["items"][0]["spec"]["volumes"]
+        self.file.write_text(json.dumps(pods))
+
+    def drain(self, *files: str) -> None:
+        """Empty the node, delete files, and let the pods come back."""
+        self.file.write_text(json.dumps(PODS | {"items": []}))
+        for name in files:
+            self.path(name).unlink()
+        kubelet.start(self.root)
+        self.file.write_text(json.dumps(self.pods))
+        kubelet.start(self.root)
+        stand_ins.settle(self.root)
+
+    def run(self, fix: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            ["sh", "-uc", stand_ins.at(self.root, fix)],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=self.environment,
+        )
+        stand_ins.settle(self.root)
+        return done
+
+
+@pytest.fixture
+def node(tmp_path: Path, cpuctl: Cpuctl) -> Node:
+    return Node(tmp_path, cpuctl)
+
+
+def state(node: Node, pool: str, policy: str = "static", **entries: Any) -> None:
+    """Write another file of the CPU Manager, as somebody did behind the kubelet's back."""
+    held = {
+        uid: {name: CPUSet.parse(cpus) for name, cpus in containers.items()}
+        for uid, containers in (entries.get("entries") or {DATABASE: {"server": OWN}}).items()
+    }
+    text = write_cpu_state(CPUStateFile(policy_name=policy, default_cpu_set=CPUSet.parse(pool), entries=held))
+    node.path(CPU).write_text(text)
+
+
+def devices(node: Node, *entries: dict[str, Any]) -> None:
+    registered = {GPU: ["g0", "g1", "g2", "g3"]}
+    kubelet.write_devices(node.root, {"PodDeviceEntries": list(entries), "RegisteredDevices": registered})
+
+
+def asks_for_devices(node: Node) -> None:
+    for pod in node.pods["items"]:
+        for container in pod["spec"]["containers"]:
+            container["resources"].setdefault("limits", {})[GPU] = 1
+
+
+def reads_its_cpus(node: Node) -> None:
+    node.told = (*V37, *TELLS)
+    item = {"path": "cpus", "resourceFieldRef": {"containerName": "server", "resource": "assigned.cpuset"}}
+    volume = {"name": "podinfo", "downwardAPI": {"items": [item]}}
+    node.pods["items"][0]["spec"]["volumes"] = [volume]
+    node.tree.files |= {CPUS_FILE: OWN, f"{CPUS_FILE}-and-more": ""}
+
+
+def gate_is_off(node: Node) -> None:
+    reads_its_cpus(node)
+    node.told = V37
+
+
+def too_old(node: Node) -> None:
+    reads_its_cpus(node)
+    node.told = V36
+
+
+def not_whole_cores(node: Node) -> None:
+    name = f"{kubelet.DIRECTORY}/config.yaml"
+    node.tree.files[name] = node.tree.files[name].replace(WHOLE_CORES, "")
+
+
+def has_an_init_container(node: Node) -> None:
+    """On a node of whole cores it would have those of the app container."""
+    not_whole_cores(node)
+    database = node.pods["items"][0]
+    amounts = {"limits": {"cpu": 2, "memory": "1Gi"}}
+    database["spec"]["initContainers"] = [{"name": "load", "resources": amounts}]
+    ended = {"name": "load", "containerID": f"containerd://{'1d' * 32}", "state": {"terminated": {}}}
+    database["status"]["initContainerStatuses"] = [ended]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is wrong on the node, before its files are written and behind the kubelet's back afterwards."""
+
+    code: str
+    fix: str
+    after: Callable[[Node], object]
+    before: Callable[[Node], object] = lambda _: None
+
+
+REPAIR = (
+    "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
+    "systemctl start kubelet"
+)
+DELETE, DELETE_WEB = (f"kubectl -n shop delete pod {name}" for name in ("database-0", "web-0"))
+SWITCH = "echo {} > /sys/devices/system/cpu/cpu3/online"
+
+
+def wrong_checksum(node: Node) -> None:
+    file = node.path(CPU)
+    file.write_text(file.read_text().replace('checksum":', 'checksum":1'))
+
+
+def without_a_group(node: Node) -> None:
+    for each in [*node.root.glob(f"sys/fs/cgroup/**/*{FRONT}*")]:
+        shutil.rmtree(each)
+
+
+MENDED = {
+    "no file": Situation("state-missing", RESTART, lambda node: node.path(CPU).unlink()),
+    "a wrong checksum": Situation("state-unusable", REPAIR, wrong_checksum),
+    "a torn file": Situation(
+        "state-unusable", DRAIN, lambda node: node.path(CPU).write_text('{"policyName":"static"')
+    ),
+    "another policy": Situation(
+        "state-policy", REPAIR, lambda node: state(node, "0-7", "none", entries={WEB: {}})
+    ),
+    "a pod that is gone": Situation(
+        "stale-entry",
+        RESTART,
+        lambda node: state(node, "0,3-4,6-7", entries={DATABASE: {"server": OWN}, "gone": {"a": "2"}}),
+    ),
+    "shared and held": Situation("given-twice", REPAIR, lambda node: state(node, "0-4,6-7")),
+    "reserved and held": Situation(
+        "reserved-in-use",
+        REPAIR,
+        lambda node: state(node, "2-3,5-7", entries={DATABASE: {"server": "0-1,4"}}),
+    ),
+    "a CPU that was taken away": Situation(
+        "cpus-offline",
+        SWITCH.format(1),
+        lambda node: node.path("sys/devices/system/cpu/cpu3/online").write_text("0\n"),
+    ),
+    "a CPU that came": Situation("cpus-unknown", SWITCH.format(0), lambda node: state(node, "0,2,4,6-7")),
+    "a file that tells others": Situation(
+        "assigned-cpuset-stale",
+        RESTART,
+        lambda node: node.path(CPUS_FILE).write_text("1-2,5"),
+        reads_its_cpus,
+    ),
+    "a file that is gone": Situation(
+        "assigned-cpuset-missing", RESTART, lambda node: node.path(CPUS_FILE).unlink(), reads_its_cpus
+    ),
+    "an API server that drops the file": Situation(
+        "assigned-cpuset-gate",
+        "switch on DownwardAPIAssignedResources at the API server",
+        lambda _: None,
+        gate_is_off,
+    ),
+    "a kubelet that is too old": Situation(
+        "assigned-cpuset-unserved",
+        "take assigned.cpuset out of the pod, or upgrade the kubelet",
+        lambda _: None,
+        too_old,
+    ),
+    "a core of two": Situation(
+        "siblings-shared",
+        DELETE,
+        lambda node: state(node, "0,3-5,7", entries={DATABASE: {"server": "1-2,6"}}),
+    ),
+    "a core of two, as nobody asked for whole ones": Situation(
+        "siblings-shared",
+        f"set the CPU Manager policy option full-pcpus-only, then {DELETE}",
+        lambda node: state(node, "0,3-5,7", entries={DATABASE: {"server": "1-2,6"}}),
+        not_whole_cores,
+    ),
+    "an init container that has ended": Situation(
+        "finished-init-container",
+        DELETE,
+        lambda node: state(node, "0,3-4,7", entries={DATABASE: {"server": OWN, "load": "2,6"}}),
+        has_an_init_container,
+    ),
+    "fewer devices than were asked for": Situation(
+        "devices-differ",
+        DELETE,
+        lambda node: devices(node, kubelet.device_entry(WEB, "front", GPU, "g1")),
+        asks_for_devices,
+    ),
+    "a device of two": Situation(
+        "device-held-twice",
+        DELETE_WEB,
+        lambda node: devices(
+            node,
+            kubelet.device_entry(DATABASE, "server", GPU, "g1"),
+            kubelet.device_entry(WEB, "front", GPU, "g1"),
+        ),
+        asks_for_devices,
+    ),
+}
+LOOKS = {
+    "a container without a group": Situation(
+        "group-missing",
+        "kubectl -n shop get pod -o json web-0",
+        without_a_group,
+    ),
+    "devices that end early": Situation(
+        "devices-unusable",
+        "cpuctl checkpoint verify",
+        lambda node: node.path(kubelet.DEVICES).write_text('{"Data":'),
+    ),
+}
+PERSON: dict[str, Callable[[Node], object]] = {
+    DRAIN: lambda node: node.drain(CPU),
+    "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
+    "take assigned.cpuset out of the pod": lambda node: node.read_nothing(),
+    "upgrade the kubelet": lambda node: node.tell(*V37, *TELLS),
+    "set the CPU Manager policy option full-pcpus-only": lambda node: node.configure(WHOLE_CORES),
+}
+"""What is no command, and done by hand."""
+MONITORS = (
+    "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"0\"\\n' "
+    "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio"
+)
+LOOP = "for id in 1 2; do true; done"
+NOT_RUN = {
+    "asks the runtime, as pods are not named": [
+        "crictl inspect 5e",
+        "crictl pods --label x",
+        "set the CPU Manager policy option full-pcpus-only, then crictl pods --label x",
+    ],
+    "shows what is not recorded": ["cat /proc/irq/*/effective_affinity_list"],
+    "nobody is kept out of a file who runs tests as root": ["sudo cpuctl audit"],
+    "no name of a pod begins with a dash": [
+        "kubectl -n shop delete pod -- -a",
+        "kubectl -n shop get pod -o json -- -a",
+    ],
+    "a loop is run below foreign-processes": [
+        LOOP,
+        f"{MONITORS}; {LOOP}",
+    ],
+    "another list for the same parameter, or none": [
+        *(f"boot with{more}" for name in ("isolcpus", "nohz_full") for more in (f" {name}=1", f"out {name}")),
+        "boot without isolcpus, or reserve other CPUs",
+    ],
+}
+
+
+def started(node: Node, situation: Situation, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let a kubelet begin on the node, then do what is wrong, and audit."""
+    situation.before(node)
+    node.write()
+    for name in ("PODS", "KUBELET"):
+        monkeypatch.setenv(name, node.environment[name])
+    kubelet.start(node.root)
+    stand_ins.settle(node.root)
+    assert kubelet.runs(node.root)
+    situation.after(node)
+    stand_ins.settle(node.root)
+    found = [each for each in node.audit() if each["code"] == situation.code]
+    assert node.without_options(found[0]["fix"]) == situation.fix
+    return found[0]
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_what_is_proposed_mends(
+    name: str, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    situation = MENDED[name]
+    fix = started(node, situation, monkeypatch)["fix"]
+    begun = tmp_path / "begun"
+    shutil.copytree(node.root, begun)
+    for way in fix.split(", or "):
+        shutil.rmtree(node.root)
+        shutil.copytree(begun, node.root)
+        node.file.write_text(json.dumps(node.pods))
+        for step in way.split(", then "):
+            if step in PERSON:
+                PERSON[step](node)
+                continue
+            done = node.run(step)
+            assert done.returncode == 0, (step, done)
+        assert kubelet.runs(node.root), fix
+        assert situation.code not in [each["code"] for each in node.audit()], fix
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_only_looks_answers(name: str, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to be mended is in its answer."""
+    fix = started(node, LOOKS[name], monkeypatch)["fix"]
+    done = node.run(fix)
+    assert (done.returncode, "fix: " in done.stdout) in ((0, False), (0, True), (3, True)), (fix, done)
+    assert done.stdout
+
+
+def test_nothing_is_proposed_that_is_not_run() -> None:
+    """A finding with a new fix needs a situation here, or a fault in the table of faults."""
+    run = {(each.code, each.fix) for each in (*MENDED.values(), *LOOKS.values())}
+    run |= {(each.code, each.fix) for each in (*COMMANDS, *BOOTS)}
+    excused = [fix for fixes in NOT_RUN.values() for fix in fixes]
+    missing = not_run(["cpuctl/audit"], run)
+    assert [each for each in missing if not any(re.fullmatch(each.fix, fix) for fix in excused)] == []
+    assert [fix for fix in excused if not any(re.fullmatch(each.fix, fix) for each in missing)] == []

@@ -1,0 +1,187 @@
+"""A kubelet on a copy of a node: starts where the engine says so, and then gives CPUs as the engine does.
+
+PODS is the file of the API server, KUBELET the options that tell of the kubelet's release and gates.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from cpuctl.checkpoints import device_state
+
+PID = 70
+DIRECTORY = "var/lib/kubelet"
+STATES = ("cpu_manager_state", "memory_manager_state")
+DEVICES = f"{DIRECTORY}/device-plugins/kubelet_internal_checkpoint"
+_PROCESS = f"proc/{PID}"
+_ASIDE = "kubelet-process"
+_VOLUMES = "volumes/kubernetes.io~downward-api"
+
+
+def runs(root: Path) -> bool:
+    return (root / _PROCESS).is_dir()
+
+
+def stop(root: Path) -> None:
+    if runs(root):
+        (root / _PROCESS).rename(root / _ASIDE)
+
+
+def start(root: Path) -> None:
+    """Start, or stay down where its state files are refused; systemctl calls either a success."""
+    stop(root)
+    if synced(root):
+        (root / _ASIDE).rename(root / _PROCESS)
+
+
+def synced(root: Path) -> bool:
+    """Take back what nobody has any more, admit who is new, and write it all; False for no kubelet."""
+    directory = root / DIRECTORY
+    with TemporaryDirectory() as new:
+        state = ["--state", str(directory)] if any((directory / each).exists() for each in STATES) else []
+        running = ["--pods", os.environ["PODS"]] if state else []
+        new_pods = ["-f", os.environ["PODS"]] if pods() else []
+        told = [*state, *running, *new_pods, "-m", str(root), *_options()]
+        words = [
+            "plan",
+            "-q",
+            "--exit-zero",
+            "--assume-devices",
+            *told,
+            "--write-state",
+            new,
+            "--force",
+            "-o",
+            "json",
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "cpuctl", *words], check=True, capture_output=True, text=True
+        )
+        answer = json.loads(done.stdout)
+        if answer["start"]["outcome"] != "Started":
+            return False
+        refused = [pod["name"] for pod in answer["pods"] if pod["outcome"] != "Admitted"]
+        assert not refused, answer
+        for name in STATES:
+            shutil.copy(f"{new}/{name}", directory / name)
+    _reconcile(root)
+    return True
+
+
+def _options() -> list[str]:
+    return shlex.split(os.environ["KUBELET"])
+
+
+def pods() -> list[Any]:
+    items: list[Any] = json.loads(Path(os.environ["PODS"]).read_text())["items"]
+    return items
+
+
+def told_of(namespace: str, name: str) -> str:
+    """Write what kubectl prints of a pod; fails for one that there is not."""
+    (found,) = (each for each in pods() if _named(each) == (namespace, name))
+    return json.dumps(found)
+
+
+def replace_pod(root: Path, namespace: str, name: str) -> None:
+    """End a pod: its workload makes the same with a new name to the machine, which is admitted."""
+    uid = next(each["metadata"]["uid"] for each in pods() if _named(each) == (namespace, name))
+    new = uid[:-4] + "9999"
+    _free_devices(root, uid)
+    file = Path(os.environ["PODS"])
+    text = file.read_text().replace(uid, new)
+    file.write_text(text)
+    for old, other in ((uid, new), (uid.replace("-", "_"), new.replace("-", "_"))):
+        for group in sorted((root / "sys/fs/cgroup").rglob(f"*{old}*")):
+            group.rename(group.with_name(group.name.replace(old, other)))
+        for told in root.glob("proc/*/cgroup"):
+            told.write_text(told.read_text().replace(old, other))
+    _end_init_containers(file)
+    assert synced(root)
+    _give_devices(root)
+
+
+def _end_init_containers(file: Path) -> None:
+    """A new pod's init containers begin again."""
+    document = json.loads(file.read_text())
+    for pod in document["items"]:
+        pod["status"].pop("initContainerStatuses", None)
+    file.write_text(json.dumps(document))
+
+
+def _named(pod: Any) -> tuple[str, str]:
+    return pod["metadata"]["namespace"], pod["metadata"]["name"]
+
+
+def _reconcile(root: Path) -> None:
+    """Write CPUs into control groups, and into the files in which containers read them."""
+    state = json.loads((root / DIRECTORY / STATES[0]).read_text())
+    for pod in pods():
+        uid = pod["metadata"]["uid"]
+        own = state.get("entries", {}).get(uid, {})
+        for status in pod["status"]["containerStatuses"]:
+            cpus = own.get(status["name"], state["defaultCpuSet"])
+            container = status["containerID"].rpartition("/")[2]
+            for group in (root / "sys/fs/cgroup").rglob(f"*{container}*/cpuset.cpus"):
+                group.write_text(f"{cpus}\n")
+        for volume in pod["spec"].get("volumes", ()):
+            for item in volume["downwardAPI"]["items"]:
+                told = root / DIRECTORY / "pods" / uid / _VOLUMES / volume["name"] / item["path"]
+                told.parent.mkdir(parents=True, exist_ok=True)
+                told.write_text(own.get(item["resourceFieldRef"]["containerName"], ""))
+
+
+def _devices(root: Path) -> Any:
+    return json.loads((root / DEVICES).read_text())["Data"] if (root / DEVICES).exists() else None
+
+
+def _free_devices(root: Path, uid: str) -> None:
+    if data := _devices(root):
+        data["PodDeviceEntries"] = [each for each in data["PodDeviceEntries"] if each["PodUID"] != uid]
+        write_devices(root, data)
+
+
+def _give_devices(root: Path) -> None:
+    """Allocate to who has none what nobody has."""
+    data = _devices(root)
+    for pod in pods() if data else ():
+        uid = pod["metadata"]["uid"]
+        entries = data["PodDeviceEntries"]
+        if any(each["PodUID"] == uid for each in entries):
+            continue
+        for container in pod["spec"]["containers"]:
+            for resource, known in data["RegisteredDevices"].items():
+                held = {name for each in entries for names in each["DeviceIDs"].values() for name in names}
+                count = int(container.get("resources", {}).get("limits", {}).get(resource, 0))
+                given = [name for name in known if name not in held][:count]
+                assert len(given) == count
+                if given:
+                    entries.append(device_entry(uid, container["name"], resource, *given))
+    if data:
+        write_devices(root, data)
+
+
+def device_entry(uid: str, container: str, resource: str, *names: str) -> dict[str, Any]:
+    """Write down devices of NUMA node 0."""
+    return {
+        "PodUID": uid,
+        "ContainerName": container,
+        "ResourceName": resource,
+        "DeviceIDs": {0: list(names)},
+        "AllocResp": None,
+    }
+
+
+def write_devices(root: Path, data: Any) -> None:
+    (root / DEVICES).parent.mkdir(parents=True, exist_ok=True)
+    for each in data["PodDeviceEntries"]:
+        each["DeviceIDs"] = {int(node): names for node, names in each["DeviceIDs"].items()}
+    (root / DEVICES).write_text(device_state.BY_NODE.write({"Data": data, "Checksum": 0}))

@@ -16,12 +16,12 @@ from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 from cpuctl.kubelet.releases.recorded import Topic
-from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Head, Pools
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
+    from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
 
 
 def answer_head(loaded: LoadedKubelet, sources: InputSources) -> Head:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.reservation_summary import ReservationSummary, summarize
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import (
@@ -72,3 +73,8 @@ def _listed(info: MachineInfo, config: KubeletConfiguration) -> CPUSet | None:
     except GoError as error:
         raise GoError(f"unable to discover CPU topology info: {error}") from None
     return listed_cpus(config, CPUSet(topology.cpus))
+
+
+def reservations_of_node(info: MachineInfo, config: KubeletConfiguration) -> ReservationSummary:
+    """Work out what a configuration keeps from pods; raise GoError where the kubelet cannot."""
+    return summarize(info, config, node_reservations(info, config), node_capacity(info))

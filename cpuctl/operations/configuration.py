@@ -24,7 +24,6 @@ from cpuctl.kubelet.version import NEWEST, KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.engine.release_effects import Effects
-    from cpuctl.engine.reservation_summary import ReservationSummary
     from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
@@ -38,16 +37,6 @@ if TYPE_CHECKING:
 NotStartedOutcome: TypeAlias = StartRefused | KubeletFault | Undetermined | Refusal
 StartOutcome: TypeAlias = Started | NotStartedOutcome
 """Whether a kubelet comes up, or where it stops: at its start, or before, as it loads its configuration."""
-
-
-def reservation_of(source: MachineSource, loaded: LoadedKubelet) -> ReservationSummary:
-    """Work out what a configuration keeps from pods; raise GoError where the kubelet cannot."""
-    from cpuctl.engine.node_resources import node_capacity, node_reservations
-    from cpuctl.engine.reservation_summary import summarize
-
-    config = loaded.kubelet.config
-    kept = node_reservations(source.info, config)
-    return summarize(source.info, config, kept, node_capacity(source.info))
 
 
 def check_kubelet(

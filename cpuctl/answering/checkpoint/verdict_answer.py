@@ -24,12 +24,12 @@ from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
-from cpuctl.operations.configuration import StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import NotStarted, Start
+    from cpuctl.operations.configuration import StartOutcome
 
 
 def verdict_document(

@@ -30,7 +30,6 @@ from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 from cpuctl.kubelet.configuration.settings import path_name
 from cpuctl.kubelet.validation.later import not_looked_at
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.operations.configuration import StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import Start
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.configuration import StartOutcome
 
 _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cpuctl.answering.config.parts import settings_to_mend, start_text
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 from cpuctl.machine.kernel_text import parse_given_mask
-from cpuctl.operations.configuration import StartOutcome
+
+if TYPE_CHECKING:
+    from cpuctl.operations.configuration import StartOutcome
 
 RESERVE = "cpuctl config reserve"
 _RESERVED = "reservedSystemCPUs"

@@ -11,10 +11,10 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import InfoNode
 from cpuctl.machine.model import NumaNode
 from cpuctl.machine.sources import MachineSource
-from cpuctl.operations.configuration import StartOutcome
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import Amounts, Memory
+    from cpuctl.operations.configuration import StartOutcome
 
 
 def topology_memory(source: MachineSource, config: KubeletConfiguration, outcome: StartOutcome) -> Memory:

@@ -54,8 +54,8 @@ def show(
     """Show the effective configuration."""
     from cpuctl.answering.config.parts import answer_head
     from cpuctl.answering.config.show_answer import show_document
+    from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
-    from cpuctl.operations.configuration import reservation_of
 
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config)
@@ -66,7 +66,7 @@ def show(
     head, pools = answer_head(loaded, sources), _pools(source, loaded)
     tell_sources(sources, style)
     try:
-        kept: ReservationSummary | str = reservation_of(source, loaded)
+        kept: ReservationSummary | str = reservations_of_node(source.info, loaded.kubelet.config)
     except GoError as error:
         kept = str(error)
     emit(show_document(loaded.configuration, loaded.kubelet.gates, kept, head, pools), style)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuctl.answering.config.check_answer import check_document, unloaded_document
-from cpuctl.answering.config.parts import start_text
+from cpuctl.answering.config.starts import start_text
 from cpuctl.engine.start import Started, check_start
 from cpuctl.inputs.configuration import Arguments, KubeletSetup, LoadedKubelet
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration

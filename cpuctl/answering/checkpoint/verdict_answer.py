@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.checkpoint.parts import file_answer, shortened
-from cpuctl.answering.config.parts import (
+from cpuctl.answering.config.starts import (
     not_started_answer,
     settings_to_mend,
     start_answer,

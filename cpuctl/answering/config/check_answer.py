@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import (
+from cpuctl.answering.config.parts import pools_answer, unseen_inputs
+from cpuctl.answering.config.starts import (
     place_of,
-    pools_answer,
     settings_to_mend,
     start_answer,
     start_finding,
     start_text,
     start_to_mend,
-    unseen_inputs,
 )
 from cpuctl.answering.config.ways_out import way_out
 from cpuctl.answering.diagnostics import found, graded

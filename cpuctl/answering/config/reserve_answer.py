@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.check_answer import remark_answer, remark_on
-from cpuctl.answering.config.parts import mend_answer, start_to_mend
 from cpuctl.answering.config.show_answer import known_amount
+from cpuctl.answering.config.starts import mend_answer, start_to_mend
 from cpuctl.checkpoints.model import MemoryTable
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint

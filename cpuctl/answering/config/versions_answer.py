@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import start_answer, unseen_inputs
+from cpuctl.answering.config.parts import unseen_inputs
 from cpuctl.answering.config.show_answer import stage_name
+from cpuctl.answering.config.starts import start_answer
 from cpuctl.engine.release_effects import Effects
 from cpuctl.kubelet.gates.feature_gates import GateStage
 from cpuctl.kubelet.releases.changes import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.config.parts import settings_to_mend, start_text
+from cpuctl.answering.config.starts import settings_to_mend, start_text
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.memory_answer import memory_left
 from cpuctl.answering.plan.plan_answer import cpu_list, inside_answer, node_answer, pod_answer
 from cpuctl.answering.topology.devices_answer import devices_left

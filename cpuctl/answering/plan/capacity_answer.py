@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
 from cpuctl.engine.capacity.capacity import MAX_COPIES, MAX_RUNS, MAX_SHAPES, Capacity, Copies, NotStarted
 from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
 from cpuctl.answering.memory_answer import container_memory, memory_left
 from cpuctl.answering.plan.readmission_answer import readmission_warnings

@@ -123,7 +123,7 @@ def _moves(document: answers.PlanComparison) -> bool:
 
 
 def _side(planner: Planner, side: Side) -> PlannedSide:
-    from cpuctl.answering.config.parts import not_started_answer
+    from cpuctl.answering.config.starts import not_started_answer
     from cpuctl.answering.plan.capacity_answer import fragmentation_answer
     from cpuctl.answering.plan.comparison_answer import PlannedSide, started_side
     from cpuctl.answering.plan.plan_answer import verdict_answer

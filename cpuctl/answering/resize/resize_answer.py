@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import not_started_answer
+from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.plan.plan_answer import (
     after_answer,
     cpu_list,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.config.parts import start_answer
+from cpuctl.answering.config.starts import start_answer
 from cpuctl.engine.memory.account import NodeAmounts, memory_account
 from cpuctl.engine.memory.tables import MEMORY, hugepages_by_name
 from cpuctl.kubelet.config import KubeletConfiguration

@@ -1,0 +1,99 @@
+"""Whether a kubelet starts, as answers tell it, and which settings have to change where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.start import LOADING, Started
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.refusal import Refusal
+from cpuctl.kubelet.configuration.settings import OriginKind, path_name
+
+if TYPE_CHECKING:
+    from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
+    from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
+
+
+def start_answer(outcome: StartOutcome) -> Start:
+    """Say whether the kubelet comes up, and in its own words why not."""
+    return {"outcome": "Started"} if isinstance(outcome, Started) else not_started_answer(outcome)
+
+
+def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
+    """Say in the kubelet's own words why it does not come up, or what keeps that from being said."""
+    match outcome:
+        case StartRefused(stage=stage, error=error):
+            return {"outcome": "Refused", "stage": stage, "error": error}
+        case KubeletFault(kind=kind, where=where, why=why):
+            return {"outcome": "KubeletFault", "fault": kind.value, "where": where, "why": why}
+        case Refusal(crash=True, error=error):
+            return {
+                "outcome": "KubeletFault",
+                "fault": "crash",
+                "where": LOADING,
+                "why": error,
+                **_later(outcome),
+            }
+        case Refusal(stage=stage, error=error, logged=logged):
+            return {
+                "outcome": "Refused",
+                "stage": stage,
+                "error": error,
+                "logged": logged,
+                **_later(outcome),
+            }
+        case Undetermined():
+            return {"outcome": "Undetermined", "why": outcome.text}
+
+
+def _later(refusal: Refusal) -> WayOut:
+    return {"later": list(refusal.later)} if refusal.later else {}
+
+
+def start_to_mend(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
+    """Say whether the kubelet comes up, and where the settings stand that it stumbles over."""
+    start = start_answer(outcome)
+    if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_mend(outcome)):
+        start["mend"] = mend_answer(loaded, paths)
+    return start
+
+
+def start_text(outcome: StartOutcome) -> str:
+    """Say in one text why a kubelet does not come up."""
+    answer = start_answer(outcome)
+    return str(answer.get("error") or answer.get("why") or "")
+
+
+def start_finding(outcome: StartOutcome) -> tuple[Severity, str]:
+    """Say how bad a start is that does not come up, and by which code; what cannot be said is no error."""
+    if isinstance(outcome, Undetermined):
+        return Severity.NOTE, "undetermined"
+    return Severity.ERROR, "not-started"
+
+
+def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
+    """Name the settings that the kubelet stumbles over, by path, each once."""
+    if isinstance(outcome, StartRefused):
+        return tuple(dict.fromkeys(path for path in outcome.settings if path))
+    at_gates = isinstance(outcome, KubeletFault) and outcome.where == LOADING
+    return (("featureGates",),) if at_gates else ()
+
+
+def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToMend]:
+    """Say where each setting stands; one that nobody has set is to be added."""
+    answer: list[SettingToMend] = []
+    for path in paths:
+        origin = loaded.origin(*path)
+        answer.append({"setting": path_name(path), "from": origin.kind.value, "where": origin.place or None})
+    return answer
+
+
+def place_of(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str | None:
+    """Name the file and line, or the flag, of a setting; None where it is left at its default."""
+    if not path:
+        return None
+    origin = loaded.origin(*path)
+    return None if origin.kind is OriginKind.DEFAULT else origin.place

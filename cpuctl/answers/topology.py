@@ -76,8 +76,10 @@ class Summary(TypedDict):
     possible: CPUList | None
     isolated: CPUList
     nohzFull: CPUList
-    cores: Count
+    cores: int | None
+    """Null where nothing is recorded of them."""
     threadsPerCore: list[Count]
+    """Empty where nothing is recorded of cores."""
     sockets: int | None
     """Null where nothing is recorded of them."""
     numaNodes: int | None

@@ -31,7 +31,8 @@ def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, 
         yield "NUMA node", nodes, set(topology.numa_nodes.values())
     if machine.sockets:
         yield "socket", _masks(machine.sockets.values()), set(topology.sockets.values())
-    yield "core", _masks(machine.cores), set(topology.cores.values())
+    if machine.cores_known:
+        yield "core", _masks(machine.cores), set(topology.cores.values())
     if machine.caches_known:
         yield "L3 cache", _masks(machine.l3_groups), set(topology.uncore_caches.values())
 

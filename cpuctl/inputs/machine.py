@@ -32,6 +32,8 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
         sources.warnings.append(
             "nothing is recorded of NUMA nodes: packages are taken for them, as where a kernel has none"
         )
+    if source.told and not shows_findings:
+        sources.warnings.extend(f"{source.told.form.name}: {each}" for each in source.told.assumed)
     return source
 
 

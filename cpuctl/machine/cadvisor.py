@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
-from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import note, topology_findings, without_files
+from cpuctl.machine.foreign.rows import ForeignMachine
+from cpuctl.machine.foreign.told import CADVISOR, Fact, Told
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
 
@@ -24,12 +25,26 @@ _NOTE = note(
 )
 
 
-def read_cadvisor_json(text: bytes, source: str) -> tuple[Machine, MachineInfo]:
+def read_machine_info(cursor: Cursor, source: str) -> ForeignMachine:
     """Read the one object that a file holds; raise InputError with file, line and path."""
-    cursor = Cursor.at_root(load_documents(text, source)[0])
     info = decode_machine_info(cursor)
     machine = decode_machine(cursor, info, source)
-    return machine, info._replace(caches_known=machine.caches_known)
+    info = info._replace(caches_known=machine.caches_known)
+    return ForeignMachine(machine, info, Told(CADVISOR, frozenset(_facts(machine))))
+
+
+def _facts(machine: Machine) -> Iterator[Fact]:
+    yield from (Fact.NUMA, Fact.BARE_NODES, Fact.SOCKETS, Fact.CORES)
+    if machine.caches_known:
+        yield from (Fact.CACHES, Fact.CACHE_IDS, Fact.CACHE_SIZES)
+    if all(node.distances for node in machine.numa_nodes):
+        yield Fact.DISTANCES
+    if all(node.memory_bytes is not None for node in machine.numa_nodes):
+        yield Fact.NODE_MEMORY
+    if machine.memory_bytes is not None:
+        yield Fact.MEMORY
+    if machine.hugepages_known:
+        yield Fact.HUGE_PAGES
 
 
 def decode_machine_info(cursor: Cursor) -> MachineInfo:

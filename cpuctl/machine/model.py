@@ -129,7 +129,8 @@ class _Recorded(NamedTuple):
     """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
 
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
-    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``caches_known`` and ``hugepages_known`` are
+    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. Without ``cores_known``, CPUs stand alone only
+    because nothing is recorded of their siblings. ``caches_known`` and ``hugepages_known`` are
     False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
     NUMA node: none known is not none there. ``numa_known`` is False where no NUMA node is recorded and
     nothing says that there is none. ``findings`` say what is unusual.
@@ -150,6 +151,7 @@ class _Recorded(NamedTuple):
     cpuinfo_sockets: int = 0
     model_name: str | None = None
     architecture: str | None = None
+    cores_known: bool = True
     caches_known: bool = True
     hugepages_known: bool = True
     numa_known: bool = True

@@ -15,6 +15,7 @@ from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
 
 if TYPE_CHECKING:
+    from cpuctl.machine.foreign.told import Told
     from cpuctl.machine.support.view import Gathered
 
 LIVE = "live"
@@ -24,9 +25,10 @@ _STDIN_NAME = "<stdin>"
 
 _ACCEPTED = (
     "accepted are: live; a directory that holds sys/, or one directory that does; a .tar, .tar.gz, .tar.bz2, "
-    ".tar.xz or .tar.zst of one; synthetic:2s4n16c2t; a file with cAdvisor's machine information (JSON)"
+    ".tar.xz or .tar.zst of one; synthetic:2s4n16c2t; what lscpu -e -J, lscpu -p, numactl -H, ghwc topology "
+    "-f json or knit machineinfo (cAdvisor's JSON) have printed"
 )
-_MAX_JSON_BYTES = 64 << 20
+_MAX_PRINTED_BYTES = 64 << 20
 
 
 class MachineSource(NamedTuple):
@@ -34,6 +36,7 @@ class MachineSource(NamedTuple):
 
     ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
     ``gathered`` is what a support archive tells beside its files, None where it is none.
+    ``told`` says what another tool's output tells, where it was such.
     """
 
     machine: Machine
@@ -41,10 +44,11 @@ class MachineSource(NamedTuple):
     origin: str
     files: Tree | None = None
     gathered: Gathered | None = None
+    told: Told | None = None
 
 
 def read_machine(spec: str) -> MachineSource:
-    """Read a machine from ``live``, a directory, an archive, ``synthetic:``, cAdvisor JSON or ``-``.
+    """Read a machine from ``live``, a directory, an archive, ``synthetic:``, a tool's output or ``-``.
 
     Raise InputError that says what is accepted, or what in the input makes no sense and where it stands.
     """
@@ -61,13 +65,15 @@ def read_machine(spec: str) -> MachineSource:
         return _from_directory(path)
     if not stat.S_ISREG(mode):
         raise InputError("is neither a file nor a directory", where=spec, hint=_ACCEPTED)
-    if _first_bytes(path, 64).lstrip()[:1] in {b"{", b"["}:
-        return _from_cadvisor_json(path)
+    from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
+
+    if recognised(_first_bytes(path, HEAD_BYTES)):
+        return _from_printed(path)
     return _from_archive(path)
 
 
 def _from_stdin() -> MachineSource:
-    """Read an archive or cAdvisor's JSON from standard input, by way of a file that is gone afterwards."""
+    """Read an archive, or what a tool has printed, by way of a file that is gone afterwards."""
     import shutil
     import sys
     from tempfile import NamedTemporaryFile
@@ -164,14 +170,14 @@ def _from_archive(path: Path) -> MachineSource:
     return _read_collected(read_archive(path), str(path))
 
 
-def _from_cadvisor_json(path: Path) -> MachineSource:
-    from cpuctl.machine.cadvisor import read_cadvisor_json
+def _from_printed(path: Path) -> MachineSource:
+    from cpuctl.machine.foreign.reading import read_printed
 
-    data = _first_bytes(path, _MAX_JSON_BYTES + 1)
-    if len(data) > _MAX_JSON_BYTES:
-        raise InputError(f"is larger than {_MAX_JSON_BYTES >> 20} MiB", where=str(path))
-    machine, info = read_cadvisor_json(data, str(path))
-    return MachineSource(machine=machine, info=info, origin=str(path))
+    data = _first_bytes(path, _MAX_PRINTED_BYTES + 1)
+    if len(data) > _MAX_PRINTED_BYTES:
+        raise InputError(f"is larger than {_MAX_PRINTED_BYTES >> 20} MiB", where=str(path))
+    machine, info, told = read_printed(data, str(path))
+    return MachineSource(machine=machine, info=info, origin=str(path), told=told)
 
 
 def _first_bytes(path: Path, length: int) -> bytes:

@@ -21,8 +21,8 @@ from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, lint_pod
 from cpuctl.errors import CpuctlError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.version import DEFAULT_VERSION
-from cpuctl.machine.cadvisor import read_cadvisor_json
 from cpuctl.machine.devices.reading import read_devices
+from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.pods.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
@@ -76,7 +76,7 @@ def run_config(data: bytes) -> None:
 
 def run_cadvisor(data: bytes) -> None:
     with suppress(CpuctlError):
-        machine, _ = read_cadvisor_json(data, "fuzz")
+        machine, _, _ = read_printed(data, "fuzz")
         kubelet_view(machine)
 
 

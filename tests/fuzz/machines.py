@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import lzma
 import tarfile
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.archive import read_archive
 from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.foreign.reading import read_printed
+from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
@@ -98,6 +101,15 @@ def run_manifest(data: bytes) -> None:
         list(recorded_processes(text))
 
 
+def run_printed(data: bytes) -> None:
+    """What begins like a tool's output is read, or refused with its place."""
+    if recognised(data[:HEAD_BYTES]):
+        with suppress(CpuctlError):
+            machine, info, told = read_printed(data, "fuzz")
+            assert told.facts <= told.form.tells
+            assert info.num_cpus <= len(machine.online) or info.nodes == ()
+
+
 def _archives() -> Iterable[bytes]:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
@@ -124,10 +136,30 @@ def _manifests() -> Iterable[bytes]:
     return [(recording.read(MANIFEST) or "").encode(), *(line.encode() for line in processes[:50])]
 
 
+_GHW_NODE = {
+    "id": 0,
+    "cores": [{"id": 0, "logical_processors": [0]}],
+    "caches": [{"level": 3, "type": "unified", "size_bytes": 1, "logical_processors": [0]}],
+    "distances": [10],
+    "memory": {"total_usable_bytes": 9, "huge_page_amounts_by_size": {"4096": {"total": 1, "free": 1}}},
+}
+
+
+def _printed() -> Iterable[bytes]:
+    return [
+        b"# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,,,,,\n",
+        b"CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE MAXMHZ\n0 0 0 0 0:0:0:0 yes 10.5\n1 - - - - no -\n",
+        b'{"cpus": [{"cpu": 0, "node": 0, "l2:l3": "0:0", "online": true}, {"cpu": 1, "node":-}]}',
+        b"available: 1 nodes (0)\nnode 0 cpus: 0 1\nnode 0 size: 3 MB\nnode distances:\nnode 0\n  0: 10\n",
+        json.dumps({"topology": {"nodes": [_GHW_NODE]}}).encode(),
+    ]
+
+
 MACHINES = {
     "archive": Target(run_archive, _archives),
     "sosreport": Target(run_sosreport, _replacements(_SOSREPORT)),
     "sysfs": Target(run_sysfs, _replacements(_MACHINE)),
     "node": Target(run_node, _replacements(_open_files(_NODES[2]))),
+    "printed": Target(run_printed, _printed),
     "manifest": Target(run_manifest, _manifests),
 }

@@ -10,7 +10,8 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine import model
-from cpuctl.machine.cadvisor import decode_machine_info, read_cadvisor_json
+from cpuctl.machine.cadvisor import decode_machine_info
+from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from tests.support.costs import seconds_below
 
@@ -66,7 +67,7 @@ def test_absent_values_are_those_of_go() -> None:
 
 
 def test_the_kernels_view_is_rebuilt() -> None:
-    machine, _ = read_cadvisor_json(json.dumps(GOOD).encode(), "m.json")
+    machine, _, _ = read_printed(json.dumps(GOOD).encode(), "m.json")
     assert [str(core) for core in machine.cores] == ["0,2", "1,3"]
     assert {(machine.socket_of[cpu.number], cpu.numa_node) for cpu in machine.cpus} == {(1, 0)}
     assert [(c.level, str(c.cpus), c.id) for c in machine.caches] == [
@@ -84,7 +85,7 @@ def test_a_package_of_unknown_number_is_no_numa_node() -> None:
         "num_cores": 1,
         "topology": [{"node_id": -1, "cores": [{"thread_ids": [0], "socket_id": -1}]}],
     }
-    machine, info = read_cadvisor_json(json.dumps(document).encode(), "m.json")
+    machine, info, _ = read_printed(json.dumps(document).encode(), "m.json")
     assert machine.numa_nodes == ()
     assert info.nodes[0].id == -1
 
@@ -96,7 +97,7 @@ def test_large_cores_take_no_longer_than_small_ones() -> None:
     document = {"num_cores": 8192, "topology": [{"node_id": 0, "cores": [core], "caches": caches}]}
     text = json.dumps(document).encode()
     with seconds_below(10):
-        machine, _ = read_cadvisor_json(text, "m.json")
+        machine, _, _ = read_printed(text, "m.json")
     assert len(machine.cores) == 1
     assert len(machine.caches) == 8
 
@@ -106,7 +107,7 @@ def test_caches_are_limited_by_the_cpus_that_use_them(monkeypatch: pytest.Monkey
     monkeypatch.setattr(model, "MAX_CACHE_USES", 40)
     document = GOOD | {"topology": [NODE | {"caches": [L3 | {"id": number} for number in range(11)]}]}
     with pytest.raises(InputError, match=r"^m.json: found more caches than machines have: more than 40 uses"):
-        read_cadvisor_json(json.dumps(document).encode(), "m.json")
+        read_printed(json.dumps(document).encode(), "m.json")
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,6 @@ REFUSALS = [
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)
 def test_refusals_name_the_place(case: Refusal) -> None:
     with pytest.raises(InputError) as error:
-        read_cadvisor_json(json.dumps(case.document).encode(), "m.json")
+        read_printed(json.dumps(case.document).encode(), "m.json")
     assert error.value.where == case.where
     assert case.want in error.value.message

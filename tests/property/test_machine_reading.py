@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.archive import read_archive
-from cpuctl.machine.cadvisor import read_cadvisor_json
+from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import MAX_CPUS, Machine
@@ -136,7 +136,7 @@ json_values = st.recursive(
 @given(document=json_values)
 def test_any_json_as_machine_information(document: object) -> None:
     with input_errors_about("m.json"):
-        read_cadvisor_json(json.dumps({"topology": document}).encode(), "m.json")
+        read_printed(json.dumps({"topology": document}).encode(), "m.json")
 
 
 @st.composite

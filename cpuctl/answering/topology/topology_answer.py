@@ -49,8 +49,8 @@ def _summary(machine: Machine) -> answers.Summary:
         "possible": _optional_list(machine.possible),
         "isolated": str(machine.isolated),
         "nohzFull": str(machine.nohz_full),
-        "cores": len(machine.cores),
-        "threadsPerCore": sorted(set(map(len, machine.cores))),
+        "cores": len(machine.cores) if machine.cores_known else None,
+        "threadsPerCore": sorted(set(map(len, machine.cores))) if machine.cores_known else [],
         "sockets": len(machine.sockets) or None,
         "numaNodes": len(machine.numa_nodes) if machine.numa_known else None,
         "l3Caches": len(machine.l3_groups) if machine.caches_known else None,
@@ -115,7 +115,7 @@ def _cache(cache: Cache) -> answers.Cache:
 
 def cpu_rows(machine: Machine) -> Iterable[answers.CPU]:
     """Yield a row for every CPU, online or not: where it sits, what it is."""
-    cores = _numbers(machine.cores)
+    cores = _numbers(machine.cores) if machine.cores_known else {}
     l1d, l1i = _cache_numbers(machine, 1, "Data"), _cache_numbers(machine, 1, "Instruction")
     l2, l3 = _cache_numbers(machine, 2, "Unified"), _cache_numbers(machine, 3, "Unified")
     online = {cpu.number: cpu for cpu in machine.cpus}
@@ -128,7 +128,7 @@ def cpu_rows(machine: Machine) -> Iterable[answers.CPU]:
             "node": cpu.numa_node if cpu else None,
             "socket": machine.socket_of.get(number),
             "core": cores.get(number),
-            "siblings": str(cpu.siblings) if cpu else None,
+            "siblings": str(cpu.siblings) if cpu and machine.cores_known else None,
             "type": core_type,
             "typeGuessed": machine.core_kinds.guessed and core_type is not None,
             "isolated": number in machine.isolated,

@@ -63,6 +63,8 @@ def describe_synthetic(machine: Machine) -> str:
     """
     if not machine.numa_known:
         raise ValueError("nothing is recorded of NUMA nodes")
+    if not machine.cores_known:
+        raise ValueError("nothing is recorded of cores")
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)

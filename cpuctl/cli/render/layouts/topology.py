@@ -95,7 +95,6 @@ def _shown(value: object) -> str:
 
 def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
     summary, kubelet = document["summary"], document["kubelet"]
-    threads = " or ".join(str(count) for count in summary["threadsPerCore"])
     facts = {
         "Model": summary["model"],
         "CPUs online": f"{summary['online']} ({summary['cpus']})",
@@ -104,7 +103,7 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
         "CPUs nohz_full": summary["nohzFull"],
         "Performance CPUs": _core_kind(summary, "performanceCPUs"),
         "Efficiency CPUs": _core_kind(summary, "efficiencyCPUs"),
-        "Cores": f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each",
+        "Cores": _cores(summary),
         "Sockets": _told(summary["sockets"]),
         "NUMA nodes": _told(summary["numaNodes"]),
         "L3 caches": _told(summary["l3Caches"]),
@@ -118,6 +117,15 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
     for name, fact in facts.items():
         if fact:
             yield f"{name + ':':<18} {fact}"
+
+
+def _cores(summary: Summary) -> str:
+    threads = " or ".join(str(count) for count in summary["threadsPerCore"])
+    return (
+        f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each"
+        if threads
+        else _NOT_RECORDED
+    )
 
 
 def _told(count: int | None) -> str:

@@ -1,0 +1,1 @@
+"""A machine as other tools print it: lscpu, numactl, hwloc, ghw."""

@@ -1,0 +1,145 @@
+"""What ``numactl -H`` prints: NUMA nodes with their CPUs, memory and distances (numactl ``numactl.c``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, NoReturn
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
+from cpuctl.machine.foreign.told import NUMACTL, Fact, Told
+from cpuctl.machine.kernel_text import parse_cpu_list, shown
+from cpuctl.machine.model import MAX_NUMA_NODES, NumaNode
+
+_AVAILABLE = re.compile(r"available: [0-9]{1,5} nodes? \((?P<nodes>[0-9,-]*)\)", re.ASCII)
+_NODE_LINE = re.compile(r"node (?P<node>[0-9]{1,5}) (?P<what>[a-z ]+):(?P<value>.*)", re.ASCII)
+_SIZE = re.compile(r"([0-9]{1,12}) MB", re.ASCII)
+_HEADER = re.compile(r"node((?:\s+[0-9]{1,5})+)", re.ASCII)
+_DISTANCES = re.compile(r"([0-9]{1,5}):((?:\s+[0-9]{1,9})+)", re.ASCII)
+_UNKNOWN_SIZE = "<not available>"
+_ROUNDED = "memory is told in whole MiB, rounded down"
+
+
+class _Node(NamedTuple):
+    """What the lines of a node say; sizes are in bytes."""
+
+    cpus: CPUSet | None = None
+    size: int | None = None
+    free: int | None = None
+
+
+def read_hardware(text: str, source: str) -> ForeignMachine:
+    """Read ``numactl -H``; raise InputError with file and line."""
+    reader = _Reader(source)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            reader.read(line.strip(), number)
+    nodes = reader.finished()
+    rows = [Row(cpu, node=node.id) for node in nodes for cpu in node.cpus]
+    facts = {Fact.NUMA, Fact.BARE_NODES}
+    if all(node.memory_bytes is not None for node in nodes):
+        facts.add(Fact.NODE_MEMORY)
+    if all(node.distances for node in nodes):
+        facts.add(Fact.DISTANCES)
+    told = Told(NUMACTL, frozenset(facts), remarks=(_ROUNDED,) if Fact.NODE_MEMORY in facts else ())
+    return build(Printed(rows=rows, nodes=nodes), told, source)
+
+
+class _Reader:
+    """Takes lines in their order; what numactl prints of nodes beyond what is known here is passed over."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._number = 0
+        self._ids: CPUSet | None = None
+        self._nodes: dict[int, _Node] = {}
+        self._columns: list[int] = []
+        self._distances: dict[int, tuple[int, ...]] = {}
+
+    def read(self, line: str, number: int) -> None:
+        """Take one line, which is not blank."""
+        self._number = number
+        if self._ids is None:
+            found = _AVAILABLE.fullmatch(line)
+            if not found:
+                self._refuse(f"found {shown(line)}, expected available: N nodes (0-N)")
+            self._ids = self._set(found["nodes"])
+            if len(self._ids) > MAX_NUMA_NODES:
+                self._refuse(f"found {len(self._ids)} NUMA nodes, expected at most {MAX_NUMA_NODES}")
+        elif found := _NODE_LINE.fullmatch(line):
+            if line != "node distances:":
+                self._node_line(int(found["node"]), found["what"], found["value"].strip())
+        elif found := _HEADER.fullmatch(line):
+            self._columns = [int(each) for each in found[1].split()]
+        elif found := _DISTANCES.fullmatch(line):
+            self._distance_line(int(found[1]), found[2])
+        elif line != "node distances:":
+            self._refuse(f"found {shown(line)}, expected a line of a NUMA node or of distances")
+
+    def _node_line(self, node: int, what: str, value: str) -> None:
+        self._known_node(node)
+        known = self._nodes.get(node, _Node())
+        if what == "cpus":
+            if known.cpus is not None:
+                self._refuse(f"the CPUs of node {node} are listed twice")
+            self._nodes[node] = known._replace(cpus=self._unclaimed(self._set(",".join(value.split()))))
+        elif what == "size":
+            self._nodes[node] = known._replace(size=self._size(value))
+        elif what == "free":
+            self._nodes[node] = known._replace(free=self._size(value))
+
+    def _known_node(self, node: int) -> None:
+        if node not in (self._ids or ()):
+            self._refuse(f"found node {node}, expected one of {self._ids}")
+
+    def _unclaimed(self, cpus: CPUSet) -> CPUSet:
+        for node, other in self._nodes.items():
+            if other.cpus and not other.cpus.isdisjoint(cpus):
+                self._refuse(f"CPU {(other.cpus & cpus).lowest} is listed in node {node}, too")
+        return cpus
+
+    def _distance_line(self, node: int, value: str) -> None:
+        self._known_node(node)
+        distances = tuple(map(int, value.split()))
+        if len(distances) != len(self._columns) or self._columns != list(self._ids or ()):
+            wanted = f"one for each of the nodes {self._ids}"
+            self._refuse(
+                f"found {len(distances)} distances below {len(self._columns)} nodes, expected {wanted}"
+            )
+        self._distances[node] = distances
+
+    def _set(self, value: str) -> CPUSet:
+        try:
+            return parse_cpu_list(value)
+        except ValueError as error:
+            self._refuse(str(error))
+
+    def _size(self, value: str) -> int | None:
+        if value == _UNKNOWN_SIZE:
+            return None
+        found = _SIZE.fullmatch(value)
+        if not found:
+            self._refuse(f"found {shown(value)}, expected a size such as 13402 MB")
+        return int(found[1]) << 20
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise InputError(message, where=f"{self._source}:{self._number}")
+
+    def finished(self) -> tuple[NumaNode, ...]:
+        """Return the nodes; raise InputError for one without a line of CPUs, and for a CPU in two of them."""
+        nodes: Mapping[int, _Node] = self._nodes
+        missing = CPUSet.of(node for node in self._ids or () if nodes.get(node, _Node()).cpus is None)
+        if missing:
+            self._refuse(f"the text ends without the CPUs of node {missing.lowest}")
+        return tuple(
+            NumaNode(
+                id=node,
+                cpus=found.cpus or CPUSet(),
+                memory_bytes=found.size,
+                free_bytes=found.free,
+                distances=self._distances.get(node, ()),
+            )
+            for node, found in sorted(nodes.items())
+        )

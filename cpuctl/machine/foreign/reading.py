@@ -1,0 +1,43 @@
+"""What a tool has printed, read by who knows its form."""
+
+from __future__ import annotations
+
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import decoded, load_documents
+from cpuctl.errors import InputError
+from cpuctl.machine.cadvisor import read_machine_info
+from cpuctl.machine.foreign import ghw, lscpu, numactl
+from cpuctl.machine.foreign.recognition import HEAD_BYTES, WITHOUT_CPUS, Printed, recognised, start_of
+from cpuctl.machine.foreign.rows import ForeignMachine
+
+_HINT = "lscpu -e -J tells of every CPU"
+_TEXTS = {
+    Printed.NUMACTL: numactl.read_hardware,
+    Printed.LSCPU_PARSABLE: lscpu.read_parsable,
+    Printed.LSCPU_EXTENDED: lscpu.read_extended,
+}
+
+
+def read_printed(data: bytes, source: str) -> ForeignMachine:
+    """Read what a tool has printed; raise InputError, with its place, for what it would not have printed."""
+    form = recognised(data[:HEAD_BYTES])
+    if form in _TEXTS:
+        return _TEXTS[form](decoded(data, source), source)
+    if form is not Printed.WITHOUT_CPUS:
+        return _read_json(data, source)
+    head = start_of(data[:HEAD_BYTES])
+    problem = next(text for begin, text in WITHOUT_CPUS.items() if head.startswith(begin))
+    raise InputError(problem, where=source, hint=_HINT)
+
+
+def _read_json(data: bytes, source: str) -> ForeignMachine:
+    cursor = Cursor.at_root(load_documents(lscpu.without_bare_dashes(data), source)[0])
+    found = cursor.value if isinstance(cursor.value, dict) else {}
+    if "cpus" in found:
+        return lscpu.read_json(cursor, source)
+    if "lscpu" in found or ("caches" in found and "topology" not in found):
+        problem = "is lscpu's summary, or its table of caches, which do not tell where each CPU is"
+        raise InputError(problem, where=source, hint=_HINT)
+    if ghw.is_report(found):
+        return ghw.read_report(cursor, source)
+    return read_machine_info(cursor, source)

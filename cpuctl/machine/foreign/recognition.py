@@ -1,0 +1,60 @@
+"""Which tool has printed a text, told by how it begins; a name tells nothing.
+
+Kept apart from the readers: every file that ``-m`` names is looked at, and most are archives.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+HEAD_BYTES = 1 << 16
+"""What is looked at to tell the tool; the comments of ``lscpu -p`` are some hundred bytes."""
+
+
+class Printed(Enum):
+    """How texts begin that are read; ``WITHOUT_CPUS`` are those that can only be refused."""
+
+    JSON = auto()
+    LSCPU_PARSABLE = auto()
+    LSCPU_EXTENDED = auto()
+    NUMACTL = auto()
+    WITHOUT_CPUS = auto()
+
+
+WITHOUT_CPUS = {
+    "Architecture:": "is the summary of lscpu, which does not tell where each CPU is",
+    "NAME ": "is lscpu's table of caches, which does not tell where each CPU is",
+    "No NUMA ": "is what numactl prints where a kernel has no NUMA nodes, which tells nothing else",
+}
+"""Why a text that begins like this is no machine."""
+
+
+def recognised(head: bytes) -> Printed | None:
+    """Tell by its first bytes what a file may be; None for an archive, and for what nobody knows."""
+    text = start_of(head)
+    if text[:1] in {"{", "["}:
+        return Printed.JSON
+    if text.startswith("available: "):
+        return Printed.NUMACTL
+    first = text.partition("\n")[0]
+    if first.startswith("#"):
+        return Printed.LSCPU_PARSABLE if "CPU" in (comment_columns(text) or ()) else None
+    if "CPU" in first.split() and all(word[0] == "L" or word.isupper() for word in first.split()):
+        return Printed.LSCPU_EXTENDED
+    return Printed.WITHOUT_CPUS if text.startswith(tuple(WITHOUT_CPUS)) else None
+
+
+def start_of(head: bytes) -> str:
+    """Return the text that a file begins with; nothing where it is none."""
+    return "" if b"\0" in head else head.decode(errors="replace").lstrip("\ufeff \t\r\n")
+
+
+def comment_columns(text: str) -> list[str] | None:
+    """Return the columns that the last of the leading comments names, as ``lscpu -p`` does."""
+    header = None
+    for line in text.splitlines():
+        if line.startswith("#"):
+            header = line
+        elif line.strip():
+            break
+    return None if header is None else [name.strip().upper() for name in header[1:].split(",")]

@@ -1,0 +1,195 @@
+"""From rows of CPUs, as other tools print them, to a machine and what a kubelet would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.findings import note, topology_findings, warning, without_files
+from cpuctl.machine.foreign.told import Fact, Told
+from cpuctl.machine.machine_info import MachineInfo, kubelet_view
+from cpuctl.machine.model import CPU, Cache, Machine, MachineFinding, NumaNode, distinct_caches
+from cpuctl.machine.wording import named
+
+_SAID_OF_FORMS = frozenset({"unrecorded-memory", "unrecorded-hugepages"})
+"""Findings that would repeat what the form does not tell."""
+
+
+class Row(NamedTuple):
+    """One CPU that runs; None is what a tool does not tell.
+
+    CPUs with equal ``core`` are siblings, whatever it is; ``core_id`` is the number for a kubelet.
+    ``package`` are the CPUs of the socket, where sockets may be without numbers.
+    """
+
+    cpu: int
+    node: int | None = None
+    socket: int | None = None
+    package: CPUSet | None = None
+    core: Hashable = None
+    core_id: int | None = None
+    die: int | None = None
+    cluster: int | None = None
+    book: int | None = None
+    drawer: int | None = None
+    capacity: int | None = None
+    max_khz: int | None = None
+    min_khz: int | None = None
+
+
+class Printed(NamedTuple):
+    """All that a file tells; ``memory_bytes`` is the machine's own figure."""
+
+    rows: Sequence[Row]
+    nodes: Sequence[NumaNode] = ()
+    caches: Iterable[Cache] = ()
+    offline: CPUSet = CPUSet()
+    performance: CPUSet | None = None
+    efficiency: CPUSet | None = None
+    memory_bytes: int | None = None
+    model_name: str | None = None
+    architecture: str | None = None
+
+
+class ForeignMachine(NamedTuple):
+    """A machine, a kubelet's view of it, and what of both the file tells."""
+
+    machine: Machine
+    info: MachineInfo
+    told: Told
+
+
+def nodes_of(rows: Iterable[Row]) -> tuple[NumaNode, ...]:
+    """Gather the NUMA nodes that rows name: of others, and of what they have, nothing is known."""
+    members: dict[int, int] = {}
+    for row in rows:
+        if row.node is not None:
+            members[row.node] = members.get(row.node, 0) | 1 << row.cpu
+    return tuple(NumaNode(node, CPUSet(members[node])) for node in sorted(members))
+
+
+def build(printed: Printed, told: Told, source: str) -> ForeignMachine:
+    """Build the machine; raise InputError where no CPU runs, and where parts contradict each other.
+
+    What the file does not tell is unknown in the machine. What a kubelet could not start without is assumed
+    in its view of the machine, and said.
+    """
+    if not printed.rows:
+        raise InputError("tells of no CPU that runs, expected at least one", where=source)
+    try:
+        machine = _machine(printed, told.facts).checked()
+    except ValueError as error:
+        raise InputError(str(error), where=source) from None
+    told = told._replace(
+        assumed=tuple(_assumptions(machine, told.facts)),
+        remarks=(*told.remarks, *_remarks(machine, told.facts)),
+    )
+    seen = _completed(machine)
+    info = kubelet_view(seen)
+    unusual = (each for each in topology_findings(seen, info) if each.code not in _SAID_OF_FORMS)
+    findings = (*_findings(told), *without_files(unusual))
+    return ForeignMachine(machine._replace(findings=findings), info, told)
+
+
+def _machine(printed: Printed, facts: Collection[Fact]) -> Machine:
+    rows = sorted(printed.rows)
+    siblings = _siblings(rows)
+    online = CPUSet.of(row.cpu for row in rows)
+    sizes = [node.memory_bytes for node in printed.nodes]
+    together = None if None in sizes else sum(filter(None, sizes))
+    return Machine(
+        cpus=tuple(_cpu(row, siblings) for row in rows),
+        numa_nodes=tuple(sorted(printed.nodes, key=lambda node: node.id)),
+        caches=distinct_caches(cache for cache in printed.caches if cache.cpus),
+        present=online | printed.offline if Fact.OFFLINE in facts else None,
+        offline=printed.offline,
+        performance_cpus=printed.performance,
+        efficiency_cpus=printed.efficiency,
+        memory_bytes=(together or None) if printed.memory_bytes is None else printed.memory_bytes,
+        model_name=printed.model_name,
+        architecture=printed.architecture,
+        cores_known=Fact.CORES in facts,
+        caches_known=Fact.CACHES in facts,
+        hugepages_known=Fact.HUGE_PAGES in facts,
+        numa_known=Fact.NUMA in facts,
+    )
+
+
+def _siblings(rows: Iterable[Row]) -> Mapping[Hashable, CPUSet]:
+    cores: dict[Hashable, int] = {}
+    for row in rows:
+        cores[row.core] = cores.get(row.core, 0) | 1 << row.cpu
+    return {core: CPUSet(mask) for core, mask in cores.items()}
+
+
+def _cpu(row: Row, siblings: Mapping[Hashable, CPUSet]) -> CPU:
+    return CPU(
+        number=row.cpu,
+        siblings=CPUSet(1 << row.cpu) if row.core is None else siblings[row.core],
+        numa_node=row.node,
+        package_id=row.socket,
+        package_cpus=row.package,
+        die_id=row.die,
+        cluster_id=row.cluster,
+        core_id=row.core_id,
+        book_id=row.book,
+        drawer_id=row.drawer,
+        capacity=row.capacity,
+        max_khz=row.max_khz,
+        min_khz=row.min_khz,
+    )
+
+
+def _completed(machine: Machine) -> Machine:
+    """Fill in what a kubelet reads of every machine, as ``_assumptions`` tells."""
+    sockets = machine.socket_of
+    numbers: dict[tuple[int | None, str], int] = {}
+    caches = []
+    for cache in machine.caches:
+        key = cache.level, cache.kind
+        numbers[key] = number = numbers.get(key, -1) + 1
+        caches.append(
+            cache._replace(
+                id=number if cache.id is None else cache.id,
+                size_bytes=1 if cache.size_bytes is None else cache.size_bytes,
+            )
+        )
+    return machine._replace(
+        cpus=tuple(_completed_cpu(cpu, sockets[cpu.number]) for cpu in machine.cpus), caches=tuple(caches)
+    )
+
+
+def _completed_cpu(cpu: CPU, socket: int | None) -> CPU:
+    return cpu._replace(
+        core_id=cpu.number if cpu.core_id is None else cpu.core_id,
+        package_id=socket if socket is not None else cpu.numa_node or 0,
+    )
+
+
+def _assumptions(machine: Machine, facts: Collection[Fact]) -> Iterator[str]:
+    if not machine.cores_known:
+        yield "nothing is told of cores: every CPU is taken for one"
+    if unplaced := CPUSet.of(cpu for cpu, socket in machine.socket_of.items() if socket is None):
+        whose = f" of {named(unplaced)}" if machine.sockets else ""
+        instead = (
+            "every NUMA node is taken for one" if machine.numa_nodes else "one is taken to hold them all"
+        )
+        yield f"nothing is told of the sockets{whose}: {instead}"
+    if Fact.CACHE_IDS not in facts and machine.l3_groups:
+        yield "nothing is told of the ids of caches: all are taken to have one, as those of x86 processors do"
+
+
+def _remarks(machine: Machine, facts: Collection[Fact]) -> Iterator[str]:
+    if Fact.MEMORY not in facts and machine.memory_bytes is not None and machine.numa_nodes:
+        yield "the memory of the machine is taken for that of its NUMA nodes together"
+
+
+def _findings(told: Told) -> Iterator[MachineFinding]:
+    lacks, left_out = ", ".join(told.lacks), ", ".join(told.leaves_out)
+    yield note("not-told", "", f"read as {told.form.name}, which does not tell of {lacks}")
+    if left_out:
+        yield note("left-out", "", f"this output leaves out what {told.form.name} can tell: {left_out}")
+    yield from (warning("assumed", "", each) for each in told.assumed)
+    yield from (note("told-roughly", "", each) for each in told.remarks)

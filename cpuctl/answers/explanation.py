@@ -72,6 +72,14 @@ class Decision(TypedDict):
     why: str
 
 
+class Replacement(TypedDict):
+    """What becomes of a pod that is rejected."""
+
+    loops: bool
+    """Whether pods are made, bound here and rejected again and again."""
+    text: str
+
+
 class Hint(TypedDict):
     """A topology hint."""
 
@@ -288,6 +296,8 @@ class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart):
     mixedCores: list[MixedCores]
     """Containers with CPUs of performance and of efficiency cores, which no kubelet tells apart."""
     resize: PendingResize | None
+    replacement: Replacement | None
+    """null: the pod is not rejected, or the scheduler sees why, or nobody knows whose it is."""
 
 
 @final

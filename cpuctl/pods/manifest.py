@@ -57,3 +57,18 @@ def manifest_of(pod: Pod) -> Manifest | None:
         spec = cast("Mapping[str, object]", spec)[name]
     metadata = {} if kind else cast("Mapping[str, object]", value)["metadata"]
     return Manifest(cast("Mapping[str, object]", metadata), cast("Mapping[str, object]", spec))
+
+
+def owner_of(pod: Pod) -> str | None:
+    """Tell who makes a pod anew, as ``Kind/name``: empty for nobody, None for a pod that nobody wrote down.
+
+    A pod as ``kubectl get`` prints it names its controller.
+    """
+    written = manifest_of(pod)
+    if pod.owner or written is None:
+        return pod.owner or None
+    references = written.metadata.get("ownerReferences")
+    for each in references if isinstance(references, list) else ():
+        if isinstance(each, dict) and each.get("controller") is True:
+            return f"{each.get('kind')}/{each.get('name')}"
+    return ""

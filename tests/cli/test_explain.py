@@ -438,3 +438,36 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
     told = cpuctl("explain", "p", *words, "--kubelet-version", "1.34", columns=2000, cwd=tmp_path)
     assert "failed to get the default NUMA affinity" in told.out
     assert "its status, which tells none, and the Static policy fails at setting no memory aside" in told.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "references", "expected"),
+    [
+        ("ReplicaSet", None, "ReplicaSet/web replaces it at once"),
+        (
+            "Pod",
+            [{"kind": "ReplicaSet", "name": "web-1", "controller": True}],
+            "ReplicaSet/web-1 replaces it",
+        ),
+        ("Pod", None, "nobody replaces a pod without an owner"),
+    ],
+)
+def test_what_the_scheduler_does_next_is_told(
+    kind: str, references: list[dict[str, Any]] | None, expected: str, cpuctl: Cpuctl
+) -> None:
+    """kubernetes issue 84869: a ReplicaSet makes failed pods for ever."""
+    limits = {"cpu": 20, "memory": "1Gi"}
+    spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": limits}}]}
+    metadata = {"name": "web"} if references is None else {"name": "web", "ownerReferences": references}
+    manifest: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    if kind != "Pod":
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+        owner = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+        manifest = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": owner}
+    node = ("-m", "synthetic:2s2n7c2t", "--kubelet-args")
+    flags = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=single-numa-node"
+    answer = cpuctl(
+        "explain", "-q", *node, flags, "-f", "-", stdin=json.dumps(manifest).encode(), columns=300
+    )
+    assert answer.code == 3
+    assert f"THEN    {expected}" in answer.out

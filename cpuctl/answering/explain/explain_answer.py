@@ -13,17 +13,21 @@ from cpuctl.answering.topology.devices_answer import devices_left
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.explanation import Explanation
 from cpuctl.engine.explain.offers import Offer, Round
+from cpuctl.engine.explain.replacement import replacement_of
 from cpuctl.engine.explain.shares import Holder, NodeShare
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.start import NotStarted
+from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
     from cpuctl.answering.explain.suggestion_answer import AskWith
     from cpuctl.answers import explanation as answers
     from cpuctl.answers.decisions import MemoryTable
     from cpuctl.answers.start import PlanningHead
+    from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.searches.searches import Search
     from cpuctl.engine.hints.hints import HintRule
     from cpuctl.operations.explain import Explained
@@ -74,8 +78,17 @@ def explanation_document(
         "searches": searches,
         "mixedCores": list(mixed),
         "resize": resize,
+        "replacement": _replacement(replay.admission, explanation.decision),
         **_pages(explained),
     }
+
+
+def _replacement(admission: Admission, decision: Decision) -> answers.Replacement | None:
+    pod, verdict = admission.pod, admission.verdict
+    if not isinstance(verdict, Rejected):
+        return None
+    found = replacement_of(verdict, decision, owner_of(pod), static=pod.static)
+    return {"loops": found.loops, "text": found.text} if found else None
 
 
 def _searched(

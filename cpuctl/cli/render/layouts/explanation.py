@@ -77,7 +77,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
     yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
     if pod["outcome"] != "Admitted":
-        yield "RULE", Cell(_ruled(document["decision"]))
+        yield from _rejection(document)
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
     yield from (("FAR", Cell(text, "yellow")) for text in _far_devices(document))
@@ -106,6 +106,12 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
                 f"{pages['command']}, then {restart}restart the kubelet"
             ),
         )
+
+
+def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
+    yield "RULE", Cell(_ruled(document["decision"]))
+    if replacement := document["replacement"]:
+        yield "THEN", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
 
 
 def _far_devices(document: ExplainedDecision) -> Iterator[str]:

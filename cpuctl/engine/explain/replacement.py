@@ -1,0 +1,67 @@
+"""What becomes of a rejected pod: who replaces it, and whether the scheduler sends the next one here again.
+
+Sources: kubelet v1.36 ``rejectPod`` (a rejected pod is Failed for good, without exit codes), kubernetes
+issues 84869 and 108152, and the documents of the controllers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.outcome import Rejected
+
+_SEEN = "OutOf"
+"""How reasons begin that a scheduler sees, too: it adds up the same requests."""
+_AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController"})
+_STOPS = (
+    "what stops it: a node affinity or taint, or a scheduler that sees NUMA nodes (NodeResourceTopologyMatch)"
+)
+
+
+class Replacement(NamedTuple):
+    """Whether pods fail again and again, and what to know of it in a sentence."""
+
+    loops: bool
+    text: str
+
+
+def replacement_of(
+    rejected: Rejected, decision: Decision, owner: str | None, *, static: bool
+) -> Replacement | None:
+    """Tell what follows a rejection; *owner* is ``Kind/name``, empty where there is none, None if unknown.
+
+    None where the scheduler sees what the kubelet rejects the pod for, and for static pods, which it never
+    sees.
+    """
+    if owner is None or static or rejected.reason.startswith(_SEEN):
+        return None
+    if decision.rule is Rule.UNHEALTHY_DEVICES or (
+        decision.rule is Rule.NOT_ENOUGH and decision.provider == "devices"
+    ):
+        return None  # the node's status tells how many devices are healthy
+    kind = owner.partition("/")[0].partition(".")[0]
+    if not owner:
+        return Replacement(loops=False, text="nobody replaces a pod without an owner: it stays Failed")
+    if kind in ("Job", "CronJob"):
+        return Replacement(
+            loops=True,
+            text=f"{owner} makes another, which the scheduler binds here again as it does not see this, "
+            f"until backoffLimit (6 if unset) is reached; podFailurePolicy finds no exit code; {_STOPS}",
+        )
+    if kind == "DaemonSet":
+        return Replacement(
+            loops=True, text=f"{owner} deletes it and makes another for this node, waiting longer each time"
+        )
+    if kind == "StatefulSet":
+        how = "deletes it and makes it again"
+    elif kind in _AT_ONCE:
+        how = "replaces it at once"
+    else:
+        how = "may replace it"
+    piles = ": failed pods pile up" if kind in _AT_ONCE else ""
+    return Replacement(
+        loops=kind in _AT_ONCE or kind == "StatefulSet",
+        text=f"{owner} {how}, and the scheduler binds the next here again as it does not see this{piles} "
+        f"(kubernetes issue 84869); {_STOPS}",
+    )

@@ -1,0 +1,49 @@
+"""What becomes of rejected pods, by who owns them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.replacement import replacement_of
+from cpuctl.engine.outcome import Rejected
+
+NUMA = Rejected(
+    reason="TopologyAffinityError", message="Resources cannot be allocated with Topology locality"
+)
+
+NO_NODE = Decision(Rule.NO_SINGLE_NODE, "no node has 8 CPUs")
+NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
+
+
+@pytest.mark.parametrize(
+    ("owner", "loops", "words"),
+    [
+        ("Deployment/web", True, "failed pods pile up"),
+        ("ReplicaSet/web", True, "84869"),
+        ("StatefulSet/db", True, "deletes it and makes it again"),
+        ("DaemonSet/agent", True, "for this node"),
+        ("Job/sum", True, "backoffLimit"),
+        ("PyTorchJob.kubeflow.org/train", False, "may replace it"),
+        ("", False, "stays Failed"),
+    ],
+)
+def test_each_kind_of_owner(owner: str, loops: bool, words: str) -> None:
+    found = replacement_of(NUMA, NO_NODE, owner, static=False)
+    assert found is not None
+    assert (found.loops, words in found.text) == (loops, True)
+
+
+@pytest.mark.parametrize(
+    ("rejected", "decision", "owner", "static"),
+    [
+        (NUMA, NO_NODE, None, False),
+        (NUMA, NO_NODE, "", True),
+        (NUMA, NO_DEVICES, "Job/a", False),
+        (Rejected("OutOfcpu", "Node didn't have enough resource: cpu"), NO_NODE, "Job/a", False),
+    ],
+)
+def test_nothing_is_said_where_nothing_is_known_or_the_scheduler_sees_it(
+    rejected: Rejected, decision: Decision, owner: str | None, static: bool
+) -> None:
+    assert replacement_of(rejected, decision, owner, static=static) is None

@@ -15,7 +15,7 @@ MachineOption = Annotated[
         "--machine",
         metavar="SOURCE",
         help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, "
-        "synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, ghwc or knit machineinfo have printed.",
+        "synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.",
         rich_help_panel=INPUT,
     ),
 ]

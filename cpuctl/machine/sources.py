@@ -25,8 +25,8 @@ _STDIN_NAME = "<stdin>"
 
 _ACCEPTED = (
     "accepted are: live; a directory that holds sys/, or one directory that does; a .tar, .tar.gz, .tar.bz2, "
-    ".tar.xz or .tar.zst of one; synthetic:2s4n16c2t; what lscpu -e -J, lscpu -p, numactl -H, ghwc topology "
-    "-f json or knit machineinfo (cAdvisor's JSON) have printed"
+    ".tar.xz or .tar.zst of one; synthetic:2s4n16c2t; what lscpu -e -J, lscpu -p, numactl -H, lstopo --of "
+    "xml, ghwc topology -f json or knit machineinfo (cAdvisor's JSON) have printed"
 )
 _MAX_PRINTED_BYTES = 64 << 20
 

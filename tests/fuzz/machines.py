@@ -152,6 +152,12 @@ def _printed() -> Iterable[bytes]:
         b'{"cpus": [{"cpu": 0, "node": 0, "l2:l3": "0:0", "online": true}, {"cpu": 1, "node":-}]}',
         b"available: 1 nodes (0)\nnode 0 cpus: 0 1\nnode 0 size: 3 MB\nnode distances:\nnode 0\n  0: 10\n",
         json.dumps({"topology": {"nodes": [_GHW_NODE]}}).encode(),
+        (
+            b'<topology version="2.0"><object type="Machine" cpuset="0x1" complete_cpuset="0x3">'
+            b'<object type="NUMANode" os_index="0" cpuset="0x1" local_memory="9"/><object type="L3Cache" '
+            b'cpuset="0x1"><object type="PU" os_index="0"/></object></object><distances2 type="NUMANode">'
+            b"<indexes>0</indexes><u64values>10</u64values></distances2></topology>"
+        ),
     ]
 
 

@@ -42,6 +42,50 @@ def printed_by_lscpu(root: Path, *words: str) -> ForeignMachine:
     return read_printed(run.stdout, "lscpu")
 
 
+_HWLOC_SEES_OTHERWISE: dict[str, set[Fact]] = {
+    "hwloc--48amd64-4d2n6c-sparse": {
+        Fact.NUMA,
+        Fact.NODE_MEMORY,
+        Fact.HUGE_PAGES,
+    },  # passes over nodes 33, 34
+    "hwloc--48amd64-4d2n6c-sparse@v2": {Fact.NUMA, Fact.NODE_MEMORY, Fact.HUGE_PAGES},
+    "hwloc--64amd64-4s2n4ca2co": {Fact.CACHES, Fact.CACHE_SIZES, Fact.MODEL},
+    "hwloc--64fake-4n2d2_2c2t": {
+        Fact.CACHES,
+        Fact.CACHE_SIZES,
+    },  # L1 and L2 that files of siblings contradict
+    "hwloc--64fake-4n2s2ca2c2t": {Fact.CACHES, Fact.CACHE_SIZES},
+    "hwloc--8em64t-2s2ca2c-buggynuma": {Fact.BARE_NODES, Fact.NODE_MEMORY, Fact.HUGE_PAGES, Fact.NUMA},
+    "libvirt--caps-caches": {Fact.CACHES, Fact.CACHE_IDS, Fact.CACHE_SIZES},
+    "libvirt--caps-resctrl-skx-twocaches": {Fact.CACHE_IDS, Fact.CACHE_SIZES},
+    "libvirt--host-subcores1": {Fact.NUMA},  # links in place of lists of CPUs
+    "libvirt--host-subcores3": {Fact.NUMA},
+    "libvirt--host-test3": {Fact.NUMA},
+    "libvirt--host-test4": {Fact.NUMA},
+    "nri-plugins--2-socket-4-node-40-core": {Fact.CORE_KINDS},  # made-up files of kinds
+}
+_UNREADABLE_TO_HWLOC = {"hwloc--4qs22-2s2t"}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in _UNREADABLE_TO_HWLOC])
+def test_hwloc_tells_the_same_machine(name: str, tmp_path: Path) -> None:
+    if not shutil.which("lstopo"):
+        pytest.skip("lstopo (hwloc) is not installed: sudo tests/machines/install-packages")
+    with tarfile.open(MACHINES / f"{name}.tar.gz") as tar:
+        tar.extractall(tmp_path, filter="fully_trusted")  # noqa: S202  # our own recordings
+    kernels = read_machine(str(tmp_path)).machine
+    words = ("--input", str(tmp_path), "--if", "fsroot", "--of", "xml")
+    run = subprocess.run(["lstopo", *words], capture_output=True, check=True)
+    printed = read_printed(run.stdout, "lstopo")
+    known = printed.told.facts - _HWLOC_SEES_OTHERWISE.get(name, set())
+    if not kernels.numa_known:
+        known -= {Fact.NUMA, Fact.BARE_NODES}
+    if not all(node.distances for node in kernels.numa_nodes):
+        known -= {Fact.DISTANCES}
+    assert differences(kernels, printed.machine, printed.told._replace(facts=known)) == {}
+    assert printed.machine.online == kernels.online
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("words", ["-p -a", "-e -a", "-e -J"])
 def test_lscpu_tells_the_same_machine(name: str, words: str, tmp_path: Path) -> None:

@@ -21,6 +21,10 @@ _TEXTS = {
 def read_printed(data: bytes, source: str) -> ForeignMachine:
     """Read what a tool has printed; raise InputError, with its place, for what it would not have printed."""
     form = recognised(data[:HEAD_BYTES])
+    if form is Printed.XML:
+        from cpuctl.machine.foreign.hwloc import read_xml
+
+        return read_xml(data, source)
     if form in _TEXTS:
         return _TEXTS[form](decoded(data, source), source)
     if form is not Printed.WITHOUT_CPUS:

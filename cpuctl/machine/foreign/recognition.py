@@ -15,6 +15,7 @@ class Printed(Enum):
     """How texts begin that are read; ``WITHOUT_CPUS`` are those that can only be refused."""
 
     JSON = auto()
+    XML = auto()
     LSCPU_PARSABLE = auto()
     LSCPU_EXTENDED = auto()
     NUMACTL = auto()
@@ -34,6 +35,8 @@ def recognised(head: bytes) -> Printed | None:
     text = start_of(head)
     if text[:1] in {"{", "["}:
         return Printed.JSON
+    if text[:1] == "<":
+        return Printed.XML
     if text.startswith("available: "):
         return Printed.NUMACTL
     first = text.partition("\n")[0]

@@ -55,6 +55,11 @@ LSCPU_EXTENDED: Final = Form("lscpu -e", _LSCPU)
 LSCPU_JSON: Final = Form("lscpu -e -J", _LSCPU)
 NUMACTL: Final = Form("numactl -H", _NUMACTL)
 GHW: Final = Form("ghwc -f json", _GHW)
+HWLOC_2: Final = Form(
+    "hwloc XML 2",
+    (_GHW - {Fact.MEMORY}) | {Fact.OFFLINE, Fact.CACHE_IDS, Fact.CORE_KINDS},
+)
+HWLOC_3: Final = Form("hwloc XML 3", HWLOC_2.tells - {Fact.HUGE_PAGES})
 CADVISOR: Final = Form("cAdvisor's machine information", (_GHW - {Fact.MODEL}) | {Fact.CACHE_IDS})
 
 _PART_OF: Final = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -167,7 +168,10 @@ def test_an_older_kubelet_reads_the_v1_part_of_v3(state: MemoryStateFile, writer
 def test_one_wrong_byte_never_makes_another_state(
     state: CPUStateFile | MemoryStateFile, writer: StateReader, reader: StateReader, data: st.DataObject
 ) -> None:
-    """It may hit what no checksum is over (a checksum's own name, say): then the state is the same."""
+    """It may hit what no checksum is over: then the state is the same.
+
+    Where it hits a checksum's own name, kubelets before 1.36 find none, and take the file without looking.
+    """
     cpu = isinstance(state, CPUStateFile)
     read: Callable[[str, StateReader], Any] = read_cpu_state if cpu else read_memory_state
     text = (
@@ -175,7 +179,7 @@ def test_one_wrong_byte_never_makes_another_state(
         if isinstance(state, CPUStateFile)
         else write_memory_state(state, writer)
     )
-    right = read(text, reader)
+    right, unseen = read(text, reader), read(re.sub(r'"checksum":[0-9]+', '"checksum":0', text), reader)
     content = bytearray(text.encode())
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] ^= data.draw(st.integers(1, 255))
@@ -183,7 +187,7 @@ def test_one_wrong_byte_never_makes_another_state(
         found = read(content.decode("utf-8", "replace"), reader)
     except InputError:
         return
-    assert isinstance(found, UnreadableState) or found == right
+    assert isinstance(found, UnreadableState) or found in (right, unseen)
 
 
 @pytest.mark.parametrize("manager", READ)

@@ -218,7 +218,7 @@ class _Topology:
             if sorted(order) == sorted(ids):
                 width, places = len(order), [order.index(number) for number in sorted(ids)]
                 return {order[a]: tuple(values[a * width + b] for b in places) for a in places}
-        return {ids[0]: (10,)} if len(ids) == 1 else {}
+        return {}  # also of a single node
 
     def _numbers(self, table: Element, name: str) -> list[int]:
         words = " ".join(each.text for each in table.below(name)).split(maxsplit=MAX_NUMA_NODES**2)

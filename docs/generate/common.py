@@ -37,5 +37,6 @@ FILES = (
 
 NOTICE = "made from the command table by `make docs`: change it there"
 
-PARTLY_RECORDED = " and ".join(f"1.{minor}" for minor in range(LAST_WITH_ALL + 1, NEWEST + 1))
+_LATER = [f"1.{minor}" for minor in range(LAST_WITH_ALL + 1, NEWEST + 1)]
+PARTLY_RECORDED = " and ".join(filter(None, (", ".join(_LATER[:-1]), *_LATER[-1:])))
 """The releases of which not everything was recorded."""

@@ -20,9 +20,18 @@ def test_the_map_has_every_folder_and_no_other() -> None:
     assert set(re.findall(r"^\| `([a-z_/]+)/` \|", TEXT, re.MULTILINE)) == there
 
 
+def found(name: str) -> Path:
+    return next((path for path in (ROOT / name, ROOT / "cpuctl" / name) if path.exists()), ROOT / name)
+
+
+def test_names_stand_in_the_files_that_are_told_with_them() -> None:
+    told = re.findall(r"`([A-Za-z_]+)`\s+(?:in\s+|of\s+|\()`([a-z_]+/[a-z_/]+\.py)`", TEXT)
+    assert {"NEWEST", "OPTIONS", "Output", "CHECKS"} <= {name for name, _ in told}
+    assert [each for each in told if each[0] not in found(each[1]).read_text()] == []
+
+
 def test_files_and_commands_that_are_named_exist() -> None:
     named = re.findall(r"`([a-z_]+/[a-z_/]+\.(?:py|md))`", TEXT)
-    missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "cpuctl" / name).exists())]
-    assert missing == []
+    assert [name for name in named if not found(name).exists()] == []
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"^    make ([a-z]+)", TEXT, re.MULTILINE)) <= set(targets)

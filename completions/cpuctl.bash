@@ -21,7 +21,7 @@ _cpuctl_options() {
         'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'replay') options='-m --machine --skip-api-server --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='--message -f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -79,6 +79,7 @@ _cpuctl_value() {
         'explain:--filename' | \
         'explain:--state' | \
         'explain:--pods' | \
+        'explain:--events' | \
         'explain:--devices' | \
         'explain:--kubelet-config' | \
         'pods show:-f' | \

@@ -101,7 +101,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
@@ -135,7 +135,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
@@ -185,9 +185,10 @@ _cpuctl_run() {
                 '*'--message='[Tell what a line of an event, status or log means; - for lines on stdin.]:TEXT: ' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--events)'--events='[Events, as kubectl get events -o json prints them\: the pod rejected last is explained.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
@@ -281,7 +282,7 @@ _cpuctl_run() {
             ;;
         'topology')
             _cpuctl_group 'topology' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -299,7 +300,7 @@ _cpuctl_run() {
             ;;
         'topology show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -317,7 +318,7 @@ _cpuctl_run() {
             ;;
         'topology map')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
@@ -328,7 +329,7 @@ _cpuctl_run() {
             ;;
         'topology distances')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
@@ -336,7 +337,7 @@ _cpuctl_run() {
             ;;
         'topology devices')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
@@ -348,7 +349,7 @@ _cpuctl_run() {
             ;;
         'config reserve')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
@@ -374,7 +375,7 @@ _cpuctl_run() {
             ;;
         'config show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
@@ -391,7 +392,7 @@ _cpuctl_run() {
             ;;
         'config check')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
@@ -414,7 +415,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
@@ -525,7 +526,7 @@ _cpuctl_run() {
         'checkpoint verify')
             _arguments \
                 '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
@@ -581,7 +582,7 @@ _cpuctl_run() {
         'checkpoint repair')
             _arguments \
                 '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
@@ -607,7 +608,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \

@@ -264,8 +264,26 @@ class HugePagesPart(TypedDict, total=False):
     """Huge pages with which the pod would be admitted: the fewest more on each NUMA node, tried."""
 
 
+class Said(TypedDict):
+    """What the kubelet itself said when it rejected the pod."""
+
+    reason: str
+    message: str
+    times: Count
+    last: str
+    """When last (RFC 3339), empty where the event does not say."""
+    node: str
+    agrees: bool
+    """The answer is the same."""
+
+
+class SaidPart(TypedDict, total=False):
+    said: Said
+    """Only with --events."""
+
+
 @final
-class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart):
+class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, SaidPart):
     """Why a kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion

@@ -41,9 +41,10 @@ app = command_group()
 HELP = """Why a pod is admitted or rejected, and what would change that.
 
 POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Without it the first pod that is not admitted is
-explained, or the only one. A pod of --pods runs already: it is looked at again as after a restart. Where a
-resize of it is pending, its outcome is told, too, with what the reference implementation of KEP-5554 does
-instead; cpuctl resize tells it of any other resize.
+explained, or the only one; with --events the one that a kubelet rejected last, beside what it said of that. A
+pod of --pods runs already: it is looked at again as after a restart. Where a resize of it is pending, its
+outcome is told, too, with what the reference implementation of KEP-5554 does instead; cpuctl resize tells it
+of any other resize.
 
 Shows what every hint provider offered, what was free on each NUMA node, and the rule that decided. For a
 pod that is not admitted the engine then tries other requests, settings, an order, and pods removed: what
@@ -59,6 +60,7 @@ Examples:
   cpuctl explain shop/database -m node7.tar.xz -f pods/ -o json
   cpuctl explain web -m node7.tar.xz -T 'web=12/12,2Gi'
   cpuctl explain shop/db --state /var/lib/kubelet --pods running.json
+  cpuctl explain -m node7.tar.xz --events events.json -f failed.json
   cpuctl explain --message 'default cpuset cannot be empty'
   journalctl -u kubelet | cpuctl explain --message -
 
@@ -75,6 +77,15 @@ MessageOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+EventsOption = Annotated[
+    str,
+    typer.Option(
+        "--events",
+        metavar="FILE",
+        help="Events, as kubectl get events -o json prints them: the pod rejected last is explained.",
+        rich_help_panel=INPUT,
+    ),
+]
 PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and perhaps container.")]
 
 
@@ -88,6 +99,7 @@ def explain(
     machine: MachineOption = "live",
     state: StateOption = "",
     pods: RunningPodsOption = "",
+    events: EventsOption = "",
     devices: DevicesOption = "",
     assume_devices: AssumeDevicesOption = False,
     ephemeral_storage: EphemeralStorageOption = "",
@@ -115,13 +127,15 @@ def explain(
         include_completed=include_completed,
         assume_devices=assume_devices,
     )
+    if message and events:
+        raise UsageError("tells of pods, and does not go with --message", where="--events")
     if message:
         found = _found_messages(message, words, pod, style)
         emit(found, style)
         if not exit_zero and not found["messages"]:
             raise typer.Exit(EXIT_NO)
         return
-    planning = read_planning(words, pods_needed=not (pod and pods))
+    planning = read_planning(words, pods_needed=not (pod and pods), events=events)
     document = _explained(planning, pod, style)
     tell_sources(planning.sources, style)
     emit(document, style)
@@ -171,7 +185,9 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     head = planning_head(planning)
     if not isinstance(found, Explained):
         return not_started_document(found, head)
-    ask_with = partial(planning_command, planning.inputs, ("explain", found.name))
+    told = planning.sources.entries.get("events")
+    events = ("--events", told["value"]) if told else ()
+    ask_with = partial(planning_command, planning.inputs, ("explain", found.name, *events))
     mixed = mixed_cores(planning.source.machine, [found.admission])
     return explanation_document(found, ask_with, head, mixed, _pending(planning, found.resize))
 

@@ -14,8 +14,9 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, "
-        "synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc or knit machineinfo print.",
+        help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, "
+        "a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, "
+        "knit machineinfo or dracpu gatherinfo print.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.reading.events import RejectionEvent
     from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
 
@@ -128,6 +129,27 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
         )
     # Beside pods that have a node, one without waits for the scheduler.
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
+
+
+def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
+    """Read which pods a kubelet rejected from a file of events, the last first; none without a file.
+
+    Raise UsageError for events that tell of none.
+    """
+    if not name:
+        return ()
+
+    from cpuctl.documents.files import read_input, source_name
+    from cpuctl.pods.reading.events import decode_events
+
+    sources.add("events", source_name(name), "given")
+    found = decode_events(read_input(name), source_name(name))
+    if not found:
+        raise UsageError(
+            "tells of no pod that a kubelet rejected for want of resources",
+            where=f"--events {source_name(name)}",
+        )
+    return found
 
 
 def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, TypeAlias
 
 from cpuctl.below_root import follow_links
 from cpuctl.errors import InputError, unreadable
 from cpuctl.machine.recording_layout import (
     DROP_INS,
-    RECORDED_DIRECTORIES,
     RECORDED_FILES,
-    in_downward_api_volume,
-    may_configure,
+    is_of_kubelet,
 )
 from cpuctl.machine.tar_stream import HARD_LINK, LINK, ODD_KINDS, ByteStream, TarMembers
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
@@ -158,11 +158,18 @@ MAX_NAME_CHARACTERS = 64 << 20
 
 _KEPT_ROOTS = ("sys", "proc")
 _KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
-_KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 _FOLLOWED = (*RECORDED_FILES, DROP_INS)
 _MOST_TARGETS = 100
 _MOST_READINGS = 8
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
+
+
+Opened: TypeAlias = Callable[[], IO[bytes]]
+"""Opens an archive, from its beginning each time."""
+
+
+class NoRecordingError(InputError):
+    """An archive is one, and holds no file tree of a node."""
 
 
 def read_archive(path: Path) -> MemoryTree:
@@ -172,38 +179,55 @@ def read_archive(path: Path) -> MemoryTree:
     InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the limits, or
     without ``sys``, or whose links lead out of it.
     """
-    try:
-        tree = _with_targets(path)
+    return _unpacked(lambda: path.open("rb"), str(path))
+
+
+def unpacked_tree(data: bytes, where: str) -> MemoryTree:
+    """Read an archive that stands inside another, at *where*, as ``read_archive`` does."""
+    return _unpacked(lambda: BytesIO(data), where)
+
+
+def _unpacked(opened: Opened, where: str) -> MemoryTree:
+    with archive_errors(where):
+        tree = _with_targets(opened)
         return MemoryTree(tree.files, tree.links, tree.odd)
+
+
+@contextmanager
+def archive_errors(where: str) -> Iterator[None]:
+    """Raise an InputError with the archive's name for all that can be wrong with one."""
+    try:
+        yield
     except InputError as error:
-        raise error.within(str(path)) from None
+        raise error.within(where) from None
     except OSError as error:
-        raise unreadable(error, str(path)) from None
+        raise unreadable(error, where) from None
     except (EOFError, ValueError) as error:
         raise InputError(
             f"cannot be read as an archive: {error}",
-            where=str(path),
+            where=where,
             hint="expected a .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst that holds sys/ and proc/",
         ) from error
 
 
-def _with_targets(path: Path) -> _Tree:
+def archive_members(packed: IO[bytes]) -> TarMembers:
+    """Return the members of an archive, unpacked while they are asked for."""
+    return TarMembers(ByteStream(unpacked_pieces(packed)))
+
+
+def _with_targets(opened: Opened) -> _Tree:
     """Read an archive again for every step of a chain of links out of what is kept."""
     targets: set[str] = set()
     for _ in range(_MOST_READINGS):
-        tree = _read(path, frozenset(targets))
+        kept = _Kept(frozenset(targets))
+        with opened() as packed:
+            kept.read(archive_members(packed))
+        tree = kept.only_tree()
         more = set(tree.targets()) - targets
         if not more or len(targets) >= _MOST_TARGETS:
             return tree
         targets |= more
     raise InputError(f"a kubelet's file is a link through {_MOST_READINGS} others or more")
-
-
-def _read(path: Path, targets: frozenset[str]) -> _Tree:
-    kept = _Kept(targets)
-    with path.open("rb") as packed:
-        kept.read(TarMembers(ByteStream(unpacked_pieces(packed))))
-    return kept.only_tree()
 
 
 class _Tree:
@@ -292,7 +316,7 @@ class _Kept:
                 f"holds several recordings ({some_of(list(found))}), expected one",
                 hint="unpack it and name one",
             )
-        raise InputError(
+        raise NoRecordingError(
             "holds no sys/ directory, at its top or in one directory",
             hint="a recording holds sys/devices/system/cpu, sys/devices/system/node and proc/",
         )
@@ -347,10 +371,4 @@ def _and_above(path: str) -> Iterator[str]:
 def _is_kept(parts: list[str]) -> bool:
     if parts and parts[0] in _KEPT_ROOTS:
         return True
-    path = "/".join(parts)
-    return (
-        path in RECORDED_FILES
-        or path.startswith(_KEPT_BELOW)
-        or may_configure(path)
-        or in_downward_api_volume(path)
-    )
+    return is_of_kubelet("/".join(parts))

@@ -105,7 +105,7 @@ _KUBERNETES = ("etc", "kubernetes")
 _OF_KUBELET = "kubelet"
 
 
-def may_configure(path: str) -> bool:
+def _may_configure(path: str) -> bool:
     """Tell whether a file stands where distributions keep a kubelet's configuration."""
     parts = path.split("/")
     if tuple(parts[:2]) != _KUBERNETES:
@@ -156,3 +156,14 @@ RECORDED_DIRECTORIES = (
     *(f"etc/rancher/{program}/config.yaml.d" for program in _RANCHERS),
     *(f"var/lib/rancher/{program}/agent/etc/kubelet.conf.d" for program in _RANCHERS),
 )
+_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
+
+
+def is_of_kubelet(path: str) -> bool:
+    """Tell whether a recording keeps a file that is not the kernel's: the kubelet's, or what tells of it."""
+    return (
+        path in RECORDED_FILES
+        or path.startswith(_BELOW)
+        or _may_configure(path)
+        or in_downward_api_volume(path)
+    )

@@ -16,6 +16,7 @@ from cpuctl.machine.wording import some_of
 
 if TYPE_CHECKING:
     from cpuctl.machine.foreign.told import Told
+    from cpuctl.machine.support.gathered_files import GatheredFiles
     from cpuctl.machine.support.view import Gathered
 
 LIVE = "live"
@@ -25,10 +26,13 @@ _STDIN_NAME = "<stdin>"
 
 _ACCEPTED = (
     "accepted are: live; a directory that holds sys/, or one directory that does; a .tar, .tar.gz, .tar.bz2, "
-    ".tar.xz or .tar.zst of one; synthetic:2s4n16c2t; what lscpu -e -J, lscpu -p, numactl -H, lstopo --of "
-    "xml, ghwc topology -f json or knit machineinfo (cAdvisor's JSON) have printed"
+    ".tar.xz or .tar.zst of one; a sosreport or must-gather; synthetic:2s4n16c2t; what lscpu -e -J, "
+    "lscpu -p, numactl -H, lstopo --of xml, ghwc topology -f json, knit machineinfo (cAdvisor's JSON) or "
+    "dracpu gatherinfo have printed"
 )
 _MAX_PRINTED_BYTES = 64 << 20
+_GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
+"""How a report of ``dracpu gatherinfo`` begins; which member comes first is nobody's promise."""
 
 
 class MachineSource(NamedTuple):
@@ -60,16 +64,33 @@ def read_machine(spec: str) -> MachineSource:
         return _seen_by_kubelet(parse_synthetic(spec), spec)
     if spec == STDIN:
         return _from_stdin()
-    path, mode = Path(spec), _mode(spec)
+    name, node = _with_node(spec)
+    source = _from_file(name, node)
+    if node and not source.origin.endswith(f"#{node}"):
+        raise InputError(f"holds one node, found the name of one: {node}", where=name)
+    return source
+
+
+def _from_file(name: str, node: str) -> MachineSource:
+    path, mode = Path(name), _mode(name)
     if stat.S_ISDIR(mode):
-        return _from_directory(path)
+        return _from_directory(path, node)
     if not stat.S_ISREG(mode):
-        raise InputError("is neither a file nor a directory", where=spec, hint=_ACCEPTED)
+        raise InputError("is neither a file nor a directory", where=name, hint=_ACCEPTED)
     from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 
-    if recognised(_first_bytes(path, HEAD_BYTES)):
+    head = _first_bytes(path, HEAD_BYTES)
+    if recognised(head):
         return _from_printed(path)
-    return _from_archive(path)
+    if head.removeprefix(b"---\n").startswith(_GATHERINFO):
+        return _from_gatherinfo(path)
+    return _from_archive(path, node)
+
+
+def _with_node(spec: str) -> tuple[str, str]:
+    """Split ``PATH#NODE``, which names one node of what was gathered of several."""
+    name, sign, node = spec.rpartition("#")
+    return (name, node) if sign and not os.path.exists(spec) and os.path.exists(name) else (spec, "")  # noqa: PTH110
 
 
 def _from_stdin() -> MachineSource:
@@ -141,7 +162,7 @@ def _live() -> MachineSource:
     return source._replace(machine=source.machine._replace(architecture=architecture))
 
 
-def _from_directory(path: Path) -> MachineSource:
+def _from_directory(path: Path, node: str) -> MachineSource:
     if (path / "sys").is_dir():
         return _read_collected(DirectoryTree(path), str(path))
     found = _recordings_in(path)
@@ -150,9 +171,22 @@ def _from_directory(path: Path) -> MachineSource:
         raise InputError(
             f"holds several recordings ({names}), expected one", where=str(path), hint="name one of them"
         )
-    if not found:
-        raise InputError("found no sys/ in this directory", where=str(path), hint=_ACCEPTED)
-    return _read_collected(DirectoryTree(found[0]), str(found[0]))
+    if found:
+        return _read_collected(DirectoryTree(found[0]), str(found[0]))
+
+    from cpuctl.machine.support.gathered_files import UnpackedFiles
+    from cpuctl.machine.support.must_gather import DIRECTORIES
+
+    if source := _from_must_gather(UnpackedFiles(path, DIRECTORIES), node):
+        return source
+    raise InputError("found no sys/ in this directory", where=str(path), hint=_ACCEPTED)
+
+
+def _from_must_gather(files: GatheredFiles, node: str) -> MachineSource | None:
+    from cpuctl.machine.support.must_gather import must_gather
+
+    found = must_gather(files, node)
+    return _read_gathered(*found, f"{files.name}#{node}" if node else files.name) if found else None
 
 
 def _recordings_in(path: Path) -> list[Path]:
@@ -164,20 +198,38 @@ def _recordings_in(path: Path) -> list[Path]:
         raise unreadable(error, str(path)) from None
 
 
-def _from_archive(path: Path) -> MachineSource:
-    from cpuctl.machine.archive import read_archive
+def _from_archive(path: Path, node: str) -> MachineSource:
+    from cpuctl.machine.archive import NoRecordingError, read_archive
 
-    return _read_collected(read_archive(path), str(path))
+    try:
+        return _read_collected(read_archive(path), str(path))
+    except NoRecordingError:
+        from cpuctl.machine.support.gathered_files import PackedFiles
+
+        if source := _from_must_gather(PackedFiles(str(path), lambda: path.open("rb")), node):
+            return source
+        raise
+
+
+def _from_gatherinfo(path: Path) -> MachineSource:
+    from cpuctl.machine.support.gatherinfo import read_gatherinfo
+
+    machine, gathered = read_gatherinfo(_whole(path), str(path))
+    return _seen_by_kubelet(machine, str(path))._replace(gathered=gathered)
 
 
 def _from_printed(path: Path) -> MachineSource:
     from cpuctl.machine.foreign.reading import read_printed
 
+    machine, info, told = read_printed(_whole(path), str(path))
+    return MachineSource(machine=machine, info=info, origin=str(path), told=told)
+
+
+def _whole(path: Path) -> bytes:
     data = _first_bytes(path, _MAX_PRINTED_BYTES + 1)
     if len(data) > _MAX_PRINTED_BYTES:
         raise InputError(f"is larger than {_MAX_PRINTED_BYTES >> 20} MiB", where=str(path))
-    machine, info, told = read_printed(data, str(path))
-    return MachineSource(machine=machine, info=info, origin=str(path), told=told)
+    return data
 
 
 def _first_bytes(path: Path, length: int) -> bytes:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.planning import Planning
     from cpuctl.operations.resize import Pending
     from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.reading.events import RejectionEvent
 
 
 class Explained(NamedTuple):
@@ -29,7 +30,8 @@ class Explained(NamedTuple):
 
     ``name`` is how the pod is found again, ``container`` the one that was asked about, empty for the whole
     pod. More huge ``pages`` would let the pod in, once the kubelet's memory state is away if that is
-    ``state_in_the_way``; ``resize`` is what becomes of a resize that is pending.
+    ``state_in_the_way``; ``resize`` is what becomes of a resize that is pending, ``rejection`` what the
+    kubelet itself said of the pod.
     """
 
     explanation: Explanation
@@ -38,6 +40,7 @@ class Explained(NamedTuple):
     pages: tuple[MorePages, ...]
     state_in_the_way: bool
     resize: Pending | None
+    rejection: RejectionEvent | None = None
 
     @property
     def admission(self) -> Admission:
@@ -48,13 +51,16 @@ class Explained(NamedTuple):
 def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained | NotStarted:
     """Explain the pod that *text* names, else the first that is not admitted, or the only one.
 
-    Raise UsageError where there is no such pod, or more than one.
+    Where events are given it is, without a name, the one that was rejected last. Raise UsageError where there
+    is no such pod, or more than one.
     """
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
     from cpuctl.inputs.pod_choice import PodChoice, choose_pod
     from cpuctl.operations.resize import pending_resize
 
+    if planning.rejections and not text:
+        text = _last_rejected(planning)
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
     runs = Runs(tick=lambda: progress("trying changes", 0, 0))
@@ -76,6 +82,27 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
         state_in_the_way=stale,
         resize=pending_resize(planning, pod.uid) if choice.running else None,
+        rejection=next((event for event in planning.rejections if event.is_of(pod.uid, pod.full_name)), None),
+    )
+
+
+def _last_rejected(planning: Planning) -> str:
+    """Return the UID of the pod that was rejected last among those that come.
+
+    Raise UsageError where events tell of others only: what these ask for does not stand in events.
+    """
+    from cpuctl.inputs.pod_choice import few_names
+
+    for event in planning.rejections:
+        for pod in planning.wanted:
+            if event.is_of(pod.uid, pod.full_name):
+                return pod.uid
+    names = list(dict.fromkeys(event.full_name for event in planning.rejections))
+    namespace, _, name = names[0].partition("/")
+    raise UsageError(
+        f"rejected were {few_names(names)}, and none of them is among the pods",
+        where=f"--events {planning.sources.entries['events']['value']}",
+        hint=f"kubectl get pod -n {namespace} {name} -o json writes one, for -f",
     )
 
 

@@ -9,11 +9,11 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
-from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.pods import load_pods, load_rejections
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cpuctl.engine.node import Node
     from cpuctl.engine.pod_server import PodServer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.pods.reading.events import RejectionEvent
 
 
 class PlanningInputs(NamedTuple):
@@ -49,7 +50,7 @@ class Planning(NamedTuple):
     """What the inputs name: ``wanted`` are the pods that come, in their order.
 
     ``server`` is the API server that they come through, None where nobody asks it; ``ended`` names pods that
-    have been left out, as they have ended.
+    have been left out, as they have ended. ``rejections`` are what events tell, the last first.
     """
 
     inputs: PlanningInputs
@@ -61,6 +62,7 @@ class Planning(NamedTuple):
     sources: Sources
     server: PodServer | None = None
     ended: tuple[str, ...] = ()
+    rejections: tuple[RejectionEvent, ...] = ()
 
     @property
     def kubelet(self) -> Kubelet:
@@ -91,19 +93,31 @@ def _goes_by_unknown_caches(node: Node) -> bool:
     return by_cache and not node.topology.caches_known
 
 
-def read_planning(inputs: PlanningInputs, *, pods_needed: bool) -> Planning:
-    """Read everything; raise UsageError where no pods are named although they are needed."""
+def read_planning(inputs: PlanningInputs, *, pods_needed: bool, events: str = "") -> Planning:
+    """Read everything; *events* is a file that tells of rejected pods, which are kept though they have ended.
+
+    Raise UsageError where no pods are named although they are needed.
+    """
     from cpuctl.inputs.past import load_past
     from cpuctl.inputs.pods import rules_of_pods
 
     refuse_stdin_twice(
-        inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices, *inputs.filenames
+        inputs.machine,
+        inputs.kubelet.config,
+        inputs.state,
+        inputs.pods,
+        inputs.devices,
+        events,
+        *inputs.filenames,
     )
     sources = Sources()
     given = load_pods(inputs.filenames, inputs.templates, sources, needed=pods_needed)
-    ended = () if inputs.include_completed else tuple(pod.full_name for pod in given.pods if pod.terminal)
+    rejections = load_rejections(events, sources)
+    kept = () if inputs.include_completed else tuple(_not_ended(given.pods, rejections))
+    ended = () if inputs.include_completed else tuple(_names_beyond(given.pods, kept))
     if ended:
-        given = given._replace(pods=_not_ended(given.pods, ended, sources, needed=pods_needed))
+        _tell_ended(ended, sources, all_ended=pods_needed and not kept)
+        given = given._replace(pods=kept)
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
     if not source.info.hugepages_known:
@@ -123,6 +137,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool) -> Planning:
         sources=sources,
         server=None if inputs.skip_api_server else given.server(rules.server, past.running, wanted),
         ended=ended,
+        rejections=rejections,
     )
 
 
@@ -183,17 +198,23 @@ def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
         )
 
 
-def _not_ended(
-    pods: tuple[Pod, ...], ended: Sequence[str], sources: Sources, *, needed: bool
-) -> tuple[Pod, ...]:
-    """Leave out pods that have *ended*: no kubelet is asked for them again.
+def _not_ended(pods: Iterable[Pod], rejections: Sequence[RejectionEvent]) -> Iterator[Pod]:
+    """Leave out pods that have ended: no kubelet is asked for them again, but for those it rejected."""
+    for pod in pods:
+        if not pod.terminal or any(event.is_of(pod.uid, pod.full_name) for event in rejections):
+            yield pod
 
-    Raise UsageError where none is left although they are *needed*.
-    """
+
+def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
+    uids = {pod.uid for pod in kept}
+    return (pod.full_name for pod in pods if pod.uid not in uids)
+
+
+def _tell_ended(ended: Sequence[str], sources: Sources, *, all_ended: bool) -> None:
+    """Say which pods are left out; raise UsageError where these are all, and some are needed."""
     from cpuctl.exports.wording import few
 
-    if needed and len(ended) == len(pods):
+    if all_ended:
         raise UsageError(f"all pods have ended: {few(ended)}", hint="plan them with --include-completed")
     what = "1 pod that has ended is" if len(ended) == 1 else f"{len(ended)} pods that have ended are"
     sources.warnings.append(f"{what} not planned: {few(ended)} (--include-completed)")
-    return tuple(pod for pod in pods if not pod.terminal)

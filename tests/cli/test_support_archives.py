@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cpuctl, Result
-from tests.machine.support.archives import HEAD, processes, sosreport_files, tar_of, write_tree
+from tests.machine.support.archives import (
+    HEAD,
+    must_gather_files,
+    processes,
+    snapshot,
+    sosreport_files,
+    tar_of,
+    write_tree,
+)
 
 UNIT = "[Service]\nEnvironmentFile=/etc/node-sizing.env\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml\n"
 STATE = (
@@ -60,3 +68,23 @@ def test_state_files_count_where_they_are_collected(tmp_path: Path, cpuctl: Cpuc
         "value": f"{root}: var/lib/kubelet/cpu_manager_state",
         "from": "capture",
     }
+
+
+def test_a_node_of_a_must_gather_is_configured_by_its_machine_config(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    root = write_tree(must_gather_files({"w1": snapshot(), "w2": snapshot()}), tmp_path)
+    shown = cpuctl("config", "show", "-m", f"{root}/#w2", "-o", "json")
+    found = settings(shown)
+    assert found["cpuManagerPolicy"] == ("static", f"{root}#w2: etc/kubernetes/kubelet.conf:3")
+    assert found["systemReserved.memory"] == ("1Gi", "--system-reserved")
+    sources = document(shown)["sources"]
+    assert sources["kubeletVersion"] == {"value": "v1.31.6", "from": "capture"}
+    assert "unknownFlags" not in sources
+    table = cpuctl("topology", "show", "-m", f"{root}#w2")
+    assert "note: a must-gather's node w2 that does not hold" in table.out
+
+
+def test_sizes_that_the_node_computes_are_not_known(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    root = write_tree(must_gather_files({"w1": snapshot()}, sizing="true"), tmp_path)
+    shown = cpuctl("config", "show", "-m", str(root), "-o", "json")
+    assert settings(shown)["cpuManagerPolicy"][0] == "static"
+    assert "/etc/node-sizing.env is missing" in document(shown)["sources"]["unknownFlags"]["value"]

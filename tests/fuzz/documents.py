@@ -24,6 +24,7 @@ from cpuctl.kubelet.version import DEFAULT_VERSION
 from cpuctl.machine.devices.reading import read_devices
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.machine_info import kubelet_view
+from cpuctl.pods.reading.events import decode_events
 from cpuctl.pods.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.timeline.reading.document import read_timeline
@@ -40,6 +41,18 @@ _READERS = (
     StateReader(minor=36, pod_level_managers=True),
     StateReader(minor=38, pod_level_managers=True, exclusive_resize=True),
 )
+
+
+_EVENT = (
+    '{"kind": "Event", "reason": "TopologyAffinityError", "count": 3, "message": "no", "lastTimestamp": "T", '
+    '"involvedObject": {"kind": "Pod", "name": "web", "uid": "u"}, "source": {"host": "n"}, "series": null}'
+)
+
+
+def run_events(data: bytes) -> None:
+    with suppress(CpuctlError):
+        events = decode_events(data, "fuzz")
+        assert list(events) == sorted(events, key=lambda event: event.last, reverse=True)
 
 
 def run_state(data: bytes) -> None:
@@ -153,6 +166,7 @@ DOCUMENTS = {
     "devices": Target(
         _reading(lambda data: read_devices(data, "fuzz")), files("devices/*", "broken/devices-*/*.yaml")
     ),
+    "events": Target(run_events, texts(_EVENT, f'{{"kind": "EventList", "items": [{_EVENT}, {_EVENT}]}}')),
     "usage": Target(
         _reading(lambda data: decode_usage(data, "fuzz")),
         texts(

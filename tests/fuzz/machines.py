@@ -24,13 +24,25 @@ from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
+from cpuctl.machine.support.gathered_files import PackedFiles
+from cpuctl.machine.support.gatherinfo import read_gatherinfo
+from cpuctl.machine.support.must_gather import must_gather
 from cpuctl.machine.support.sosreport import sosreport
 from cpuctl.machine.support.view import not_collected
+from cpuctl.machine.synthetic.one_line import parse_synthetic
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node
 from tests.fuzz.target import FIXTURES, Target, text_of
-from tests.machine.support.archives import lscpu_table, sosreport_files, without_directories
+from tests.machine.support.archives import (
+    gatherinfo_report,
+    lscpu_table,
+    must_gather_files,
+    snapshot,
+    sosreport_files,
+    tar_of,
+    without_directories,
+)
 from tests.machine.sysfs_writer import small_machine
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own is made in it
@@ -39,6 +51,8 @@ _MACHINE = small_machine("2s2n2c2t,hugepages-2Mi=1,isolated=1")
 _SOSREPORT = without_directories(
     sosreport_files(lscpu=lscpu_table(read_machine_files(MemoryTree(small_machine())))), CPUSet.parse("5-7")
 )
+_MUST_GATHER = must_gather_files({"w1": snapshot(small_machine("1s1n1c2t"))})
+_OBJECTS = {path: text for path, text in _MUST_GATHER.items() if isinstance(text, str)}
 _FREE_OF_MACHINE = ("sys/fs", "proc", "etc")
 
 
@@ -80,6 +94,28 @@ def run_sosreport(data: bytes) -> None:
         source = read_machine_tree(tree, "fuzz")
         recorded_kubelet(tree, "fuzz", gathered.config_at)
         list(not_collected(source.machine, tree, gathered))
+
+
+def run_must_gather(data: bytes) -> None:
+    files: dict[str, str | bytes] = dict(_MUST_GATHER)
+    files |= _changed(_OBJECTS, sorted(_OBJECTS), data)
+    packed = tar_of(files, mode="w:")
+    with suppress(CpuctlError):
+        found = must_gather(PackedFiles("fuzz", lambda: io.BytesIO(packed)), "")
+        assert found is not None
+        tree, gathered = found
+        recorded_kubelet(tree, "fuzz", gathered.config_at)
+
+
+def run_gathered_files(data: bytes) -> None:
+    with suppress(CpuctlError):
+        must_gather(PackedFiles("fuzz", lambda: io.BytesIO(data)), "")
+
+
+def run_gatherinfo(data: bytes) -> None:
+    with suppress(CpuctlError):
+        machine, _ = read_gatherinfo(data, "fuzz")
+        kubelet_view(machine)
 
 
 def run_node(data: bytes) -> None:
@@ -163,6 +199,9 @@ def _printed() -> Iterable[bytes]:
 
 MACHINES = {
     "archive": Target(run_archive, _archives),
+    "gatherinfo": Target(run_gatherinfo, lambda: [gatherinfo_report(parse_synthetic("1s1n2c2t")).encode()]),
+    "must-gather": Target(run_must_gather, _replacements(_OBJECTS)),
+    "gathered": Target(run_gathered_files, lambda: [tar_of(_MUST_GATHER), tar_of(_MUST_GATHER, mode="w:")]),
     "sosreport": Target(run_sosreport, _replacements(_SOSREPORT)),
     "sysfs": Target(run_sysfs, _replacements(_MACHINE)),
     "node": Target(run_node, _replacements(_open_files(_NODES[2]))),

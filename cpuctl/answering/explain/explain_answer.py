@@ -25,12 +25,13 @@ from cpuctl.pods.manifest import owner_of
 if TYPE_CHECKING:
     from cpuctl.answering.explain.suggestion_answer import AskWith
     from cpuctl.answers import explanation as answers
-    from cpuctl.answers.decisions import MemoryTable
+    from cpuctl.answers.decisions import MemoryTable, Pod
     from cpuctl.answers.start import PlanningHead
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.searches.searches import Search
     from cpuctl.engine.hints.hints import HintRule
     from cpuctl.operations.explain import Explained
+    from cpuctl.pods.reading.events import RejectionEvent
 
 
 def explanation_document(
@@ -47,6 +48,7 @@ def explanation_document(
     explanation = explained.explanation
     replay, asked = explanation.replay, _resources_asked_for(explanation)
     suggestions, searches = _searched(explanation.searches, ask_with)
+    pod = pod_answer(replay.before.topology, replay.admission, inside_answer(replay.after, replay.admission))
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
@@ -59,9 +61,7 @@ def explanation_document(
             "restarted": replay.scenario.restarted,
             "podsBefore": replay.position,
         },
-        "pod": pod_answer(
-            replay.before.topology, replay.admission, inside_answer(replay.after, replay.admission)
-        ),
+        "pod": pod,
         "decision": _decision(explanation.decision),
         "unaligned": [_decision(decision) for decision in explanation.unaligned],
         "rounds": [_round(each) for each in explanation.rounds],
@@ -80,6 +80,7 @@ def explanation_document(
         "resize": resize,
         "replacement": _replacement(replay.admission, explanation.decision),
         **_pages(explained),
+        **_said(explained.rejection, pod),
     }
 
 
@@ -101,6 +102,21 @@ def _searched(
 
     suggestions = [suggestion_answer(found, ask_with) for search in searches for found in search.found]
     return suggestions, [search_answer(search) for search in searches]
+
+
+def _said(rejection: RejectionEvent | None, pod: Pod) -> answers.SaidPart:
+    if rejection is None:
+        return {}
+    return {
+        "said": {
+            "reason": rejection.reason,
+            "message": rejection.message,
+            "times": rejection.times,
+            "last": rejection.last,
+            "node": rejection.node,
+            "agrees": pod["outcome"] == "Rejected" and pod["reason"] == rejection.reason,
+        }
+    }
 
 
 def _pages(explained: Explained) -> answers.HugePagesPart:

@@ -6,14 +6,11 @@ operator's templates, which write ``/etc/kubernetes/kubelet.conf``.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import zlib
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
+from cpuctl.documents.ignition import file_text
 from cpuctl.errors import InputError
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held, wrong_type
@@ -33,8 +30,6 @@ _OVERRIDDEN = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManager
 _REFUSING = ("restricted", "single-numa-node")
 _OPERATOR = "the node tuning operator"
 _TEMPLATE = not_held("the machine config operator's template", "cgroupDriver, systemReserved and gates")
-_MOST_BYTES = 4 << 20
-_GZIP = 16 + zlib.MAX_WBITS
 
 
 def performance_profile(value: Fields, source: str) -> Found:
@@ -107,43 +102,10 @@ def machine_config(value: Fields, source: str) -> Found:
     for index, file in enumerate(files):
         at = f"spec.config.storage.files[{index}]"
         if mapping(file, at=at).get("path") == KUBELET_CONF:
-            text = _content(mapping(file, "contents", at=at), f"{source}: {at}.contents")
+            text = file_text(mapping(file, "contents", at=at), KUBELET_CONF, f"{source}: {at}.contents")
             return Found(f"a MachineConfig with {KUBELET_CONF}", {}, text=text, inside=KUBELET_CONF)
     raise InputError(
         f"a MachineConfig without {KUBELET_CONF}: it sets nothing of the kubelet's configuration",
         where=source,
         hint="give the rendered one (oc get mc rendered-worker-... -o yaml), or the node's /configz",
     )
-
-
-def _content(contents: Fields, where: str) -> str:
-    """Decode the content of a file, which stands at *where*, as Ignition does."""
-    try:
-        raw = _raw(str(contents.get("source") or ""))
-        if contents.get("compression") == "gzip":
-            raw = _unpacked(raw)
-        text = raw.decode()
-    except binascii.Error:
-        reason = "damaged base64"
-    except (zlib.error, EOFError):
-        reason = f"damaged gzip data, or more than {_MOST_BYTES >> 20} MiB of it"
-    except UnicodeDecodeError:
-        reason = "not UTF-8"
-    else:
-        return text
-    raise InputError(f"{KUBELET_CONF} cannot be decoded: {reason}", where=where)
-
-
-def _raw(url: str) -> bytes:
-    head, _, data = url.partition(",")
-    if not head.endswith(";base64"):
-        return unquote_to_bytes(data)
-    return base64.b64decode("".join(data.split()), validate=True)
-
-
-def _unpacked(raw: bytes) -> bytes:
-    unpacking = zlib.decompressobj(wbits=_GZIP)
-    found = unpacking.decompress(raw, _MOST_BYTES)
-    if not unpacking.eof:
-        raise EOFError
-    return found

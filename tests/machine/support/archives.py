@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,8 +81,107 @@ def tar_of(files: Mapping[str, str | bytes], top: str = "", mode: str = "w:gz") 
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
         for name, content in files.items():
-            data = content.encode() if isinstance(content, str) else content
+            data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
             member = tarfile.TarInfo(f"{top}/{name}" if top else name)
             member.size = len(data)
             tar.addfile(member, io.BytesIO(data))
     return packed.getvalue()
+
+
+UNIT = r"""[Service]
+EnvironmentFile=/etc/os-release
+EnvironmentFile=-/etc/kubernetes/kubelet-env
+EnvironmentFile=/etc/node-sizing.env
+ExecStart=/usr/local/bin/kubenswrapper /usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf \
+  --node-labels=node.openshift.io/os_id=${ID} --v=${KUBELET_LOG_LEVEL} \
+  --system-reserved=cpu=${SYSTEM_RESERVED_CPU},memory=${SYSTEM_RESERVED_MEMORY}
+"""
+
+
+def snapshot(files: Mapping[str, str | bytes] | None = None) -> bytes:
+    """Pack what ``gather-sysinfo snapshot`` does of a node: the files at the top, and cAdvisor's view."""
+    return tar_of({**(files or small_machine()), "machineinfo.json": "{}"})
+
+
+def must_gather_files(
+    nodes: Mapping[str, bytes], encoded: str = "", sizing: str = "false"
+) -> dict[str, str | bytes]:
+    """Return the files of a must-gather: snapshots by node, Nodes, and their one rendered MachineConfig."""
+    objects = "quay-io-image/cluster-scoped-resources"
+    config = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "metadata": {"name": "rendered-worker-77"},
+        "spec": {
+            "config": {
+                "storage": {
+                    "files": [
+                        _stored("/etc/kubernetes/kubelet.conf", STATIC, encoded),
+                        _stored("/etc/crio/crio.conf", "[crio]\n"),
+                        _stored(
+                            "/etc/node-sizing-enabled.env",
+                            f"NODE_SIZING_ENABLED={sizing}\nSYSTEM_RESERVED_MEMORY=1Gi\nSYSTEM_RESERVED_CPU=500m\n",
+                        ),
+                    ]
+                },
+                "systemd": {
+                    "units": [
+                        {
+                            "name": "kubelet.service",
+                            "contents": UNIT,
+                            "dropins": [
+                                {
+                                    "name": "10-log.conf",
+                                    "contents": '[Service]\nEnvironment="KUBELET_LOG_LEVEL=2"\n',
+                                }
+                            ],
+                        }
+                    ]
+                },
+            }
+        },
+    }
+    found: dict[str, str | bytes] = {
+        f"{objects}/machineconfiguration.openshift.io/machineconfigs/rendered-worker-77.yaml": json.dumps(
+            config
+        ),
+        "version": "openshift/must-gather\n",
+    }
+    for name, packed in nodes.items():
+        found[f"quay-io-image/nodes/{name}/sysinfo.tgz"] = packed
+        found[f"{objects}/core/nodes/{name}.yaml"] = NODE.format(name=name)
+    return found
+
+
+NODE = """---
+apiVersion: v1
+kind: Node
+metadata:
+  name: {name}
+  annotations:
+    machineconfiguration.openshift.io/currentConfig: rendered-worker-77
+  labels:
+    node.openshift.io/os_id: rhcos
+status:
+  nodeInfo:
+    kubeletVersion: v1.31.6
+"""
+
+
+def _stored(path: str, text: str, encoded: str = "") -> dict[str, object]:
+    data = base64.b64encode(text.encode()).decode()
+    return {"path": path, "contents": {"source": encoded or f"data:text/plain;charset=utf-8;base64,{data}"}}
+
+
+def gatherinfo_report(machine: Machine) -> str:
+    """Write what ``dracpu gatherinfo`` does of a machine, its keys in the order of their names."""
+    caches = {cpu: cache.id for cache in machine.caches if cache.level == 3 for cpu in cache.cpus}
+    lines = [
+        f"  - clusterID: {-1 if cpu.cluster_id is None else cpu.cluster_id}\n    coreID: {cpu.core_id}\n"
+        f"    coreType: standard\n    cpuID: {cpu.number}\n    numaNodeID: {cpu.numa_node}\n"
+        f"    sibling: {max((cpu.siblings - CPUSet(1 << cpu.number)) or [-1])}\n"
+        f"    socketID: {cpu.package_id}\n    uncoreCacheID: {caches.get(cpu.number, -1)}\n"
+        for cpu in machine.cpus
+    ]
+    rest = f"  topology:\n    numCPUs: {len(lines)}\ndriverConfig:\n  reservedCPUs: '0'\nlayoutVersion: v1\n"
+    return f"---\ncpuDetails:\n  cpus:\n{''.join(lines)}{rest}"

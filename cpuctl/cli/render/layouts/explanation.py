@@ -78,6 +78,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
     if pod["outcome"] != "Admitted":
         yield from _rejection(document)
+    yield from _said(document)
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
     yield from (("FAR", Cell(text, "yellow")) for text in _far_devices(document))
@@ -112,6 +113,22 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     yield "RULE", Cell(_ruled(document["decision"]))
     if replacement := document["replacement"]:
         yield "THEN", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
+
+
+def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
+    """Tell the kubelet's own words, and where the answer is another one that it had other facts."""
+    if "said" not in document:
+        return
+    said = document["said"]
+    often = f" {said['times']} times," if said["times"] > 1 else ""
+    when = f" last {said['last']}" if said["last"] else ""
+    where = f" on {said['node']}" if said["node"] else ""
+    text = f"by the kubelet{where}{often}{when}: {said['reason']}: {said['message']}"
+    if said["agrees"]:
+        yield "SAID", Cell(text)
+    else:
+        differs = "the answer differs: other pods, state files or settings were there then"
+        yield "SAID", Cell(f"{text} ({differs})", "yellow")
 
 
 def _far_devices(document: ExplainedDecision) -> Iterator[str]:

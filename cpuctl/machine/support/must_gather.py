@@ -1,0 +1,158 @@
+"""OpenShift's must-gather: a snapshot of every node, and the objects of the API server that configure it.
+
+Source: ``openshift/must-gather``, ``collection-scripts/gather_ppc``, which writes ``nodes/NODE/sysinfo.tgz``
+(``gather-sysinfo snapshot``, of the node tuning operator: what ghw copies, interrupts and their affinities)
+and inspects Nodes and MachineConfigs. One directory a run, and one a gathering image, stand above. A node's
+annotation names its rendered MachineConfig, which holds the files and units that the node was given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from cpuctl.documents.ignition import file_text
+from cpuctl.documents.loading import load_documents
+from cpuctl.errors import InputError
+from cpuctl.machine.archive import unpacked_tree
+from cpuctl.machine.recording_layout import UNIT, is_of_kubelet
+from cpuctl.machine.support.gathered_files import GatheredFiles
+from cpuctl.machine.support.view import Gathered, Overlay, configuration_place
+from cpuctl.machine.tree import Tree
+
+WHAT = "a must-gather"
+DIRECTORIES = (
+    "nodes",
+    "cluster-scoped-resources/core",
+    "cluster-scoped-resources/machineconfiguration.openshift.io",
+)
+_OBJECTS = (
+    r"cluster-scoped-resources/(?:core/(?P<kind>nodes)|machineconfiguration\.openshift\.io/machineconfigs)"
+)
+_WANTED = re.compile(
+    rf"(?:[^/]+/){{0,2}}(?:nodes/(?P<node>[^/]+)/sysinfo\.tgz|{_OBJECTS}/(?P<name>[^/]+)\.yaml)"
+)
+_CURRENT = "machineconfiguration.openshift.io/currentConfig"
+_SYSTEM = "node.openshift.io/os_id"
+_SIZES, _ENABLED_SIZES = "etc/node-sizing.env", "etc/node-sizing-enabled.env"
+_FIXED_SIZES = "NODE_SIZING_ENABLED=false"
+_MOST_LISTED = 50
+_UNIT_DIRECTORY = "etc/systemd/system"
+
+
+class _Contents(NamedTuple):
+    """Where an archive has what is of interest: snapshots and Nodes by node, MachineConfigs by name."""
+
+    snapshots: dict[str, str]
+    nodes: dict[str, str]
+    configs: dict[str, str]
+
+
+def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, Gathered] | None:
+    """See one *node* of a must-gather as a recording; None for what is no must-gather.
+
+    Raise InputError, which lists the nodes, where it has more than one and none is named, or not that one.
+    """
+    contents = _contents(files)
+    if not (contents.snapshots or contents.nodes):
+        return None
+    node = _chosen(contents, node, files.name)
+    told = _Node(*_told_by_node(files, contents.nodes.get(node)))
+    snapshot, config = contents.snapshots[node], contents.configs.get(told.config, "")
+    found = files.read({snapshot, config})
+    texts: dict[str, str] = {}
+    if config:
+        texts = dict(_given_files(found[config], f"{files.name}/{config}"))
+        texts |= dict(_made_on_the_node(texts, told))
+    view = Overlay(unpacked_tree(found[snapshot], f"{files.name}/{snapshot}"), texts)
+    return view, Gathered(f"{WHAT}'s node {node}", version=told.version, config_at=configuration_place(view))
+
+
+def _contents(files: GatheredFiles) -> _Contents:
+    found = _Contents({}, {}, {})
+    for path in files.paths(lambda path: _WANTED.fullmatch(path) is not None):
+        match = _WANTED.fullmatch(path)
+        assert match is not None
+        kind = found.snapshots if match["node"] else found.nodes if match["kind"] else found.configs
+        # Of several images the first counts: they saw the same objects.
+        kind.setdefault(match["node"] or match["name"], path)
+    return found
+
+
+def _chosen(contents: _Contents, node: str, where: str) -> str:
+    names = sorted(contents.snapshots)
+    if not names:
+        raise InputError(
+            "is a must-gather without snapshots of nodes (nodes/NODE/sysinfo.tgz)",
+            where=where,
+            hint="oc adm must-gather -- /usr/bin/gather_ppc collects them, cpuctl capture records a node",
+        )
+    if not node and len(names) == 1:
+        return names[0]
+    if node in names:
+        return node
+    listed = ", ".join(names[:_MOST_LISTED]) + (", ..." if len(names) > _MOST_LISTED else "")
+    problem = f"has no node {node}" if node else f"holds {len(names)} nodes, expected one to be named"
+    raise InputError(problem, where=where, hint=f"name one of {listed}: {where}#{names[0]}")
+
+
+class _Node(NamedTuple):
+    """What a Node object says: its kubelet's release, its rendered MachineConfig, its operating system."""
+
+    version: str = ""
+    config: str = ""
+    system: str = ""
+
+
+def _told_by_node(files: GatheredFiles, path: str | None) -> Iterator[str]:
+    if path is None:
+        return
+    (document, *_) = load_documents(files.read([path])[path], f"{files.name}/{path}")
+    places = (
+        ("status", "nodeInfo", "kubeletVersion"),
+        ("metadata", "annotations", _CURRENT),
+        ("metadata", "labels", _SYSTEM),
+    )
+    for place in places:
+        found = _member(document.value, *place)
+        yield found if isinstance(found, str) else ""
+
+
+def _member(value: Any, *names: str) -> Any:  # noqa: ANN401  # whatever the object holds there
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _items(value: object, *names: str) -> Iterable[Mapping[str, Any]]:
+    found = _member(value, *names)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else ()
+
+
+def _given_files(data: bytes, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the kubelet's files and units that a MachineConfig holds; raise InputError for damaged ones."""
+    (document, *_) = load_documents(data, where)
+    for file in _items(document.value, "spec", "config", "storage", "files"):
+        path = str(file.get("path") or "").lstrip("/")
+        if path == _ENABLED_SIZES or is_of_kubelet(path):
+            contents = file.get("contents")
+            yield path, file_text(contents if isinstance(contents, dict) else {}, f"/{path}", where)
+    for unit in _items(document.value, "spec", "config", "systemd", "units"):
+        if unit.get("name") != UNIT:
+            continue
+        if isinstance(unit.get("contents"), str):
+            yield f"{_UNIT_DIRECTORY}/{UNIT}", unit["contents"]
+        for each in _items(unit, "dropins"):
+            name, text = each.get("name"), each.get("contents")
+            if isinstance(name, str) and "/" not in name and isinstance(text, str):
+                yield f"{_UNIT_DIRECTORY}/{UNIT}.d/{name}", text
+
+
+def _made_on_the_node(texts: Mapping[str, str], told: _Node) -> Iterator[tuple[str, str]]:
+    """Yield files that the unit reads and that only the node has, as far as it is known what is in them."""
+    if told.system:
+        yield "etc/os-release", f"ID={told.system}\n"
+    sizes = texts.get(_ENABLED_SIZES, "")
+    if _FIXED_SIZES in sizes.split():
+        yield _SIZES, sizes

@@ -1,0 +1,111 @@
+"""Events with which kubelets tell that they rejected a pod, as ``kubectl get events -o json`` writes them.
+
+Rule: kubelet v1.36 ``rejectPod``, which gives an event the reason and the message of the pod's status; the
+reasons are those of ``lifecycle``, ``cm/cpumanager``, ``cm/topologymanager`` and ``cm/admission``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
+from cpuctl.errors import InputError
+
+REASONS = frozenset(
+    {"TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError", "EmptyPodSharedPoolError"}
+)
+_OUT_OF = "OutOf"
+"""Before the name of the resource that a node has too little of: OutOfcpu."""
+_TABLE = "NAMESPACE "
+_MOST_EVENTS = 100_000
+
+
+class RejectionEvent(NamedTuple):
+    """That a kubelet rejected a pod, how often, and when last; times are texts of RFC 3339, perhaps empty."""
+
+    namespace: str
+    name: str
+    uid: str
+    reason: str
+    message: str
+    times: int
+    last: str
+    node: str
+
+    @property
+    def full_name(self) -> str:
+        """The pod as ``NAMESPACE/NAME``."""
+        return f"{self.namespace}/{self.name}"
+
+    def is_of(self, uid: str, full_name: str) -> bool:
+        """Tell whether it is of a pod: one of its UID or, where none is told or made up, of its name."""
+        return self.uid == uid or full_name == self.full_name
+
+
+def decode_events(text: str | bytes, source: str) -> tuple[RejectionEvent, ...]:
+    """Read the rejections among events, the last first; all other events are passed over.
+
+    Raise InputError for what holds no event, and with its place for one that nobody could have written.
+    """
+    _refuse_table(text, source)
+    events: list[Cursor] = []
+    for document in load_documents(text, source):
+        events += _events(Cursor.at_root(document), "")
+        if len(events) > _MOST_EVENTS:
+            raise InputError(f"more than {_MOST_EVENTS:,} events", where=source)
+    if not events:
+        hint = "kubectl get events -A -o json writes them"
+        raise InputError("no events: expected an Event, or a list of events", where=source, hint=hint)
+    found = [rejection for event in events if (rejection := _rejection(event))]
+    return tuple(sorted(found, key=lambda event: event.last, reverse=True))
+
+
+def _refuse_table(text: str | bytes, source: str) -> None:
+    head = text[: len(_TABLE)].decode("utf-8", "replace") if isinstance(text, bytes) else text[: len(_TABLE)]
+    if head.startswith(("NAMESPACE ", "LAST SEEN ")):
+        hint = "add -o json to kubectl, or hand lines of the table to cpuctl explain --message"
+        raise InputError("this is a table of kubectl's, expected events", where=source, hint=hint)
+
+
+def _events(cursor: Cursor, kind_in_list: str) -> Iterator[Cursor]:
+    kind = cursor.optional("kind", Cursor.text, "") or kind_in_list
+    if kind.endswith("List") and cursor.get("items") is not None:
+        for item in cursor.required("items").items():
+            yield from _events(item, kind.removesuffix("List"))
+    elif kind == "Event":
+        yield cursor
+
+
+def _rejection(event: Cursor) -> RejectionEvent | None:
+    """Read an event of ``v1`` or of ``events.k8s.io/v1``, which name the same things in two ways."""
+    reason = event.optional("reason", Cursor.text, "")
+    pod = event.get("involvedObject") or event.get("regarding")
+    if pod is None or pod.optional("kind", Cursor.text, "") != "Pod" or not _rejects(reason):
+        return None
+    source = event.get("source") or event.get("deprecatedSource")
+    series = event.get("series")
+    return RejectionEvent(
+        namespace=pod.optional("namespace", Cursor.text, "default"),
+        name=pod.required("name").text(),
+        uid=pod.optional("uid", Cursor.text, ""),
+        reason=reason,
+        message=_first(event, "message", "note"),
+        times=(series or event).optional("count", _count, 1),
+        last=_first(event, "lastTimestamp", "deprecatedLastTimestamp", "eventTime"),
+        node=(source.optional("host", Cursor.text, "") if source else "")
+        or event.optional("reportingInstance", Cursor.text, ""),
+    )
+
+
+def _rejects(reason: str) -> bool:
+    return reason in REASONS or (reason.startswith(_OUT_OF) and reason != _OUT_OF)
+
+
+def _first(event: Cursor, *names: str) -> str:
+    return next((text for name in names if (text := event.optional(name, Cursor.text, ""))), "")
+
+
+def _count(value: Cursor) -> int:
+    return value.integer(minimum=0, maximum=1 << 31)

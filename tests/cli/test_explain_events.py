@@ -1,0 +1,151 @@
+"""``cpuctl explain --events``: the pod that a kubelet rejected last, beside what it said of that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cpuctl, Result
+
+NODE = ("-m", "synthetic:2s2n4c2t,mem=16Gi", "--kubelet-version", "1.36", "--kubelet-args")
+FLAGS = (
+    "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=single-numa-node "
+    "--cpu-manager-policy-options=full-pcpus-only=true"
+)
+
+
+def pod(name: str, cpus: int, **status: str) -> dict[str, Any]:
+    amounts = {"cpu": str(cpus), "memory": "1Gi"}
+    container = {"name": "app", "image": "x", "resources": {"requests": amounts, "limits": amounts}}
+    metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container]},
+        "status": status,
+    }
+
+
+def event(name: str, reason: str, last: str, **more: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "involvedObject": {"kind": "Pod", "namespace": "shop", "name": name, "uid": f"uid-{name}"},
+        "reason": reason,
+        "message": f"words of {reason}",
+        "source": {"component": "kubelet", "host": "node7"},
+        "lastTimestamp": last,
+        **more,
+    }
+
+
+def newer_event(name: str, reason: str, last: str) -> dict[str, Any]:
+    """Write the same as ``events.k8s.io/v1`` does."""
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "regarding": {"kind": "Pod", "namespace": "shop", "name": name, "uid": f"uid-{name}"},
+        "reason": reason,
+        "note": f"words of {reason}",
+        "deprecatedSource": {},
+        "reportingInstance": "node7",
+        "deprecatedLastTimestamp": None,
+        "eventTime": last,
+        "series": {"count": 5, "lastObservedTime": last},
+    }
+
+
+def asked(tmp_path: Path, cpuctl: Cpuctl, events: list[dict[str, Any]], *words: str) -> Result:
+    """Explain pods of which one has ended for good, and two were rejected."""
+    pods = [
+        pod("done", 2, phase="Succeeded"),
+        pod("new", 2),
+        pod("odd", 3, phase="Failed", reason="SMTAlignmentError"),
+        pod("wide", 10, phase="Failed", reason="TopologyAffinityError"),
+        pod("small", 2, phase="Failed", reason="UnexpectedAdmissionError"),
+    ]
+    (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    (tmp_path / "events.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "EventList", "items": events})
+    )
+    files = ("-f", str(tmp_path / "pods.json"), "--events", str(tmp_path / "events.json"))
+    return cpuctl("explain", *words, *NODE, FLAGS, *files)
+
+
+ODD = event("odd", "SMTAlignmentError", "2026-11-24T08:00:00Z", count=3)
+WIDE = event("wide", "TopologyAffinityError", "2026-11-24T09:00:00Z")
+SMALL = newer_event("small", "UnexpectedAdmissionError", "2026-11-24T07:00:00.000000Z")
+OTHERS = [event("gone", "Killing", "2026-11-24T10:00:00Z"), event("gone", "OutOfcpu", "2026-11-24T10:00:00Z")]
+
+
+def document(result: Result) -> dict[str, Any]:
+    assert result.code in (0, 3), result
+    loaded: dict[str, Any] = json.loads(result.out)
+    return loaded
+
+
+def test_the_pod_that_was_rejected_last_is_explained(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """That of a pod whose manifest nobody gave is passed over; the others that have ended stay away."""
+    answer = document(asked(tmp_path, cpuctl, [ODD, WIDE, SMALL, *OTHERS], "-o", "json"))
+    assert (answer["pod"]["name"], answer["pod"]["reason"]) == ("wide", "TopologyAffinityError")
+    assert answer["said"] == {
+        "reason": "TopologyAffinityError",
+        "message": "words of TopologyAffinityError",
+        "times": 1,
+        "last": "2026-11-24T09:00:00Z",
+        "node": "node7",
+        "agrees": True,
+    }
+    assert answer["sources"]["events"] == {"value": str(tmp_path / "events.json"), "from": "given"}
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "agrees"), [("odd", 3, True), ("small", 5, False)], ids=["same", "differs"]
+)
+def test_a_named_pod_is_held_against_its_own_event(
+    name: str, times: int, agrees: bool, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    answer = document(asked(tmp_path, cpuctl, [ODD, WIDE, SMALL], name, "-o", "json"))
+    assert (answer["pod"]["name"], answer["said"]["times"]) == (name, times)
+    assert (answer["said"]["node"], answer["said"]["agrees"]) == ("node7", agrees)
+
+
+def test_a_proposed_command_takes_the_events_along(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Without them the pod would have ended."""
+    answer = document(asked(tmp_path, cpuctl, [ODD], "-o", "json"))
+    commands = [each["command"] for each in answer["suggestions"] if each["command"]]
+    assert commands
+    assert all(f"--events {tmp_path / 'events.json'}" in command for command in commands)
+
+
+def test_events_and_messages_are_asked_about_apart(cpuctl: Cpuctl) -> None:
+    result = cpuctl("explain", "--events", "events.json", "--message", "no")
+    assert (result.code, "--events: tells of pods" in result.err) == (2, True)
+
+
+def test_people_are_told_where_the_kubelet_said_something_else(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    shown = " ".join(asked(tmp_path, cpuctl, [SMALL]).out.split())
+    assert "SAID by the kubelet on node7 5 times, last 2026-11-24T07:00:00.000000Z: UnexpectedAdmi" in shown
+    assert "(the answer differs: other pods, state files or settings were there then)" in shown
+    assert "the answer differs" not in " ".join(asked(tmp_path, cpuctl, [ODD]).out.split())
+
+
+@pytest.mark.parametrize(
+    ("events", "code", "problem"),
+    [
+        (OTHERS, 2, "rejected were shop/gone, and none of them is among the pods"),
+        (OTHERS[:1], 2, "tells of no pod that a kubelet rejected for want of resources"),
+        ([], 4, "no events: expected an Event, or a list of events"),
+        ([{**ODD, "reason": 7}], 4, "items[0].reason: expected a string, found the number 7"),
+    ],
+)
+def test_events_that_do_not_help_are_told_of(
+    events: list[dict[str, Any]], code: int, problem: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    result = asked(tmp_path, cpuctl, events)
+    assert (result.code, result.out) == (code, "")
+    assert problem in result.err

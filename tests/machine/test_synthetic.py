@@ -107,6 +107,13 @@ def test_huge_pages() -> None:
     assert machine.hugepages == {2048: 1024, 1 << 20: 4}
 
 
+def test_what_is_not_recorded_is_unknown() -> None:
+    unknown = parse_synthetic("4c,l3=-,hugepages=-")
+    assert (unknown.l3_groups, unknown.caches_known, unknown.hugepages_known) == ((), False, False)
+    without = parse_synthetic("4c,l3=none,hugepages-2Mi=0")
+    assert (without.l3_groups, without.caches_known, without.hugepages_known) == ((), True, True)
+
+
 def test_distances() -> None:
     regular = parse_synthetic("2s4n2c")
     assert [node.distances for node in regular.numa_nodes][:2] == [(10, 12, 21, 21), (12, 10, 21, 21)]
@@ -140,6 +147,7 @@ REFUSALS = [
     ("4c,mem=-1Gi", "mem=-1Gi", "found -1, expected no negative number"),
     ("4c,mem=1Gi/1Gi", "", "mem has 2 values for 1 NUMA nodes"),
     ("4c,hugepages-2Mi=1/2", "", "huge pages of 2048 KiB has 2 values for 1 NUMA nodes"),
+    ("4c,hugepages=1", "hugepages=1", "expected -, or a page size: hugepages-2Mi"),
     ("4c,hugepages-=1", "hugepages-", "found '', expected a number"),
     ("4c,hugepages-1=1", "hugepages-1", "expected a page size of at least 1Ki"),
     ("4c,distances=10/10", "", "distances has 2 rows for 1 NUMA nodes"),
@@ -191,6 +199,8 @@ DESCRIPTIONS = [
     "1s2n4c1t,distances=10+11/11+10",
     "1s0n4c1t,mem=8Gi",
     "1s1n4c1t,sockets=none",
+    "1s1n4c1t,l3=-",
+    "1s2n4c2t,hugepages-2Mi=4/-,l3=-,hugepages=-",
 ]
 
 
@@ -204,6 +214,9 @@ def test_a_machine_without_description_says_why() -> None:
     overlapping = [Cache(level=3, kind="Unified", cpus=CPUSet.parse(text)) for text in ("0-2", "2-3")]
     with pytest.raises(ValueError, match="CPUs 2 share more than one level-3 cache"):
         describe_synthetic(base._replace(caches=tuple(overlapping)))
+    partly = base._replace(caches_known=False)
+    with pytest.raises(ValueError, match="only of some level-3 caches is it recorded which CPUs share them"):
+        describe_synthetic(partly)
     node, other = parse_synthetic("2n4c").numa_nodes
     ragged = parse_synthetic("2n4c")._replace(numa_nodes=(node._replace(distances=()), other))
     with pytest.raises(ValueError, match="some NUMA nodes have distances and others have none"):

@@ -54,6 +54,7 @@ def topology(machine: Machine) -> tuple[object, ...]:
         set(machine.cores),
         machine.sockets,
         set(machine.l3_groups),
+        (machine.caches_known, machine.hugepages_known),
         [
             (node.id, node.cpus, node.memory_bytes, node.hugepages, node.distances)
             for node in machine.numa_nodes
@@ -149,8 +150,9 @@ def descriptions(draw: st.DrawFn) -> str:
     cpus = st.sets(st.integers(0, sockets * cores * threads - 1), max_size=sockets * cores * threads - 1)
     parts = [f"{sockets}s{nodes}n{cores}c{threads}t"]
     parts += draw(st.lists(st.sampled_from(["near", "interleaved"]), unique=True))
-    parts += draw(st.sampled_from([[], ["l3=none"], [f"l3={sockets * cores // 2}"]]))
+    parts += draw(st.sampled_from([[], ["l3=none"], ["l3=-"], [f"l3={sockets * cores // 2}"]]))
     parts += draw(st.sampled_from([[], ["mem=-"], ["mem=1Gi"], ["hugepages-2Mi=3", "hugepages-64Ki=0"]]))
+    parts += draw(st.sampled_from([[], ["hugepages=-"]]))
     parts += draw(st.sampled_from([[], ["distances=none"], ["sockets=none"], ["cores=none"]]))
     offline = CPUSet.of(draw(cpus))
     parts += [f"offline={offline}".replace(",", "+")] if offline else []
@@ -171,8 +173,10 @@ def test_synthetic_machines_are_printed_back(text: str) -> None:
 def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
     machine = parse_synthetic(text)
     read = read_machine_files(MemoryTree(sysfs_files(machine)))
-    assert topology(read) == topology(machine)
     # A machine without huge pages or caches has no files of them, and nothing is known of them then.
+    assert not read.caches_known or machine.caches_known
+    told = machine._replace(caches_known=read.caches_known, hugepages_known=read.hugepages_known)
+    assert topology(read) == topology(told)
     wanted = kubelet_view(machine)._replace(
         hugepages_known=read.hugepages_known, caches_known=bool(machine.caches)
     )

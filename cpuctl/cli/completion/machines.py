@@ -26,7 +26,7 @@ def machine_words(given: Given) -> Iterator[str]:
     from cpuctl.machine.synthetic.description import CPU_OPTIONS, GROUP_OPTIONS
 
     names = [*(f"{each}=" for each in (*GROUP_OPTIONS, "mem", "distances", *CPU_OPTIONS))]
-    names += ["hugepages-2Mi=", "hugepages-1Gi=", "near", "far", "interleaved"]
+    names += ["hugepages=-", "hugepages-2Mi=", "hugepages-1Gi=", "near", "far", "interleaved"]
     yield from (f"{done},{each}" for each in names if f",{each}" not in done)
 
 

@@ -101,6 +101,8 @@ DEFAULT_MEMORY = (64 << 30,)
 """The bytes of every NUMA node where a description says nothing."""
 CPU_OPTIONS = ("offline", "absent", "isolated", "nohz_full", "pcores", "ecores")
 GROUP_OPTIONS = ("cores", "sockets", "nodes", "l3")
+L3, HUGEPAGES = UNKNOWN_OPTIONS = ("l3", "hugepages")
+"""What may be unknown of a machine as a whole."""
 HINT = "for example synthetic:2s4n16c2t,l3=8,mem=64Gi (sockets, NUMA nodes, cores per socket, CPUs per core)"
 
 T = TypeVar("T")
@@ -109,15 +111,17 @@ Row = tuple[int | None, ...]
 """One value per NUMA node, or a single one that holds for all; None is unknown or absent."""
 
 _FIGURES = re.compile(r"(?:(\d{1,5})s)?(?:(\d{1,5})n)?(\d{1,5})c(?:(\d{1,5})t)?", re.ASCII)
-_HUGEPAGES = "hugepages-"
+_HUGEPAGES = f"{HUGEPAGES}-"
 _FLAGS = ("far", "near", "interleaved")
+_VALUES = (*GROUP_OPTIONS, *CPU_OPTIONS, "mem", "distances", HUGEPAGES)
 
 
 class Description(NamedTuple):
     """What a synthetic description says; ``groups`` and ``cpus`` are keyed by option name.
 
     ``memory`` is a row of bytes, ``hugepages`` has a row of page counts for each page size in KiB.
-    ``distances`` is None for the regular ones and empty for none.
+    ``distances`` is None for the regular ones and empty for none. ``unknown`` names options of which
+    nothing, or not everything, is recorded.
     """
 
     figures: Figures
@@ -128,6 +132,7 @@ class Description(NamedTuple):
     memory: Row = DEFAULT_MEMORY
     hugepages: Mapping[int, Row] = {}
     distances: tuple[tuple[int, ...], ...] | None = None
+    unknown: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> Description:
@@ -135,6 +140,12 @@ class Description(NamedTuple):
         first, *words = text.split(",")
         figures = _at(first, _parse_figures, first)
         options = _split_options(words)
+        unknown = frozenset(key for key in UNKNOWN_OPTIONS if options.get(key) == UNKNOWN)
+        for key in unknown:
+            del options[key]
+        if HUGEPAGES in options:
+            where = f"{HUGEPAGES}={options[HUGEPAGES]}"
+            raise InputError(f"expected {UNKNOWN}, or a page size: {_HUGEPAGES}2Mi", where=where, hint=HINT)
         l3 = options.pop("l3", None)
         count = int(l3) if l3 is not None and l3.isascii() and l3.isdecimal() and len(l3) <= 5 else None
         if l3 is not None and count is None:
@@ -148,6 +159,7 @@ class Description(NamedTuple):
             memory=_option(options, "mem", _parse_memory) if "mem" in options else DEFAULT_MEMORY,
             hugepages=_parse_hugepages(options),
             distances=_option(options, "distances", _parse_distances) if "distances" in options else None,
+            unknown=unknown,
         )
 
     def __str__(self) -> str:
@@ -166,6 +178,7 @@ class Description(NamedTuple):
             yield f"mem={write_row(self.memory, write_bytes)}"
         for size, row in self.hugepages.items():
             yield f"{_HUGEPAGES}{write_bytes(size << 10)}={write_row(row, str)}"
+        yield from (f"{key}={UNKNOWN}" for key in UNKNOWN_OPTIONS if key in self.unknown)
         if self.distances is not None:
             yield "distances=" + ("/".join("+".join(map(str, row)) for row in self.distances) or NONE)
         for key, cpus in self.cpus.items():
@@ -201,7 +214,15 @@ def _split_options(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         key, _, value = word.partition("=")
         if not _is_option(key, value):
-            known = (*_FLAGS, *GROUP_OPTIONS, *CPU_OPTIONS, "mem", "distances", f"{_HUGEPAGES}SIZE")
+            known = (
+                *_FLAGS,
+                *GROUP_OPTIONS,
+                *CPU_OPTIONS,
+                "mem",
+                "distances",
+                HUGEPAGES,
+                f"{_HUGEPAGES}SIZE",
+            )
             raise InputError(f"expected one of {', '.join(known)}", where=word, hint=HINT)
         if key in options or {"far", "near"} <= {key, *options}:
             raise InputError("contradicts or repeats an option before it", where=word, hint=HINT)
@@ -212,8 +233,7 @@ def _split_options(words: Sequence[str]) -> dict[str, str]:
 def _is_option(key: str, value: str) -> bool:
     if key in _FLAGS:
         return not value
-    named = key in {*CPU_OPTIONS, *GROUP_OPTIONS, "mem", "distances"}
-    return bool(value) and (named or key.startswith(_HUGEPAGES))
+    return bool(value) and (key in _VALUES or key.startswith(_HUGEPAGES))
 
 
 def _parse_memory(text: str) -> Row:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.findings import machine_findings, without_files
 from cpuctl.machine.model import CPU, MAX_CPUS, MAX_NUMA_NODES, Cache, Machine, NumaNode
-from cpuctl.machine.synthetic.description import Description, Row
+from cpuctl.machine.synthetic.description import HUGEPAGES, L3, Description, Row
 from cpuctl.machine.synthetic.layout import Layout, default_distances, regular_layout
 
 _L3_BYTES = 32 << 20
@@ -20,7 +20,7 @@ def described_layout(description: Description) -> Layout:
     figures = description.figures
     l3_count = description.l3_count
     if l3_count is None:
-        l3_count = max(figures.sockets, figures.nodes)
+        l3_count = 0 if L3 in description.unknown else max(figures.sockets, figures.nodes)
     # Figures that explicit groups replace need not divide.
     regular = regular_layout(
         replace(figures, nodes=0) if "nodes" in groups else figures,
@@ -71,6 +71,8 @@ def build_machine(description: Description) -> Machine:
         hugepages={
             size: sum(node.hugepages.get(size, 0) for node in nodes) for size in description.hugepages
         },
+        caches_known=L3 not in description.unknown,
+        hugepages_known=HUGEPAGES not in description.unknown,
     ).checked()
     return machine._replace(findings=without_files(machine_findings(machine)))
 

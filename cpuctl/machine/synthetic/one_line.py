@@ -10,11 +10,14 @@ socket, ``2t`` CPUs per core: 64 CPUs here. Left out: 1 socket, as many nodes as
 ``interleaved``
     deal the cores to sockets, NUMA nodes and L3 groups in turn: CPU 0 to the first, CPU 1 to the second
 ``l3=8``
-    groups that share an L3 cache, in all; default: one per NUMA node or socket, whichever are more
+    groups that share an L3 cache, in all; default: one per NUMA node or socket, whichever are more; ``-`` is
+    unknown
 ``mem=64Gi``, ``mem=64Gi/0/-``
     memory of every node, or of each in order; ``-`` is unknown; default 64Gi; with ``0n`` the machine's
 ``hugepages-2Mi=512``, ``hugepages-1Gi=4/-``
     huge pages of every node, or of each; ``-`` is no such page size
+``hugepages=-``
+    the huge pages of some node, or of all, are unknown, but for those that other options name
 ``distances=10+21/21+10``
     rows of NUMA distances, ``none`` for none; default: 10, 12 inside a socket, 21 between sockets
 ``offline=3+5``, ``absent=6-7``, ``isolated=2-3``, ``nohz_full=2-3``, ``pcores=0-7``, ``ecores=8-15``
@@ -33,7 +36,7 @@ from typing import Any
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.model import Machine
-from cpuctl.machine.synthetic.description import HINT, Description, Row
+from cpuctl.machine.synthetic.description import HINT, HUGEPAGES, L3, Description, Row
 from cpuctl.machine.synthetic.layout import Figures, Layout, Numbering, default_distances
 from cpuctl.machine.synthetic.machine import build_machine, described_layout
 
@@ -65,6 +68,8 @@ def describe_synthetic(machine: Machine) -> str:
         raise ValueError("nothing is recorded of NUMA nodes")
     if not machine.cores_known:
         raise ValueError("nothing is recorded of cores")
+    if machine.l3_groups and not machine.caches_known:
+        raise ValueError("only of some level-3 caches is it recorded which CPUs share them")
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)
@@ -127,7 +132,15 @@ def _options(machine: Machine, layout: Layout) -> dict[str, Any]:
         "memory": _row([node.memory_bytes for node in machine.numa_nodes] or [machine.memory_bytes]),
         "hugepages": _hugepages(machine),
         "distances": _distances(machine, layout),
+        "unknown": frozenset(_unknown(machine)),
     }
+
+
+def _unknown(machine: Machine) -> Iterator[str]:
+    if not machine.caches_known:
+        yield L3
+    if not machine.hugepages_known:
+        yield HUGEPAGES
 
 
 def _described(description: Description, online: CPUSet, layout: Layout) -> Description:

@@ -222,9 +222,10 @@ reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
 
 
 def with_kubelet_files(node: NodeTree) -> NodeTree:
-    """Add configuration and state files, as the command line reads them."""
+    """Add configuration and state files, as the command line reads them, and how the kubelet was started."""
     directory = "var/lib/kubelet"
     node.files[f"{directory}/config.yaml"] = CONFIG
+    node.files["proc/70/cmdline"] = f"/usr/bin/kubelet\0--config=/{directory}/config.yaml\0"
     node.files[f"{directory}/cpu_manager_state"] = write_cpu_state(node.state)
     if node.memory is not None:
         node.files[f"{directory}/memory_manager_state"] = write_memory_state(node.memory)

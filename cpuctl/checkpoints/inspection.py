@@ -141,13 +141,15 @@ def inspect_embedded(text: str) -> Inspection:
     return _filled(Inspection(file_name=family.file_name, format=name, checksums=checksums), loaded, family)
 
 
-def is_readable(text: str, file_name: str) -> bool:
-    """Tell whether a manager's file, or the copy in it for older kubelets, holds a state, right or wrong."""
-    found = inspect_state(text, file_name)
-    if found.state is not None or not found.file_name:
-        return found.state is not None
-    older = inspect_embedded(text)
-    return older.state is not None and all(each.ok for each in older.checksums)
+def readable_part(text: str, found: Inspection) -> Inspection | None:
+    """Return what of a manager's file holds a state: what was *found*, or its copy for older kubelets.
+
+    The newest part may be wrong, the copy must be whole; None where neither is there.
+    """
+    if found.state is not None:
+        return found
+    older = inspect_embedded(text) if found.file_name else found
+    return older if older.state is not None and all(each.ok for each in older.checksums) else None
 
 
 def _managed(found: Json, family: _Family) -> Inspection:

@@ -279,7 +279,7 @@ def _state(
     from cpuctl.audit.picture import State
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.device_state import read_devices_state
-    from cpuctl.checkpoints.inspection import is_readable
+    from cpuctl.checkpoints.inspection import inspect_state, readable_part
     from cpuctl.checkpoints.memory_state import read_memory_state
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.inputs.past import state_reader
@@ -296,7 +296,9 @@ def _state(
         devices=None if isinstance(devices, UnreadableState) else devices,
         devices_problem=devices.error if isinstance(devices, UnreadableState) else "",
         lost=frozenset(
-            name for name in (CPU_FILE, MEMORY_FILE) if name in texts and not is_readable(texts[name], name)
+            name
+            for name in (CPU_FILE, MEMORY_FILE)
+            if name in texts and readable_part(texts[name], inspect_state(texts[name], name)) is None
         ),
         closed=tuple(closed),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
-from cpuctl.checkpoints.inspection import inspect_embedded
+from cpuctl.checkpoints.inspection import readable_part
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import write_pods_state
@@ -145,13 +145,13 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
     Raise InputError where nothing can be read.
     """
     found = state.inspection
-    if found.state is not None:
-        return state, ()
-    embedded = inspect_embedded(state.text) if found.file_name else found
-    if embedded.state is None or not all(each.ok for each in embedded.checksums):
+    part = readable_part(state.text, found)
+    if part is None:
         raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=_NEW)
+    if part is found:
+        return state, ()
     why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
-    taken = embedded._replace(format=found.format)
+    taken = part._replace(format=found.format)
     return state._replace(inspection=taken), (Action(did=Did.FORMAT, reason=why),)
 
 

@@ -95,7 +95,8 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     entries(node, DATABASE, server="1")
     (finding,) = node.findings("siblings")
     assert (str(finding.severity), finding.detected) == ("error", "5")
-    assert finding.fix == "kubectl -n shop delete pod database-0"
+    ask = "let shop/database-0 ask for multiples of 2 CPUs"
+    assert finding.fix == f"{ask}, then kubectl -n shop delete pod database-0"
     promise(node, full_cores=False)
     (finding,) = node.findings("siblings")
     assert str(finding.severity) == "note"

@@ -74,3 +74,12 @@ def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
     assert told
     node.files[FILES[told[1]]] = f"{told[2]}\n"
     assert node.codes() == []
+
+
+def test_other_reserved_cpus_mend_as_well() -> None:
+    """The CPUs that are isolated and reserved are not both any more."""
+    (fault,) = (each for each in BOOTS if each.fix.endswith(", or reserve other CPUs"))
+    node = clean_node()
+    fault.plant(node)
+    node.promises = node.promises._replace(reserved=CPUSet.parse("0,2"))
+    assert fault.code not in node.codes()

@@ -37,6 +37,7 @@ CPU, MEMORY = (f"{kubelet.DIRECTORY}/{name}" for name in kubelet.STATES)
 GPU = "x.com/gpu"
 CPUS_FILE = f"{kubelet.DIRECTORY}/pods/{DATABASE}/volumes/kubernetes.io~downward-api/podinfo/cpus"
 V36, V37 = ("--kubelet-version", "1.36"), ("--kubelet-version", "1.37")
+SERVER_GROUP = clean_node().server
 WHOLE_CORES = 'cpuManagerPolicyOptions: {full-pcpus-only: "true"}\n'
 TELLS = ("--feature-gates", "DownwardAPIAssignedResources=true")
 
@@ -94,6 +95,11 @@ class Node:
     def read_nothing(self) -> None:
         pods = copy.deepcopy(self.pods)
         del pods["items"][0]["spec"]["volumes"]
+        self.file.write_text(json.dumps(pods))
+
+    def ask_for(self, cpus: str) -> None:
+        pods = json.loads(self.file.read_text())
+        pods["items"][0]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = cpus
         self.file.write_text(json.dumps(pods))
 
     def drain(self, *files: str) -> None:
@@ -167,6 +173,11 @@ def not_whole_cores(node: Node) -> None:
     node.tree.files[name] = node.tree.files[name].replace(WHOLE_CORES, "")
 
 
+def asks_for_one(node: Node) -> None:
+    not_whole_cores(node)
+    node.pods["items"][0]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = 1
+
+
 def has_an_init_container(node: Node) -> None:
     """On a node of whole cores it would have those of the app container."""
     not_whole_cores(node)
@@ -191,6 +202,7 @@ REPAIR = (
     "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
     "systemctl start kubelet"
 )
+BAN = "/etc/default/irqbalance"
 DELETE, DELETE_WEB = (f"kubectl -n shop delete pod {name}" for name in ("database-0", "web-0"))
 SWITCH = "echo {} > /sys/devices/system/cpu/cpu3/online"
 
@@ -198,6 +210,12 @@ SWITCH = "echo {} > /sys/devices/system/cpu/cpu3/online"
 def wrong_checksum(node: Node) -> None:
     file = node.path(CPU)
     file.write_text(file.read_text().replace('checksum":', 'checksum":1'))
+
+
+def apart(node: Node) -> None:
+    group = node.path("sys/fs/cgroup/apart.slice/cpuset.cpus").parent
+    for name, text in (("cpus", "5"), ("mems", ""), ("cpus.partition", "root")):
+        (group / f"cpuset.{name}").write_text(f"{text}\n")
 
 
 def without_a_group(node: Node) -> None:
@@ -255,13 +273,33 @@ MENDED = {
     "a core of two": Situation(
         "siblings-shared",
         DELETE,
-        lambda node: state(node, "0,3-5,7", entries={DATABASE: {"server": "1-2,6"}}),
+        lambda node: state(node, "0,3-7", entries={DATABASE: {"server": "1-2"}}),
     ),
     "a core of two, as nobody asked for whole ones": Situation(
         "siblings-shared",
         f"set the CPU Manager policy option full-pcpus-only, then {DELETE}",
-        lambda node: state(node, "0,3-5,7", entries={DATABASE: {"server": "1-2,6"}}),
+        lambda node: state(node, "0,3-7", entries={DATABASE: {"server": "1-2"}}),
         not_whole_cores,
+    ),
+    "a core of two, as pods ask for parts of cores": Situation(
+        "siblings-shared",
+        "let shop/database-0 ask for multiples of 2 CPUs, then set the CPU Manager policy option "
+        f"full-pcpus-only, then {DELETE}",
+        lambda _: None,
+        asks_for_one,
+    ),
+    "a core of two, as pods ask for parts of cores, and the kubelet has not begun anew": Situation(
+        "siblings-shared",
+        f"let shop/database-0 ask for multiples of 2 CPUs, then {DELETE}",
+        lambda node: node.configure(WHOLE_CORES),
+        asks_for_one,
+    ),
+    "an irqbalance that nobody told anything": Situation(
+        "irqbalance",
+        f"touch {BAN}; sed -i /^IRQBALANCE_BANNED_CPU/d {BAN}; echo IRQBALANCE_BANNED_CPULIST=1,5 >>{BAN}; "
+        "systemctl restart irqbalance",
+        lambda node: node.path("etc/default").mkdir(parents=True),
+        lambda node: node.tree.process(72, "irqbalance", "/system.slice/irqbalance.service", "0"),
     ),
     "an init container that has ended": Situation(
         "finished-init-container",
@@ -287,6 +325,11 @@ MENDED = {
     ),
 }
 LOOKS = {
+    "a partition that has a CPU for itself": Situation(
+        "effective-differs",
+        f"cat /sys/fs/cgroup{SERVER_GROUP}/cpuset.cpus*",
+        apart,
+    ),
     "a container without a group": Situation(
         "group-missing",
         "kubectl -n shop get pod -o json web-0",
@@ -303,6 +346,7 @@ PERSON: dict[str, Callable[[Node], object]] = {
     "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
     "take assigned.cpuset out of the pod": lambda node: node.read_nothing(),
     "upgrade the kubelet": lambda node: node.tell(*V37, *TELLS),
+    "let shop/database-0 ask for multiples of 2 CPUs": lambda node: node.ask_for("2"),
     "set the CPU Manager policy option full-pcpus-only": lambda node: node.configure(WHOLE_CORES),
 }
 """What is no command, and done by hand."""
@@ -314,8 +358,11 @@ LOOP = "for id in 1 2; do true; done"
 NOT_RUN = {
     "asks the runtime, as pods are not named": [
         "crictl inspect 5e",
-        "crictl pods --label x",
-        "set the CPU Manager policy option full-pcpus-only, then crictl pods --label x",
+        *(
+            f"{first}{option}crictl pods --label x"
+            for first in ("", "let a/b ask for multiples of 2 CPUs, then ")
+            for option in ("", "set the CPU Manager policy option full-pcpus-only, then ")
+        ),
     ],
     "shows what is not recorded": ["cat /proc/irq/*/effective_affinity_list"],
     "nobody is kept out of a file who runs tests as root": ["sudo cpuctl audit"],

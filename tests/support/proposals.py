@@ -159,7 +159,17 @@ class _Module:
             elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple | ast.List):
                 pairs = [(node.target, each) for each in node.iter.elts]
             for target, value in pairs:
-                yield from ((each, scope) for each in _part(target, value, name))
+                for each, place in self._given_back(value, scope):
+                    yield from ((part, place) for part in _part(target, each, name))
+
+    def _given_back(self, value: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
+        """Yield the tuples that a function of this module returns where it is called, or the value."""
+        function = self.functions.get(_called(value))
+        returns = [each for each in ast.walk(function) if isinstance(each, ast.Return)] if function else []
+        tuples = [each.value for each in returns if isinstance(each.value, ast.Tuple)]
+        yield from ((each, function) for each in tuples)
+        if not tuples:
+            yield value, scope
 
     def _passed(self, name: str, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
         """Yield what a function's parameter is given, and what it is where none is."""
@@ -175,6 +185,11 @@ class _Module:
             if isinstance(call.func, ast.Name) and call.func.id == scope.name:
                 named = [each.value for each in call.keywords if each.arg == name]
                 yield from ((value, outer) for value in (*named, *call.args[place : place + 1]))
+
+
+def _called(value: ast.expr) -> str:
+    """Name the function that an expression calls, if it does nothing else."""
+    return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
 
 
 def _own_function(value: object) -> bool:

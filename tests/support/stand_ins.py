@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
 from tests.support import kubelet_stand_in as kubelet
 
@@ -77,6 +80,7 @@ def systemctl(root: Path, words: list[str]) -> None:
         {"stop": kubelet.stop, "start": kubelet.start, "restart": kubelet.start}[verb](root)
         return
     if verb == "restart":
+        {"crio": _restart_crio, "irqbalance": _restart_irqbalance}[unit](root)
         return
     assert words[:2] == ["set-property", "--runtime"], words
     unit, cpus = words[-2], unit.removeprefix("AllowedCPUs=")
@@ -85,25 +89,58 @@ def systemctl(root: Path, words: list[str]) -> None:
             taskset(root, ["-acp", cpus, file.parent.name])
 
 
+def _restart_crio(root: Path) -> None:
+    """Read its drop-ins, of which the last wins: they say where the next container's monitor goes."""
+    texts = [file.read_text() for file in sorted((root / "etc/crio/crio.conf.d").glob("*.conf"))]
+    told = [tomllib.loads(text).get("crio", {}).get("runtime", {}).get("infra_ctr_cpuset") for text in texts]
+    cpus = [each for each in told if each][-1]
+    old = next(each for each in root.glob("proc/*/status") if each.read_text().startswith("Name:\tconmon\n"))
+    new = old.parent.with_name(f"{old.parent.name}00")
+    shutil.copytree(old.parent, new)
+    for file in new.rglob("status"):
+        file.write_text(file.read_text().replace(f"\t{old.parent.name}\n", f"\t{new.name}\n"))
+    (new / "task" / old.parent.name).rename(new / "task" / new.name)
+    taskset(root, ["-acp", cpus, new.name])
+
+
+def _restart_irqbalance(root: Path) -> None:
+    """Move interrupts away from the CPUs that its settings ban."""
+    files = [root / each for each in ("etc/default/irqbalance", "etc/sysconfig/irqbalance")]
+    (text,) = (file.read_text() for file in files if file.exists())
+    (listed,) = re.findall(r"^IRQBALANCE_BANNED_CPULIST=(\S+)$", text, re.MULTILINE)
+    for file in root.glob("proc/irq/*/smp_affinity_list"):
+        kept = CPUSet.parse(file.read_text().strip()) - CPUSet.parse(listed)
+        assert kept, file
+        file.write_text(f"{kept}\n")
+
+
 def settle(root: Path) -> None:
     """Do what the kernel does when a list is written: it counts below, and for who runs there."""
     top, form = root / "sys/fs/cgroup", "cpuset.{}.effective"
     if (top / "cpuset").is_dir():
         top, form = top / "cpuset", "cpuset.effective_{}"
-    names = {f"cpuset.{what}": (form.format(what), what.capitalize()) for what in ("cpus", "mems")}
+    names = {what: (f"cpuset.{what}", form.format(what), what.capitalize()) for what in ("cpus", "mems")}
     for file in sorted(top.rglob("cpuset.cpus"), key=lambda each: len(each.parts)):
-        for name, (effective, who) in names.items():
+        for what, (name, effective, who) in names.items():
             own = (file.parent / name).read_text().strip()
             above = file.parent.parent / effective
             value = own or (above.read_text().strip() if above.exists() else "")
             if not value:
                 continue
+            value = str(CPUSet.parse(value) - _taken(top, file.parent)) if what == "cpus" else value
             (file.parent / effective).write_text(f"{value}\n")
             if own:
                 _move(root, f"/{file.parent.relative_to(top)}", value, who)
     _switch(root)
     for file in root.glob("proc/irq/*/smp_affinity_list"):
         file.with_name("effective_affinity_list").write_text(file.read_text())
+
+
+def _taken(top: Path, group: Path) -> CPUSet:
+    """Return what partitions beside a group have for themselves (*cgroup-v2*, ``cpuset.cpus.partition``)."""
+    apart = (file.parent for file in top.rglob("cpuset.cpus.partition") if file.read_text() != "member\n")
+    lists = [each / "cpuset.cpus" for each in apart if not group.is_relative_to(each)]
+    return union(CPUSet.parse(file.read_text().strip()) for file in lists if file.exists())
 
 
 def _switch(root: Path) -> None:

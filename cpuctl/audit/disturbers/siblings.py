@@ -18,7 +18,7 @@ _WHOLE = "set the CPU Manager policy option full-pcpus-only"
 
 def check_siblings(picture: Picture) -> Iterator[Finding]:
     """Tell for every pod with whom it shares cores; with full-pcpus-only that must not be."""
-    told = CPUSet()
+    first, told = _no_parts_of_cores(picture), CPUSet()
     for uid, held in picture.held.items():
         # CPUs that are given twice are a finding of their own.
         siblings = _siblings(picture, held, held - told)
@@ -26,6 +26,7 @@ def check_siblings(picture: Picture) -> Iterator[Finding]:
         if not siblings:
             continue
         wrong = picture.promises.full_cores
+        option = "" if wrong else f"{_WHOLE}, then "
         name = picture.pod_name(uid)
         yield Finding(
             severity=Severity.ERROR if wrong else Severity.NOTE,
@@ -34,7 +35,7 @@ def check_siblings(picture: Picture) -> Iterator[Finding]:
             message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(picture, uid, siblings)}",
             expected="whole cores, as full-pcpus-only promises" if wrong else "whole cores",
             detected=str(siblings),
-            fix=_delete(picture, uid) if wrong else f"{_WHOLE}, then {_delete(picture, uid)}",
+            fix=f"{first}{option}{_delete(picture, uid)}",
         )
 
 
@@ -53,6 +54,17 @@ def _whose(picture: Picture, uid: str, siblings: CPUSet) -> str:
     if pool := (siblings & (picture.shared_pool or CPUSet())) - picture.promises.reserved:
         whose.append(f"in the shared pool ({pool})")
     return ", ".join(whose) or "nobody's"
+
+
+def _no_parts_of_cores(picture: Picture) -> str:
+    """Say what must be done first, as a kubelet that restarts with the option refuses running pods, too."""
+    threads = len(picture.machine.online) // len(picture.machine.cores)
+    asking = [
+        quote(picture.pod_name(uid))
+        for uid in picture.held
+        if any(len(cpus) % threads for cpus in picture.state.entries[uid].values())
+    ]
+    return f"let {' and '.join(asking)} ask for multiples of {threads} CPUs, then " if asking else ""
 
 
 def _delete(picture: Picture, uid: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
-from cpuctl.answers.downward import Reading
+from cpuctl.answers.downward import DownwardItem
 from cpuctl.answers.start import Fault, StaticPolicy
 from cpuctl.answers.topology import TopologyCounts
 from cpuctl.answers.values import (
@@ -210,7 +210,7 @@ class PodCPUs(TypedDict, total=False):
 
 
 class DownwardPart(TypedDict, total=False):
-    downwardAPI: list[Reading]
+    downwardAPI: list[DownwardItem]
     """What references of an admitted pod to resources read, in variables and files."""
 
 

@@ -49,7 +49,7 @@ class ReadFile(FileReference, ReadValue):
     """What one resourceFieldRef reads of a container's resources, in a file."""
 
 
-Reading = ReadVariable | ReadFile
+DownwardItem = ReadVariable | ReadFile
 
 
 class Reread(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from cpuctl.answers.downward import Reading
+from cpuctl.answers.downward import DownwardItem
 from cpuctl.answers.findings import FindingCounts, Found, Graded
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.values import (
@@ -221,7 +221,7 @@ class PodFacts(TypedDict):
     ephemeralContainers: list[EphemeralContainer]
     """Containers that were added for debugging: they have no resources of their own."""
     readers: list[Read]
-    downwardAPI: list[Reading]
+    downwardAPI: list[DownwardItem]
     """What the pod's own references to resources read, in variables and files."""
 
 

@@ -131,7 +131,7 @@ class Expected(NamedTuple):
     choices: tuple[CPUSet, ...] = ()
 
 
-class ToldFile(NamedTuple):
+class DownwardFile(NamedTuple):
     """A file in which a container is to read its CPUs (``assigned.cpuset``); ``text`` is None without it.
 
     ``looked_at`` is False where nobody can say whether it is there. The path has no slash in front.
@@ -185,14 +185,14 @@ class _Parts(NamedTuple):
     state: State = State()
     promises: Promises = Promises()
     interrupts: Interrupts = Interrupts()
-    told_files: tuple[ToldFile, ...] = ()
+    downward_files: tuple[DownwardFile, ...] = ()
 
 
 class Picture(_Parts):
     """Everything there is to compare.
 
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
-    ``others`` are the threads that belong to no container, ``told_files`` where pods read their CPUs.
+    ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
     """
 
     @cached_property

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cpuctl.audit.node.downward_files import read_downward_files
 from cpuctl.audit.node.expected import Expectations
 from cpuctl.audit.node.interrupt_files import read_interrupts
 from cpuctl.audit.node.tasks import sandbox_ids, sort_tasks
-from cpuctl.audit.node.told_files import read_told_files
 from cpuctl.audit.picture import Picture, Promises, Seen, State
 from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.files import NodeFiles
@@ -50,8 +50,8 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
     picture = _picture_of_groups(files, known, groups, processes)
     balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
     interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
-    told = read_told_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
-    return picture._replace(hierarchies=hierarchies, interrupts=interrupts, told_files=tuple(told))
+    told = read_downward_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
+    return picture._replace(hierarchies=hierarchies, interrupts=interrupts, downward_files=tuple(told))
 
 
 def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:

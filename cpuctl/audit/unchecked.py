@@ -41,7 +41,7 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"{DEVICES_FILE}: which devices containers hold is not known", _OF_DEVICES
     if picture.promises.tells_assigned and not picture.pods_known:
         yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
-    if not all(told.looked_at for told in picture.told_files):
+    if not all(told.looked_at for told in picture.downward_files):
         yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
     if picture.hierarchies is None:
         yield "control groups: what containers are configured to is not known", _OF_GROUPS

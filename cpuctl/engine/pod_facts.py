@@ -15,8 +15,8 @@ from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.consumers import Reading, readings
-from cpuctl.pods.downward_api import Inside, Told, tell
+from cpuctl.pods.consumers import ConsumedAmount, consumed_amounts
+from cpuctl.pods.downward_api import DownwardValue, Inside, tell
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod, ResourceFieldRef, StoredPod
@@ -86,7 +86,7 @@ class EphemeralFacts(NamedTuple):
 class PodFacts(NamedTuple):
     """What follows from one pod. ``view`` is the pod as its kubelet looks at it.
 
-    ``told`` is what its containers read of resources, ``creation`` what the API server makes of it;
+    ``downward`` is what its containers read of resources, ``creation`` what the API server makes of it;
     ``rejected`` is the kubelet's answer.
     """
 
@@ -100,8 +100,8 @@ class PodFacts(NamedTuple):
     cgroup_rules: CgroupRules
     containers: tuple[ContainerFacts, ...]
     ephemeral: tuple[EphemeralFacts, ...]
-    readings: tuple[Reading, ...]
-    told: tuple[tuple[ResourceFieldRef, Told], ...]
+    consumed_amounts: tuple[ConsumedAmount, ...]
+    downward: tuple[tuple[ResourceFieldRef, DownwardValue], ...]
     creation: Creation
     rejected: Rejected | None
     notices: tuple[str, ...]
@@ -131,8 +131,8 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
         cgroup_rules=pod_cgroup_rules(view, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
         ephemeral=tuple(_ephemeral(name, view, qos, node) for name in ephemeral_names(pod)),
-        readings=tuple(readings(stored.pod, node.rules.server, view, inside)),
-        told=tuple((ref, tell(view, ref, inside)) for ref in view.field_refs),
+        consumed_amounts=tuple(consumed_amounts(stored.pod, node.rules.server, view, inside)),
+        downward=tuple((ref, tell(view, ref, inside)) for ref in view.field_refs),
         creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
         or pod_level_rejection(stored.pod, node.rules.node)

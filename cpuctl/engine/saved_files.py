@@ -29,7 +29,7 @@ class SavedFiles(NamedTuple):
     unreadable: Mapping[str, UnreadableState] = {}
 
 
-class Reading(StrEnum):
+class LoadFailure(StrEnum):
     """What becomes of a kubelet that cannot load a file."""
 
     STOPS = "stops"
@@ -42,17 +42,17 @@ ORDER = (CLAIMS_FILE, ALLOCATED_FILE, ACTUATED_FILE, STATUS_FILE, CPU_FILE, MEMO
 """In this order a kubelet opens its files."""
 
 
-def reading_of(name: str, gates: FeatureGates) -> Reading:
+def load_failure_of(name: str, gates: FeatureGates) -> LoadFailure:
     """Tell what a kubelet does with the file of that name."""
     if name == DEVICES_FILE:
-        return Reading.GOES_ON
+        return LoadFailure.GOES_ON
     if name == CLAIMS_FILE:
-        return Reading.STOPS if gates.enabled("DynamicResourceAllocation") else Reading.UNREAD
+        return LoadFailure.STOPS if gates.enabled("DynamicResourceAllocation") else LoadFailure.UNREAD
     if name not in (STATUS_FILE, ALLOCATED_FILE, ACTUATED_FILE):
-        return Reading.STOPS
+        return LoadFailure.STOPS
     release = gates.release
     mine = (name == STATUS_FILE) != release.keeps_allocated_pods
     if not mine or not gates.enabled("InPlacePodVerticalScaling"):
-        return Reading.UNREAD
+        return LoadFailure.UNREAD
     returned = name == ACTUATED_FILE and release.returns_actuated_error
-    return Reading.STOPS if returned else Reading.CRASHES
+    return LoadFailure.STOPS if returned else LoadFailure.CRASHES

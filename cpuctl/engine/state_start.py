@@ -12,7 +12,7 @@ from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_ch
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
-    from cpuctl.engine.saved_files import Reading
+    from cpuctl.engine.saved_files import LoadFailure
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
@@ -83,11 +83,11 @@ def _refusals(
 ) -> Iterator[tuple[str, NotStarted]]:
     """Yield what stands against each file, in the order in which a kubelet opens them."""
     if files.unreadable:
-        from cpuctl.engine.saved_files import ORDER, reading_of
+        from cpuctl.engine.saved_files import ORDER, load_failure_of
 
         for name in ORDER:
             if name in files.unreadable:
-                refused = _refused(name, files.unreadable[name].error, reading_of(name, gates), root)
+                refused = _refused(name, files.unreadable[name].error, load_failure_of(name, gates), root)
                 if refused is not None:
                     yield name, refused
     if files.cpu and (cpu := node.cpu.restore(files.cpu)):
@@ -96,15 +96,15 @@ def _refusals(
         yield MEMORY_FILE, _below(memory, root, MEMORY_FILE)
 
 
-def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
+def _refused(name: str, error: str, failure: LoadFailure, root: str) -> NotStarted | None:
     """Say how a kubelet ends over a file that it cannot load; None where it does not."""
     from cpuctl.checkpoints.reader import kubelet_refusal
-    from cpuctl.engine.saved_files import Reading
+    from cpuctl.engine.saved_files import LoadFailure
 
-    if reading is Reading.CRASHES:
+    if failure is LoadFailure.CRASHES:
         why = kubelet_refusal(name, error, root)
         return KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
-    if reading is not Reading.STOPS:
+    if failure is not LoadFailure.STOPS:
         return None
     if name == CLAIMS_FILE:
         return StartRefused(stage="draManager", error=error)

@@ -25,7 +25,7 @@ _MINIMUM = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("200Mi")}
 """What a container without a request counts for where the scheduler compares nodes, not whether one fits."""
 
 
-class Reading(NamedTuple):
+class ConsumedAmount(NamedTuple):
     """One amount that a reader takes from a pod; ``error`` is what it says where it finds none.
 
     ``amount`` is None with an error, and where it is the node's allocatable that is not known. ``container``
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
     text: str = ""
 
 
-def readings(pod: Pod, rules: ServerRules, node_view: Pod, inside: Inside) -> list[Reading]:
+def consumed_amounts(pod: Pod, rules: ServerRules, node_view: Pod, inside: Inside) -> list[ConsumedAmount]:
     """List what everybody reads; *node_view* is the pod as its kubelet sees it, *inside* who tells it."""
     return [
         *_scheduler(pod, rules),
@@ -52,16 +52,16 @@ def readings(pod: Pod, rules: ServerRules, node_view: Pod, inside: Inside) -> li
     ]
 
 
-def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
+def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     """Tell what must fit into a node, and what nodes are compared by where a minimum adds to that."""
     seen = pod if rules.pod_level else pod._replace(resources=None)
     asked, compared = pod_requests(seen), pod_requests(_with_minimum(seen))
     for resource, minimum in _MINIMUM.items():
         amount, more = asked.get(resource, _ZERO), compared[resource]
-        yield Reading("scheduler", f"{resource} request", "what the pod must find room for", amount)
+        yield ConsumedAmount("scheduler", f"{resource} request", "what the pod must find room for", amount)
         if amount < more:
             rule = f"compares nodes with room: {minimum} for each container without a request"
-            yield Reading("scheduler", f"{resource} to compare nodes", rule, more)
+            yield ConsumedAmount("scheduler", f"{resource} to compare nodes", rule, more)
 
 
 def _with_minimum(pod: Pod) -> Pod:
@@ -77,7 +77,7 @@ def _with_minimum(pod: Pod) -> Pod:
     )
 
 
-def _hpa(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
+def _hpa(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     own = pod.resources.requests if pod.resources else {}
     by_pod = rules.pod_level and rules.minor >= _POD_LEVEL_IN_HPA and any(map(is_pod_level_resource, own))
     for resource in _RESOURCES:
@@ -88,14 +88,14 @@ def _hpa(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
                 yield _hpa_of_container(pod, container, resource)
 
 
-def _hpa_by_pod(pod: Pod, resource: str) -> Reading:
+def _hpa_by_pod(pod: Pod, resource: str) -> ConsumedAmount:
     amount = pod_requests(pod).get(resource)
     error = "" if amount is not None else f"missing pod-level request for {resource} in Pod {pod.name}"
     rule = "the pod's requests, as it has pod-level ones"
-    return Reading(reader="HPA", item=f"{resource} request", rule=rule, amount=amount, error=error)
+    return ConsumedAmount(reader="HPA", item=f"{resource} request", rule=rule, amount=amount, error=error)
 
 
-def _hpa_by_containers(pod: Pod, resource: str, minor: int) -> Reading:
+def _hpa_by_containers(pod: Pod, resource: str, minor: int) -> ConsumedAmount:
     counted = [*pod.containers]
     if minor >= _SIDECARS_IN_HPA:
         counted += [each for each in pod.init_containers if each.kind is ContainerKind.SIDECAR]
@@ -107,13 +107,13 @@ def _hpa_by_containers(pod: Pod, resource: str, minor: int) -> Reading:
     total = _ZERO
     for reading in lists:
         total += reading.amount or _ZERO
-    return Reading(reader="HPA", item=f"{resource} request", rule=rule, amount=total)
+    return ConsumedAmount(reader="HPA", item=f"{resource} request", rule=rule, amount=total)
 
 
-def _hpa_of_container(pod: Pod, container: Container, resource: str) -> Reading:
+def _hpa_of_container(pod: Pod, container: Container, resource: str) -> ConsumedAmount:
     amount = container.resources.requests.get(resource)
     missing = f"missing request for {resource} in container {container.name} of Pod {pod.name}"
-    return Reading(
+    return ConsumedAmount(
         reader="HPA",
         item=f"{resource} request",
         container=container.name,
@@ -123,7 +123,7 @@ def _hpa_of_container(pod: Pod, container: Container, resource: str) -> Reading:
     )
 
 
-def _vpa(pod: Pod) -> Iterator[Reading]:
+def _vpa(pod: Pod) -> Iterator[ConsumedAmount]:
     rule = "recommends for containers only, and keeps the ratio of limit to request"
     for container in pod.containers:
         for side, amounts in (
@@ -132,7 +132,7 @@ def _vpa(pod: Pod) -> Iterator[Reading]:
         ):
             for resource in _RESOURCES:
                 if resource in amounts:
-                    yield Reading(
+                    yield ConsumedAmount(
                         reader="VPA",
                         item=f"{resource} {side}",
                         container=container.name,
@@ -141,20 +141,21 @@ def _vpa(pod: Pod) -> Iterator[Reading]:
                     )
 
 
-def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
+def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     knows = rules.pod_level and rules.minor >= _POD_LEVEL_IN_AUTOSCALER
     rule = "as the scheduler" if knows else "the containers' requests and overhead: it passes over the pod's"
     for resource, amount in pod_requests(pod if knows else pod._replace(resources=None)).items():
-        yield Reading(reader="cluster autoscaler", item=f"{resource} request", rule=rule, amount=amount)
+        item = f"{resource} request"
+        yield ConsumedAmount(reader="cluster autoscaler", item=item, rule=rule, amount=amount)
 
 
-def _downward_api(pod: Pod, inside: Inside) -> Iterator[Reading]:
+def _downward_api(pod: Pod, inside: Inside) -> Iterator[ConsumedAmount]:
     """Tell what variables of each container say of itself, with divisor 1."""
     for container in pod.all_containers:
         for resource in _exposed(pod):
             for item in (f"limits.{resource}", f"requests.{resource}"):
                 told = tell(pod, ResourceFieldRef(item, "", _ZERO, "", reader=container.name), inside)
-                yield Reading(
+                yield ConsumedAmount(
                     reader="downward API",
                     item=item,
                     container=container.name,

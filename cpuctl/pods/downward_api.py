@@ -34,7 +34,7 @@ class Inside(NamedTuple):
     assigned: Mapping[str, str] = {}
 
 
-class Told(NamedTuple):
+class DownwardValue(NamedTuple):
     """What is read, and by which rule: an ``amount`` and its ``text``, both None where that is not known.
 
     With an ``error``, in the kubelet's words, the container does not start: of a file, no container does.
@@ -46,23 +46,23 @@ class Told(NamedTuple):
     error: str = ""
 
 
-def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> Told:
+def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> DownwardValue:
     """Resolve a reference of *pod*, which is the pod as its kubelet looks at it."""
     container = _named(pod, ref.whose)
     if container is None:
-        return Told(error=not_found(ref.whose))
+        return DownwardValue(error=not_found(ref.whose))
     if ref.resource == ASSIGNED_CPUSET and ref.in_file and inside.minor >= ASSIGNED_CPUSET_SINCE:
         return _assigned(container, inside)
     side, _, resource = ref.resource.partition(".")
     if resource not in _DEFAULTED and not resource.startswith(HUGE_PAGES):
-        return Told(error=unsupported_inside(ref.resource))
+        return DownwardValue(error=unsupported_inside(ref.resource))
     if side == "requests":
         given = container.resources.requests.get(resource)
         rule = "0, as there is no request" if given is None else "the container's request"
-        return _in_units(Told(rule, given or _NOTHING), ref)
+        return _in_units(DownwardValue(rule, given or _NOTHING), ref)
     if side == "limits":
         return _in_units(_limit(pod, container, ref, inside), ref)
-    return Told(error=unsupported_inside(ref.resource))
+    return DownwardValue(error=unsupported_inside(ref.resource))
 
 
 def not_found(container: str) -> str:
@@ -80,33 +80,33 @@ def _named(pod: Pod, name: str) -> Container | None:
     return next((each for each in (*pod.containers, *pod.init_containers) if each.name == name), None)
 
 
-def _assigned(container: Container, inside: Inside) -> Told:
+def _assigned(container: Container, inside: Inside) -> DownwardValue:
     cpus = inside.assigned.get(container.name)
     if cpus is None:
-        return Told("the CPU Manager's exclusive CPUs, decided at admission")
-    return Told("its exclusive CPUs" if cpus else "empty, as it has no exclusive CPUs", text=cpus)
+        return DownwardValue("the CPU Manager's exclusive CPUs, decided at admission")
+    return DownwardValue("its exclusive CPUs" if cpus else "empty, as it has no exclusive CPUs", text=cpus)
 
 
-def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, inside: Inside) -> Told:
+def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, inside: Inside) -> DownwardValue:
     resource = ref.resource.removeprefix("limits.")
     limit = container.resources.limits.get(resource, _NOTHING)
     if limit.sign:
-        return Told("the container's limit", limit)
+        return DownwardValue("the container's limit", limit)
     if resource not in _DEFAULTED:
         # Huge pages are never overcommitted, so that nothing stands in for a limit.
-        return Told(_NO_LIMIT, _NOTHING)
+        return DownwardValue(_NO_LIMIT, _NOTHING)
     if not ref.in_file and ref.container and container.kind is not ContainerKind.APP:
-        return Told("0: a variable that names an init container knows its own limit only", _NOTHING)
+        return DownwardValue("0: a variable that names an init container knows its own limit only", _NOTHING)
     own = pod.resources.limits.get(resource, _NOTHING) if pod.resources else _NOTHING
     by_pod = own.sign and is_pod_level_resource(resource) and inside.minor >= _POD_LEVEL_SINCE
     if by_pod and not ref.in_file:
-        return Told("the pod-level limit, in variables", own)
+        return DownwardValue("the pod-level limit, in variables", own)
     amount = inside.allocatable.get(resource) if inside.allocatable else None
     why = "volumes do not know the pod-level one" if by_pod else "there is no limit"
-    return Told(f"the node's allocatable, as {why}", amount)
+    return DownwardValue(f"the node's allocatable, as {why}", amount)
 
 
-def _in_units(told: Told, ref: ResourceFieldRef) -> Told:
+def _in_units(told: DownwardValue, ref: ResourceFieldRef) -> DownwardValue:
     """Count in units of the divisor, rounded up, in the kubelet's floating point."""
     if told.amount is None:
         return told

@@ -40,8 +40,8 @@ def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Fi
     files = NodeFiles(MemoryTree(dict(node.files)), str)
     # Processes are not looked at: those of a live node are this machine's.
     picture = take_picture(files, known._replace(live=False), silent)
-    told = take_picture(files, known, silent).told_files
-    return audit(picture._replace(told_files=told), ["volumes"])
+    told = take_picture(files, known, silent).downward_files
+    return audit(picture._replace(downward_files=told), ["volumes"])
 
 
 def codes(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> dict[str, str]:

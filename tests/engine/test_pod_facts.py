@@ -104,7 +104,7 @@ def test_memory_is_protected_by_class() -> None:
 
 @pytest.mark.parametrize(("allocatable", "want"), [(None, ""), (amounts("cpu=7 memory=6Gi"), "7")])
 def test_who_has_no_limit_reads_what_the_node_has(allocatable: dict[str, Quantity] | None, want: str) -> None:
-    found = pod_facts(manifest(app()), NodeOfPods(allocatable=allocatable)).readings
+    found = pod_facts(manifest(app()), NodeOfPods(allocatable=allocatable)).consumed_amounts
     (reading,) = [each for each in found if each.item == "limits.cpu"]
     assert reading.text == want
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.pods.consumers import Reading, readings
+from cpuctl.pods.consumers import ConsumedAmount, consumed_amounts
 from cpuctl.pods.downward_api import Inside
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import DEFAULT_SERVER, NodeRules, ServerRules
@@ -14,15 +14,15 @@ from tests.support.pods import amounts, app, init, manifest, resources, sidecar
 
 def read(
     given: Pod, rules: ServerRules | None = None, allocatable: str | None = "cpu=8 memory=16Gi"
-) -> list[Reading]:
+) -> list[ConsumedAmount]:
     rules = rules or ServerRules()
     view = NodeRules(minor=rules.minor, pod_level=rules.pod_level).view(given)
-    return readings(
+    return consumed_amounts(
         given, rules, view, Inside(rules.minor, None if allocatable is None else amounts(allocatable))
     )
 
 
-def one(found: list[Reading], reader: str, item: str, container: str = "") -> Reading:
+def one(found: list[ConsumedAmount], reader: str, item: str, container: str = "") -> ConsumedAmount:
     chosen = [each for each in found if (each.reader, each.item, each.container) == (reader, item, container)]
     assert len(chosen) == 1
     return chosen[0]

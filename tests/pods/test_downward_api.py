@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.pods.downward_api import Inside, Told, tell
+from cpuctl.pods.downward_api import DownwardValue, Inside, tell
 from cpuctl.pods.model import Pod, ResourceFieldRef
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, init, manifest, resources
@@ -22,7 +22,7 @@ def file(resource: str, divisor: str = "0", *, of: str = "main") -> ResourceFiel
     return ResourceFieldRef(resource, of, Quantity.parse(divisor), "x", volume="podinfo")
 
 
-def read(given: Pod, ref: ResourceFieldRef, *, minor: int = 36, assigned: str | None = None) -> Told:
+def read(given: Pod, ref: ResourceFieldRef, *, minor: int = 36, assigned: str | None = None) -> DownwardValue:
     held = {} if assigned is None else {"main": assigned}
     return tell(given, ref, Inside(minor, NODE, held))
 
@@ -99,4 +99,4 @@ def test_assigned_cpus(assigned: str | None, want: str | None) -> None:
     ],
 )
 def test_what_cannot_be_told(ref: ResourceFieldRef, minor: int, error: str) -> None:
-    assert read(manifest(app()), ref, minor=minor) == Told(error=error)
+    assert read(manifest(app()), ref, minor=minor) == DownwardValue(error=error)

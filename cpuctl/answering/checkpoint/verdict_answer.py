@@ -16,7 +16,7 @@ from cpuctl.answering.config.starts import (
 )
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
-from cpuctl.engine.saved_files import Reading
+from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift
@@ -116,8 +116,8 @@ def _shortened_refusal(refusal: NotStarted) -> NotStarted:
 
 def _of_file(verdict: StateVerdict, file_name: str) -> answers.FileVerdict:
     refusal = verdict.refusals.get(file_name)
-    reading = verdict.readings.get(file_name)
-    if refusal is None and reading is Reading.UNREAD:
+    failure = verdict.readings.get(file_name)
+    if refusal is None and failure is LoadFailure.UNREAD:
         return {"outcome": "NotRead"}
     if refusal is None and file_name in verdict.passed_over:
         return {"outcome": "PassedOver"}

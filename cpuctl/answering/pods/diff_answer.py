@@ -11,7 +11,7 @@ from cpuctl.engine.pod_facts import PodFacts
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
-    from cpuctl.answers.downward import Reading
+    from cpuctl.answers.downward import DownwardItem
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.values import Amount
 
@@ -153,7 +153,7 @@ def _read(read: answers.Read) -> _Item:
     return _Item("readers", item, *_amount(read["amount"]))
 
 
-def _read_inside(read: Reading) -> _Item:
+def _read_inside(read: DownwardItem) -> _Item:
     if read["file"] is None:
         where = f"variable {read['variable']['name']} of {read['variable']['container']}"
     else:

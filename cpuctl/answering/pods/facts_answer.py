@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering.config.show_answer import known_amount
-from cpuctl.answering.pods.told_answer import told_answer
+from cpuctl.answering.pods.downward_answer import downward_answer
 from cpuctl.engine.cpu.exclusive_advice import Change
 from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
 from cpuctl.pods.cgroups.files import CgroupFile, CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.rules import CgroupRules
 from cpuctl.pods.cgroups.values import CgroupValues
-from cpuctl.pods.consumers import Reading
+from cpuctl.pods.consumers import ConsumedAmount
 from cpuctl.pods.effective import Effective
 from cpuctl.pods.stored import How, Place, Source
 
@@ -62,8 +62,8 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:
         "cgroup": _cgroup(facts.cgroup, facts.cgroup_rules, view, WeightFormula.LINEAR),
         "containers": [_container(each, view) for each in facts.containers],
         "ephemeralContainers": [_ephemeral(each, view) for each in facts.ephemeral],
-        "readers": [_reading(reading) for reading in facts.readings],
-        "downwardAPI": [told_answer(ref, told) for ref, told in facts.told],
+        "readers": [_reading(reading) for reading in facts.consumed_amounts],
+        "downwardAPI": [downward_answer(ref, told) for ref, told in facts.downward],
     }
 
 
@@ -172,7 +172,7 @@ def _change(change: Change) -> answers.Change:
     }
 
 
-def _reading(reading: Reading) -> answers.Read:
+def _reading(reading: ConsumedAmount) -> answers.Read:
     return {
         "reader": reading.reader,
         "container": reading.container or None,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.pods.told_answer import file_answer, value_answer, variable_answer
+from cpuctl.answering.pods.downward_answer import file_answer, value_answer, variable_answer
 from cpuctl.engine.inside import inside_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.resize.effects import restarting
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.pods.downward_api import Inside, Told, tell
+from cpuctl.pods.downward_api import DownwardValue, Inside, tell
 from cpuctl.pods.model import ResourceFieldRef, StoredPod
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _reference(
     elif outcome.ruling.accepted and restarting(outcome.request, ref.reader, rules):
         new, note = desired, _RESTARTS
 
-    def told(pod: StoredPod, by: Inside) -> Told:
+    def told(pod: StoredPod, by: Inside) -> DownwardValue:
         return tell(node.pod_rules.view(pod), ref, by)
 
     before, after = told(old, inside[0]), told(new, inside[1])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import Picture, Seen, ToldFile
+from cpuctl.audit.picture import DownwardFile, Picture, Seen
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.placement import Isolation, isolation_of
@@ -27,7 +27,7 @@ def check_volumes(picture: Picture) -> Iterator[Finding]:
         return
     running = {(seen.owner.uid, seen.owner.container): seen for seen in picture.containers}
     served = False
-    for told in picture.told_files:
+    for told in picture.downward_files:
         seen = running.get((told.uid, told.container))
         if seen is None or not told.looked_at:
             continue
@@ -51,7 +51,7 @@ def check_volumes(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def _unserved(picture: Picture, seen: Seen, told: ToldFile) -> Finding:
+def _unserved(picture: Picture, seen: Seen, told: DownwardFile) -> Finding:
     kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
     what = "nobody keeps the file up to date" if told.text is not None else "there is no file"
     return Finding(
@@ -65,7 +65,7 @@ def _unserved(picture: Picture, seen: Seen, told: ToldFile) -> Finding:
     )
 
 
-def _missing(seen: Seen, told: ToldFile) -> Finding:
+def _missing(seen: Seen, told: DownwardFile) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="assigned-cpuset-missing",
@@ -77,7 +77,7 @@ def _missing(seen: Seen, told: ToldFile) -> Finding:
     )
 
 
-def _compared(picture: Picture, seen: Seen, told: ToldFile, text: str) -> Iterator[Finding]:
+def _compared(picture: Picture, seen: Seen, told: DownwardFile, text: str) -> Iterator[Finding]:
     wanted, cpus = _expected(picture, seen), _listed(text)
     if cpus == wanted:
         return

@@ -15,7 +15,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.saved_files import Reading
+from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR, StateFinding, StatePlace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
@@ -88,16 +88,16 @@ AnyFile: TypeAlias = (
 
 
 def file_findings(
-    name: str, file: AnyFile, policy: str | None, version: str, reading: Reading = Reading.STOPS
+    name: str, file: AnyFile, policy: str | None, version: str, failure: LoadFailure = LoadFailure.STOPS
 ) -> Iterator[StateFinding]:
     """Say what is wrong with a file; *policy* is the configured one, None where none is known.
 
-    *reading* tells what the kubelet does with it.
+    *failure* tells what the kubelet does with it.
     """
-    if reading is Reading.UNREAD:
+    if failure is LoadFailure.UNREAD:
         yield _unread(name, file, version)
         return
-    if reading is Reading.GOES_ON:
+    if failure is LoadFailure.GOES_ON:
         yield from _gone_on(name, file)
         return
     if isinstance(file.read, UnreadableState):

@@ -10,7 +10,7 @@ from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.saved_files import Reading, SavedFiles, reading_of
+from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
@@ -41,7 +41,7 @@ class StateVerdict(NamedTuple):
     start: Started | NotStarted
     findings: tuple[StateFinding, ...]
     refusals: Mapping[str, NotStarted] = {}
-    readings: Mapping[str, Reading] = {}
+    readings: Mapping[str, LoadFailure] = {}
     reached: bool = True
     drift: MemoryDrift | None = None
 
@@ -70,7 +70,7 @@ def verify_states(
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
-        readings={name: reading_of(name, managers.gates) for name in files},
+        readings={name: load_failure_of(name, managers.gates) for name in files},
         findings=tuple(limited(look.findings())),
         drift=look.drift,
     )
@@ -119,8 +119,8 @@ class _Look(NamedTuple):
         if self.node:
             policies = {CPU_FILE: _cpu_policy(self.node), MEMORY_FILE: _memory_policy(self.node)}
         for name, file in self.found.by_name.items():
-            reading = reading_of(name, self.gates)
-            yield from file_findings(name, file, policies.get(name), self.version, reading)
+            failure = load_failure_of(name, self.gates)
+            yield from file_findings(name, file, policies.get(name), self.version, failure)
         yield from self._of_cpus()
         yield from self._of_memory()
 

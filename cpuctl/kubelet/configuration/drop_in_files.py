@@ -61,7 +61,7 @@ class DropInDirectory(NamedTuple):
 def merge_refused(error: InputError, text: str, others: Iterable[InputError] = ()) -> ConfigRefusedError:
     """Add the kubelet's words about its drop-ins to an error of ours."""
     refusal = Refusal(STAGE, text, f"failed to merge kubelet configs: {text}")
-    return ConfigRefusedError.told(error, refusal, tuple(others))
+    return ConfigRefusedError.from_error(error, refusal, tuple(others))
 
 
 def counts_as_drop_in(path: str) -> bool:

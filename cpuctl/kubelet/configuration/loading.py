@@ -195,7 +195,9 @@ def _check_directory(sources: ConfigSources, minor: int) -> None:
     if sources.drop_ins is not None and not behaviours(minor).drop_ins:
         text = "unknown flag: --config-dir"
         error = InputError(f"kubelet 1.{minor} has no drop-in directory", where=sources.drop_ins.name)
-        raise ConfigRefusedError.told(error, Refusal(FLAGS, text, f"failed to parse kubelet flag: {text}"))
+        raise ConfigRefusedError.from_error(
+            error, Refusal(FLAGS, text, f"failed to parse kubelet flag: {text}")
+        )
 
 
 def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigRemark, ...]:

@@ -114,7 +114,7 @@ def _refused(
 ) -> ConfigRefusedError:
     prefix = f"failed to load kubelet config file, path: {source}, error: "
     logged = f"{prefix}failed to load Kubelet config file {source}, error {text}"
-    return ConfigRefusedError.told(error, Refusal(STAGE, text, logged), tuple(others))
+    return ConfigRefusedError.from_error(error, Refusal(STAGE, text, logged), tuple(others))
 
 
 def _resolved(settings: Settings, directory: str) -> Settings:

@@ -69,7 +69,7 @@ class ConfigRefusedError(InputError):
         )
 
     @classmethod
-    def told(
+    def from_error(
         cls, error: InputError, refusal: Refusal, others: tuple[InputError, ...] = ()
     ) -> ConfigRefusedError:
         """Add the kubelet's words to an error of ours."""

@@ -118,7 +118,7 @@ def _refused(bad: _BadFlagError, where: str) -> ConfigRefusedError:
     text = str(bad)
     refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}" if bad.parsing else text)
     error = InputError(bad.message or text, where=bad.place or where, hint=bad.hint)
-    return ConfigRefusedError.told(error, refusal)
+    return ConfigRefusedError.from_error(error, refusal)
 
 
 def check_names(names: Iterable[str], where: str, *, minor: int) -> None:

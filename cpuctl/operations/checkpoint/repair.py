@@ -11,7 +11,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFil
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Undetermined
-from cpuctl.engine.saved_files import Reading
+from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
@@ -119,9 +119,9 @@ def _repaired(state: StateInput, case: Case, managers: Started, before: StateVer
 def _resummed(state: StateInput, case: Case, before: StateVerdict) -> FileChange:
     """Put a file's checksum right where its kubelet looks at it; what it says is nobody's to change."""
     change, found = FileChange(file_name=state.file_name, state=state, text=state.text), state.inspection
-    reading = before.readings.get(state.file_name)
+    failure = before.readings.get(state.file_name)
     hurts = state.file_name in before.refusals or state.file_name in before.passed_over
-    if reading is Reading.UNREAD or not hurts:
+    if failure is LoadFailure.UNREAD or not hurts:
         return change
     if isinstance(found.state, PodsStateFile) and state.file_name in PODS_FILES:
         text = write_pods_state(found.state, case.reader)
@@ -129,7 +129,7 @@ def _resummed(state: StateInput, case: Case, before: StateVerdict) -> FileChange
     actions = _formal(state, unread=False)
     if found.resummed and actions:
         return change._replace(text=found.resummed, actions=tuple(actions))
-    if reading is Reading.GOES_ON:
+    if failure is LoadFailure.GOES_ON:
         return change
     why = (
         f"it cannot be read: {found.problem}"

@@ -9,15 +9,15 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
+from cpuctl.cli.render.tables.downward import pods_downward_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
-from cpuctl.cli.render.tables.told import pods_told_table
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_look
 from cpuctl.exports.wording import counted, few, shared_sentence
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Container, CPUsLeft, ExclusiveContainer, Node, Pod
-    from cpuctl.answers.downward import Reading
+    from cpuctl.answers.downward import DownwardItem
     from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
     from cpuctl.answers.start import KubeletPolicies
 
@@ -47,7 +47,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     if lines := tuple(notes(document["warnings"], document["pods"], document.get("explain"))):
         yield Lines(lines)
     if wide and (told := tuple(_told(document["pods"]))):
-        yield pods_told_table(told)
+        yield pods_downward_table(told)
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(document["after"])
     if "memory" in document["after"]:
@@ -58,7 +58,7 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield from room_blocks(document, wide=wide)
 
 
-def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[Reading]]]:
+def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:
     """Yield the pods that read something of their resources, and what."""
     for pod in pods:
         if "downwardAPI" in pod:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import warning_line
-from cpuctl.cli.render.tables.told import told_table
+from cpuctl.cli.render.tables.downward import downward_table
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _pod(alike: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
     yield from cgroup_tables(pod, wide=wide)
     yield Lines(tuple(_exclusive(pod, wide=wide)))
     if pod["downwardAPI"]:
-        yield told_table(pod["downwardAPI"])
+        yield downward_table(pod["downwardAPI"])
     if wide:
         yield _readers(pod["readers"])
 

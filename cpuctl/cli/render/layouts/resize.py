@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
+from cpuctl.cli.render.tables.downward import changed_table
 from cpuctl.cli.render.tables.resize import (
     cgroup_table,
     hint_table,
@@ -16,7 +17,6 @@ from cpuctl.cli.render.tables.resize import (
     resources_table,
     step_table,
 )
-from cpuctl.cli.render.tables.told import changed_table
 from cpuctl.exports.outcomes import RESIZES, start_look
 from cpuctl.exports.wording import counted
 

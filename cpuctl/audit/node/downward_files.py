@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cpuctl.audit.picture import ToldFile
+from cpuctl.audit.picture import DownwardFile
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.machine.recording_layout import DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES
 from cpuctl.pods.model import ResourceFieldRef, StoredPod
@@ -16,9 +16,9 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET
 _NOWHERE = frozenset({"", ".", ".."})
 
 
-def read_told_files(
+def read_downward_files(
     files: NodeFiles, pods: Mapping[str, StoredPod], roots: Iterable[str], *, live: bool
-) -> Iterator[ToldFile]:
+) -> Iterator[DownwardFile]:
     """Read the files of all *pods* by UID that have not ended; the kubelet's directory is one of *roots*.
 
     What a manifest names beyond its volume is passed over: no API server takes such a path.
@@ -37,8 +37,8 @@ def _place(uid: str, ref: ResourceFieldRef) -> str:
     return f"pods/{uid}/volumes/{kind}/{ref.volume}/{ref.name}"
 
 
-def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *, live: bool) -> ToldFile:
-    told = ToldFile(uid=uid, container=ref.container, path=paths[0])
+def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *, live: bool) -> DownwardFile:
+    told = DownwardFile(uid=uid, container=ref.container, path=paths[0])
     for path in paths:
         text = files.read(path)
         if text is not None or path in files.refused:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.pods.downward_api import Told
+from cpuctl.pods.downward_api import DownwardValue
 from cpuctl.pods.model import ResourceFieldRef
 
 if TYPE_CHECKING:
     from cpuctl.answers.downward import (
+        DownwardItem,
         FileReference,
-        Reading,
         ReadValue,
         ResourceReference,
         VariableReference,
@@ -39,13 +39,13 @@ def _asked(ref: ResourceFieldRef) -> ResourceReference:
     }
 
 
-def value_answer(told: Told) -> ReadValue:
+def value_answer(value: DownwardValue) -> ReadValue:
     """Describe what is read: null where that is not known, or the kubelet's error."""
-    return {"text": told.text, "error": told.error or None, "rule": told.rule or None}
+    return {"text": value.text, "error": value.error or None, "rule": value.rule or None}
 
 
-def told_answer(ref: ResourceFieldRef, told: Told) -> Reading:
+def downward_answer(ref: ResourceFieldRef, value: DownwardValue) -> DownwardItem:
     """Describe one reference and what is read there."""
     if ref.in_file:
-        return {**file_answer(ref), **value_answer(told)}
-    return {**variable_answer(ref), **value_answer(told)}
+        return {**file_answer(ref), **value_answer(value)}
+    return {**variable_answer(ref), **value_answer(value)}

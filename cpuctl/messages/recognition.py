@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.messages.admission import ADMISSION
 from cpuctl.messages.cgroup_writes import CGROUP_WRITES
+from cpuctl.messages.json_lines import json_object, object_name
 from cpuctl.messages.message import Message, Text
 from cpuctl.messages.objects import OBJECTS
 from cpuctl.messages.resizing import RESIZING
@@ -101,18 +101,10 @@ def _said(line: str) -> tuple[str, str, str]:
 
 def _json_fields(line: str) -> dict[str, str]:
     """Read the texts of a line of JSON, as structured logs, journalctl -o json and events have it."""
-    if not line.lstrip().startswith("{"):
-        return {}
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
+    found = json_object(line)
+    if found is None:
         return {}
     fields = {name: value for name, value in found.items() if isinstance(value, str)}
-    about = found.get("pod") or found.get("involvedObject")
-    if isinstance(about, dict):
-        name, namespace = about.get("name"), about.get("namespace")
-        if isinstance(name, str):
-            fields["pod"] = f"{namespace}/{name}" if isinstance(namespace, str) else name
+    if about := object_name(found.get("pod") or found.get("involvedObject")):
+        fields["pod"] = about
     return fields

@@ -27,6 +27,7 @@ from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.pods.reading.events import decode_events
 from cpuctl.pods.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
+from cpuctl.timeline.logs.events import read_events
 from cpuctl.timeline.reading.document import read_timeline
 from tests.fuzz.target import Target, files, text_of, texts
 from tests.pods.validation.linting import rules
@@ -177,5 +178,9 @@ DOCUMENTS = {
     "timeline": Target(
         _reading(lambda data: read_timeline(data, "fuzz", OUTSIDE)),
         files("timelines/*.yaml", largest=1 << 13),
+    ),
+    "log": Target(
+        _reading(lambda data: list(read_events(text_of(data), "fuzz"))),
+        files("logs/kubelet-*"),
     ),
 }

@@ -1,0 +1,187 @@
+"""What a kubelet's log tells of starts, pods and decisions, whichever release wrote it.
+
+Sources: ``pkg/kubelet/kubelet.go``, ``pkg/kubelet/cm``, ``pkg/kubelet/allocation`` and
+``cmd/kubelet/app/server.go`` of 1.27 to 1.36, and the event recorder of client-go. Decisions on CPUs are
+printed at every verbosity, pods that come and go from 2 on, events with their reasons from 3 on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.messages.log_lines import LogLine, read_log
+
+MAX_EVENTS = 1_000_000
+"""As many events are kept: a node with hundreds of pods writes thousands in a day."""
+
+
+class Told(Enum):
+    """The kinds of events; each is one or several lines of the log, by release."""
+
+    STARTED = auto()
+    START_FAILED = auto()
+    ARRIVED = auto()
+    CONSIDERED = auto()
+    HINTED = auto()
+    AGREED = auto()
+    ASSIGNED = auto()
+    POOL = auto()
+    REJECTED = auto()
+    RAN = auto()
+    RELEASED = auto()
+    GONE = auto()
+
+
+class LogEvent(NamedTuple):
+    """An event: ``pod`` is ``namespace/name``, ``names`` are the pods of one line that tells of several.
+
+    ``cpus`` are those of an assignment, ``version`` is a kubelet's that starts. ``text`` is an error or the
+    message of a rejection, whose ``reason`` is that of the pod's status, empty where the log has none.
+    """
+
+    told: Told
+    at: int
+    line: int
+    process: str = ""
+    pod: str = ""
+    uid: str = ""
+    container: str = ""
+    names: tuple[str, ...] = ()
+    cpus: CPUSet = CPUSet()
+    version: str = ""
+    reason: str = ""
+    text: str = ""
+
+
+_TOLD: Mapping[str, Told] = {
+    "Kubelet version": Told.STARTED,
+    "Failed to start ContainerManager": Told.START_FAILED,
+    "Failed to initialize cpu manager": Told.START_FAILED,
+    "Failed to initialize memory manager": Told.START_FAILED,
+    "command failed": Told.START_FAILED,
+    "Failed to run kubelet": Told.START_FAILED,
+    "SyncLoop ADD": Told.ARRIVED,
+    "Topology Admit Handler": Told.CONSIDERED,
+    "Topology manager admission check": Told.CONSIDERED,
+    "TopologyHints": Told.CONSIDERED,
+    "TopologyHints generated": Told.CONSIDERED,
+    "Static policy: Allocate": Told.CONSIDERED,
+    "Allocate start": Told.CONSIDERED,
+    "Allocate": Told.CONSIDERED,
+    "Best TopologyHint": Told.HINTED,
+    "Topology Affinity": Told.AGREED,
+    "Updated desired CPUSet": Told.ASSIGNED,
+    "Updated default CPUSet": Told.POOL,
+    "Pod admission denied": Told.REJECTED,
+    "Failed to admit pod": Told.REJECTED,
+    "Unable to allocate CPUs": Told.REJECTED,
+    "Allocate error": Told.REJECTED,
+    "Event occurred": Told.REJECTED,
+    "SyncLoop (PLEG): event for pod": Told.RAN,
+    "Static policy: RemoveContainer": Told.RELEASED,
+    "RemoveContainer start": Told.RELEASED,
+    "SyncLoop REMOVE": Told.GONE,
+}
+"""What lines tell, by message."""
+
+_REJECTIONS = re.compile(
+    r"TopologyAffinityError|SMTAlignmentError|UnexpectedAdmissionError|OutOf[\w./-]+|PodLevelResourcesNotSupported"
+)
+"""Reasons of events that come with a rejection: other warnings about pods are of their lives."""
+_PLEG_UID = re.compile(r'"?ID"?:\s*"?([\w-]+)')
+
+
+def read_events(text: str, source: str) -> Iterator[LogEvent]:
+    """Yield what a log tells, in its order; times never go back, as lines of several threads may.
+
+    Raise InputError for CPUs that are no list, and for more events than anybody can look through.
+    """
+    latest, count = 0, 0
+    for line in read_log(text):
+        event = _event(line, source)
+        if event is None:
+            continue
+        count += 1
+        if count > MAX_EVENTS:
+            raise InputError(
+                f"tells of more than {MAX_EVENTS:,} events",
+                where=f"{source} line {line.number}",
+                hint="cut it: journalctl -u kubelet --since ... --until ...",
+            )
+        latest = max(latest, event.at)
+        yield event._replace(at=latest)
+
+
+def _event(line: LogLine, source: str) -> LogEvent | None:
+    told = _TOLD.get(line.message)
+    if told is None:
+        return None
+    fields = line.fields
+    event = LogEvent(
+        told,
+        line.at,
+        line.number,
+        line.process,
+        pod=_pod(fields),
+        uid=fields.get("podUID", ""),
+        container=fields.get("containerName", ""),
+    )
+    match told:
+        case Told.STARTED:
+            return event._replace(version=fields.get("kubeletVersion", ""))
+        case Told.START_FAILED:
+            return event._replace(text=fields.get("err", ""))
+        case Told.ARRIVED | Told.GONE:
+            return event._replace(names=tuple(fields.get("pods", "").split()))
+        case Told.ASSIGNED | Told.POOL:
+            return event._replace(cpus=_cpus(line, source))
+        case Told.REJECTED:
+            return _rejection(event, line)
+        case Told.RAN:
+            return _ran(event, fields.get("event", ""))
+        case Told.AGREED if "bestHint" not in fields:  # the CPU Manager says so, too, of its own
+            return event._replace(told=Told.CONSIDERED)
+        case Told.CONSIDERED | Told.HINTED | Told.AGREED if not event.pod:
+            return None
+    return event
+
+
+def _pod(fields: Mapping[str, str]) -> str:
+    if "podName" in fields:
+        return f"{fields.get('podNamespace', '')}/{fields['podName']}"
+    return fields.get("pod", "")
+
+
+def _cpus(line: LogLine, source: str) -> CPUSet:
+    text = line.fields.get("cpuSet", "")
+    try:
+        return CPUSet.parse(text)
+    except ValueError as error:
+        raise InputError(
+            f"cpuSet: {error}", where=f"{source} line {line.number}", hint="is the line cut off?"
+        ) from None
+
+
+def _rejection(event: LogEvent, line: LogLine) -> LogEvent | None:
+    """Read who is rejected and why; errors of a manager stand for an admission that goes on to fail."""
+    fields = line.fields
+    reason = fields.get("reason", "")
+    if line.message == "Event occurred":
+        if fields.get("type") != "Warning" or not _REJECTIONS.fullmatch(reason):
+            return None
+        event = event._replace(pod=fields.get("object", ""))
+    text = fields.get("message", "") or fields.get("err", "")
+    return event._replace(reason=reason, text=text)
+
+
+def _ran(event: LogEvent, told: str) -> LogEvent | None:
+    """Read which pod's first process runs; the event's ID is the pod's UID."""
+    if "ContainerStarted" not in told:
+        return None
+    uid = _PLEG_UID.search(told)
+    return event._replace(uid=uid[1] if uid else "")

@@ -1,0 +1,99 @@
+"""What logs of several releases tell, line by line: the same events in other words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.timeline.logs import events
+from cpuctl.timeline.logs.events import LogEvent, Told, read_events
+
+LOGS = Path("fixtures/logs")
+ODD = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
+SMALL = "not enough cpus available to satisfy request: requested=6, available=4"
+STATE = 'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-3"'
+
+
+def told(name: str, *kinds: Told) -> list[LogEvent]:
+    return [each for each in read_events((LOGS / name).read_text(), name) if each.told in kinds]
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("kubelet-1.27.log", "v1.27.4"), ("kubelet-1.31.jsonl", "v1.31.2"), ("kubelet-1.36.jsonl", "v1.36.0")],
+)
+def test_releases_tell_who_gets_which_cpus(name: str, version: str) -> None:
+    assert {each.version for each in told(name, Told.STARTED)} == {version}
+    (assigned,) = told(name, Told.ASSIGNED)
+    assert (assigned.uid, assigned.container, str(assigned.cpus)) == ("uid-web", "app", "1,5")
+    (ran,) = told(name, Told.RAN)
+    assert (ran.pod, ran.uid) == ("shop/web", "uid-web")
+    agreed = told(name, Told.AGREED)
+    assert {each.pod for each in agreed} <= {"shop/web", "shop/odd"}
+    assert agreed
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("kubelet-1.27.log", [("", "", ODD)]),
+        (
+            "kubelet-1.31.jsonl",
+            [
+                ("shop/big", "", SMALL),
+                ("", "", SMALL),
+                (
+                    "shop/big",
+                    "UnexpectedAdmissionError",
+                    f"Allocate failed due to {SMALL}, which is unexpected",
+                ),
+            ],
+        ),
+        ("kubelet-1.36.jsonl", [("shop/odd", "", ODD), ("shop/odd", "SMTAlignmentError", ODD)]),
+    ],
+)
+def test_rejections_come_with_what_the_release_says_of_them(
+    name: str, found: list[tuple[str, str, str]]
+) -> None:
+    assert [(each.pod, each.reason, each.text) for each in told(name, Told.REJECTED)] == found
+
+
+def test_a_start_that_fails_says_why() -> None:
+    (failed,) = told("kubelet-1.31.jsonl", Told.START_FAILED)
+    assert failed.text == f"start cpu manager error: {STATE}"
+    first, second = told("kubelet-1.31.jsonl", Told.STARTED)
+    assert (first.process, second.process) == ("77", "91")
+
+
+def test_events_of_the_recorder_count_where_they_reject() -> None:
+    line = (
+        'I0823 12:00:00.000001 1 event.go:1] "Event occurred" object="a/b" kind="Pod" type="{}" '
+        'reason="{}" message="m"'
+    )
+    text = "\n".join(
+        line.format(*each)
+        for each in [("Warning", "TopologyAffinityError"), ("Warning", "BackOff"), ("Normal", "OutOfcpu")]
+    )
+    (found,) = read_events(text, "log")
+    assert (found.pod, found.reason, found.text) == ("a/b", "TopologyAffinityError", "m")
+
+
+def test_times_never_go_back() -> None:
+    head = 'I0823 12:00:0{}.000001 1 state_mem.go:88] "Updated default CPUSet" cpuSet="0-3"'
+    late, early = read_events(head.format(5) + "\n" + head.format(4), "log")
+    assert late.at == early.at
+
+
+def test_a_list_that_is_cut_off_is_named_with_its_line() -> None:
+    text = '\nI0823 12:00:00.000001 1 state_mem.go:88] "Updated default CPUSet" cpuSet="0-'
+    with pytest.raises(InputError) as raised:
+        list(read_events(text + '"', "kubelet.log"))
+    assert raised.value.where == "kubelet.log line 2"
+
+
+def test_the_number_of_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MAX_EVENTS", 2)
+    with pytest.raises(InputError, match="more than 2 events"):
+        told("kubelet-1.27.log", *Told)

@@ -20,7 +20,7 @@ _cpuctl_options() {
         '') options='-V --version -h --help' ;;
         'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-m --machine --skip-api-server --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
@@ -73,6 +73,9 @@ _cpuctl_value() {
         'resize:--devices' | \
         'resize:--kubelet-config' | \
         'resize:--to' | \
+        'replay:-f' | \
+        'replay:--filename' | \
+        'replay:--kubelet-config' | \
         'replay:--svg' | \
         'replay:1' | \
         'explain:-f' | \
@@ -152,6 +155,7 @@ _cpuctl_value() {
         'resize:--ephemeral-storage' | \
         'resize:--memory' | \
         'resize:--kubelet-args' | \
+        'replay:--kubelet-args' | \
         'replay:--until' | \
         'replay:--speed' | \
         'explain:--message' | \
@@ -251,6 +255,7 @@ _cpuctl_value() {
         'plan:--write-state' | \
         'resize:--config-dir' | \
         'resize:--write-state' | \
+        'replay:--config-dir' | \
         'explain:--config-dir' | \
         'pods show:--config-dir' | \
         'pods lint:--config-dir' | \
@@ -280,6 +285,7 @@ _cpuctl_value() {
         'plan:--kubelet-version' | \
         'resize:--kubelet-version' | \
         'resize:--apiserver-version' | \
+        'replay:--kubelet-version' | \
         'explain:--kubelet-version' | \
         'pods show:--kubelet-version' | \
         'pods show:--apiserver-version' | \
@@ -305,6 +311,7 @@ _cpuctl_value() {
         'plan:--feature-gates' | \
         'resize:--feature-gates' | \
         'resize:--apiserver-feature-gates' | \
+        'replay:--feature-gates' | \
         'explain:--feature-gates' | \
         'pods show:--feature-gates' | \
         'pods show:--apiserver-feature-gates' | \

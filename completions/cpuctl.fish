@@ -132,8 +132,15 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--write-state' \
     'resize:-o' \
     'resize:--output' \
+    'replay:-f' \
+    'replay:--filename' \
     'replay:-m' \
     'replay:--machine' \
+    'replay:--kubelet-config' \
+    'replay:--config-dir' \
+    'replay:--kubelet-args' \
+    'replay:--kubelet-version' \
+    'replay:--feature-gates' \
     'replay:--until' \
     'replay:--speed' \
     'replay:--svg' \
@@ -488,8 +495,16 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -s q -l quiet -d 'Only the answer: 
 complete -c cpuctl -n '__cpuctl_at "resize"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "replay:1"' -F
-complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s; that of a log (default: live).'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l until -x -d 'Stop after so much of the timeline, e.g. 30s.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l follow -d 'Tell what happens when it happens.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l speed -x -d 'How fast time goes by with --follow, e.g. 10x.'

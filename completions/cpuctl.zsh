@@ -165,8 +165,16 @@ _cpuctl_run() {
             ;;
         'replay')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[Another machine than the timeline'\''s.]:SOURCE: _cpuctl_machine' \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '(-m --machine)'{-m+,--machine=}'[Another machine than the timeline'\''s; that of a log (default\: live).]:SOURCE: _cpuctl_machine' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--until)'--until='[Stop after so much of the timeline, e.g. 30s.]:DURATION: ' \
                 '(--follow)'--follow'[Tell what happens when it happens.]' \
                 '(--speed)'--speed='[How fast time goes by with --follow, e.g. 10x.]:FACTOR: ' \

@@ -161,6 +161,8 @@ class About(TypedDict):
     description: str
     pods: Count
     """The pods that the timeline lists."""
+    log: NotRequired[str]
+    """The kubelet's log that was replayed: it tells what is expected, and failures are differences."""
 
 
 class Replay(About):

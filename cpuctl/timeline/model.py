@@ -174,12 +174,12 @@ Wanted: TypeAlias = "Mapping[str, Wanted] | str | int | bool | None"
 
 
 class Moment(NamedTuple):
-    """At a time something happens, or is expected, or both; ``where`` is the place in the file."""
+    """At a time something happens, or is expected, or both; ``where`` is the place in the file or the log."""
 
     at: int
     event: Event | None = None
     expect: Mapping[str, Wanted] = {}
-    where: Origin | None = None
+    where: Origin | str | None = None
 
 
 class Timing(NamedTuple):
@@ -199,7 +199,7 @@ class Timeline(NamedTuple):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
-    KEP-6122 asks; False shows what comes of it otherwise.
+    KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the kubelet's log that it is made of.
     """
 
     machine: MachineSource
@@ -215,3 +215,4 @@ class Timeline(NamedTuple):
     pods: Mapping[str, TimelinePod] = {}
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+    log: str = ""

@@ -32,6 +32,11 @@ PICTURES = {
     "several containers": ("fixtures/timelines/several-containers.yaml",),
     "a kubelet that does not start": ("fixtures/timelines/offline-cpu.yaml",),
     "CPUs of a whole pod": ("fixtures/timelines/kep-5526-lifecycle.yaml",),
+    "the log of a kubelet": (
+        "fixtures/logs/kubelet-1.36.jsonl",
+        *("-f", "fixtures/logs/pods.yaml", "-m", "synthetic:1s1n4c2t"),
+        *("--kubelet-config", "fixtures/logs/kubelet.yaml"),
+    ),
     "nothing happens": ("fixtures/timelines/gates-1.yaml", "--until", "0s"),
 }
 FAILING = """\
@@ -67,6 +72,19 @@ def test_the_answer_follows_its_schema_in_every_form(cpuctl: Cpuctl) -> None:
     assert yaml.safe_load(cpuctl("replay", STORY, "-o", "yaml").out) == answer
     lines = cpuctl("replay", STORY, "-o", "jsonl").out.splitlines()
     assert list(map(json.loads, lines)) == answer["entries"]
+
+
+def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
+    words = ("fixtures/logs/kubelet-1.31.jsonl", *PICTURES["the log of a kubelet"][1:])
+    result = cpuctl("replay", *words)
+    assert result.code == 3
+    first = "first difference at 403ms: kubelet.running: the kubelet has false, the engine true"
+    assert first in result.out.splitlines()
+    assert "not tell of shop/odd, shop/agent" in result.err
+    answer = json.loads(cpuctl("replay", *words, "-o", "json").out)
+    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    assert answer["log"] == words[0]
+    assert answer["expectations"]["failures"][0]["where"] == f"{words[0]} line 6"
 
 
 def test_what_does_not_start_has_an_answer_too(cpuctl: Cpuctl) -> None:

@@ -17,6 +17,7 @@ from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.checkpoints.status_state import read_status_state
 from cpuctl.documents.loading import load_documents
+from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, lint_pod
 from cpuctl.errors import CpuctlError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
@@ -25,9 +26,12 @@ from cpuctl.machine.devices.reading import read_devices
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.pods.reading.events import decode_events
+from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.pods.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.timeline.logs.events import read_events
+from cpuctl.timeline.logs.history import history_of
+from cpuctl.timeline.model import KubeletSetup, TimelinePod
 from cpuctl.timeline.reading.document import read_timeline
 from tests.fuzz.target import Target, files, text_of, texts
 from tests.pods.validation.linting import rules
@@ -36,6 +40,8 @@ from tests.support.manifests import read_pods
 from tests.support.state_files import CPU_STATE, MEMORY_STATE
 from tests.timeline.replaying import OUTSIDE
 
+_LOGGED = {f"shop/{name}": TimelinePod(pods_from_template(f"{name}=2,1Gi")[0]) for name in ("web", "odd")}
+_LOGGED_SETUP = KubeletSetup(StartRefused(stage="", error=""), DEFAULT_VERSION)
 _OLD = StateReader(minor=30)
 _READERS = (
     _OLD,
@@ -146,6 +152,14 @@ def _cadvisor_seeds() -> list[bytes]:
     return [json.dumps(small).encode()]
 
 
+def run_log(data: bytes) -> None:
+    """What a log tells of any pods, with manifests or without, is in order of time."""
+    history = history_of(read_events(text_of(data), "fuzz"), "fuzz", _LOGGED, lambda *_: _LOGGED_SETUP)
+    times = [moment.at for moment in history.moments] if history is not None else []
+    assert times == sorted(times)
+    assert not times or times[0] >= 0
+
+
 DOCUMENTS = {
     "yaml": Target(
         _reading(lambda data: load_documents(data, "fuzz")),
@@ -180,7 +194,7 @@ DOCUMENTS = {
         files("timelines/*.yaml", largest=1 << 13),
     ),
     "log": Target(
-        _reading(lambda data: list(read_events(text_of(data), "fuzz"))),
+        _reading(run_log),
         files("logs/kubelet-*"),
     ),
 }

@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
-from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption, SkipApiServerOption
+from cpuctl.cli.options import (
+    ExitZeroOption,
+    ForceOption,
+    NoColorOption,
+    PodFilesOption,
+    QuietOption,
+    SkipApiServerOption,
+)
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
@@ -26,6 +34,10 @@ kubelet stops, starts and is upgraded, CPUs go offline. The replay tells when a 
 what the application reads in its volume meanwhile, and what the scheduler sees. Time is simulated: an hour
 takes milliseconds. Nothing is changed on the node.
 
+A kubelet's log (journalctl -u kubelet, as text or with -o json, or what it writes itself) is a timeline,
+too: with -f, -m and --kubelet-config, the engine decides on the same pods, and what the kubelet did otherwise
+is a difference, the first of them named first. Pods without a manifest are left out, and named.
+
 The delay of scale-downs (KEP-6122) and the resize of exclusive CPUs (KEP-5554) are previews: no release has
 them.
 
@@ -38,6 +50,7 @@ Examples:
   cpuctl replay timeline.yaml --follow --speed 10x
   cpuctl replay timeline.yaml --svg timeline.svg
   cpuctl replay timeline.yaml -m node7.tar.xz --until 30s
+  cpuctl replay kubelet.log -f pods.json -m node7.tar.xz
 
 Exit codes: 0 everything is as expected, 3 something is not, or the API server refuses to store a pod (with
 --exit-zero 0), 2 usage, 4 unusable input.
@@ -45,7 +58,10 @@ Exit codes: 0 everything is as expected, 3 something is not, or the API server r
 
 TimelineArgument = Annotated[
     str,
-    typer.Argument(metavar="[TIMELINE]", help="The timeline, YAML or JSON (schema: cpuctl schema timeline)."),
+    typer.Argument(
+        metavar="[TIMELINE]",
+        help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a kubelet's log.",
+    ),
 ]
 MachineOption = Annotated[
     str,
@@ -53,7 +69,7 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="Another machine than the timeline's.",
+        help="Another machine than the timeline's; that of a log (default: live).",
         rich_help_panel=INPUT,
     ),
 ]
@@ -82,9 +98,11 @@ OutputOption = Annotated[
 ]
 
 
-@app.command(name="replay", help=HELP)
+@app.command(name="replay", help=HELP, cls=KubeletCommand)
 def replay(
+    context: typer.Context,
     timeline: TimelineArgument = "",
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     machine: MachineOption = "",
     until: UntilOption = "",
     follow: FollowOption = False,
@@ -114,7 +132,8 @@ def replay(
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
-    history = load_timeline(TimelineInputs(timeline, machine, until, skip_api_server), sources)
+    told = TimelineInputs(timeline, machine, until, skip_api_server, filename, kubelet_words(context))
+    history = load_timeline(told, sources)
     tell_sources(sources, style)
     if pace is None:
         simulation = Simulation(history)

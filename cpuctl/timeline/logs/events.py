@@ -30,6 +30,7 @@ class Told(Enum):
     HINTED = auto()
     AGREED = auto()
     ASSIGNED = auto()
+    KEPT = auto()
     POOL = auto()
     REJECTED = auto()
     RAN = auto()
@@ -76,6 +77,7 @@ _TOLD: Mapping[str, Told] = {
     "Best TopologyHint": Told.HINTED,
     "Topology Affinity": Told.AGREED,
     "Updated desired CPUSet": Told.ASSIGNED,
+    "Static policy: container already present in state, skipping": Told.KEPT,
     "Updated default CPUSet": Told.POOL,
     "Pod admission denied": Told.REJECTED,
     "Failed to admit pod": Told.REJECTED,
@@ -146,7 +148,7 @@ def _event(line: LogLine, source: str) -> LogEvent | None:
             return _ran(event, fields.get("event", ""))
         case Told.AGREED if "bestHint" not in fields:  # the CPU Manager says so, too, of its own
             return event._replace(told=Told.CONSIDERED)
-        case Told.CONSIDERED | Told.HINTED | Told.AGREED if not event.pod:
+        case Told.CONSIDERED | Told.HINTED | Told.AGREED | Told.KEPT if not event.pod:
             return None
     return event
 

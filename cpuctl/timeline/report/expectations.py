@@ -19,7 +19,7 @@ class Failure(NamedTuple):
     """
 
     at: int
-    where: Origin | None
+    where: Origin | str | None
     what: str
     expected: Wanted
     found: object
@@ -27,7 +27,9 @@ class Failure(NamedTuple):
     @property
     def place(self) -> str:
         """Name file, line and path of the expectation; finding the line reads the file once more."""
-        return self.where.document.where(self.where.path) if self.where is not None else ""
+        if isinstance(self.where, Origin):
+            return self.where.document.where(self.where.path)
+        return self.where or ""
 
 
 def check(world: World, moment: Moment) -> list[Failure]:

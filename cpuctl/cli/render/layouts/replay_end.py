@@ -27,6 +27,8 @@ def blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001 
         yield Lines.of(_LEGEND, *(f"{letter} {name}" for name, (letter, _) in owners.items()))
     if document["scaleDowns"]:
         yield _slis(document["slis"])
+    if document.get("log"):
+        yield from _first_difference(document)
     yield from _expectations(document["expectations"])
 
 
@@ -89,6 +91,18 @@ def _expectations(expectations: Expectations) -> Iterator[Block]:
     moments = counted(checked, "moment")
     came = f"{counted(len(failures), 'value')} not as expected" if failures else "all as expected"
     yield Lines((Cell(f"{moments} checked: {came}", "red" if failures else "green"),))
+
+
+def _first_difference(document: Replay) -> Iterator[Block]:
+    """Name what the kubelet first did otherwise: what follows may come from it."""
+    failures = document["expectations"]["failures"]
+    if failures:
+        first = failures[0]
+        said, engine = _value(first["expected"]), _value(first["found"])
+        text = (
+            f"first difference at {first['at']}: {first['what']}: the kubelet has {said}, the engine {engine}"
+        )
+        yield Lines((Cell(text, "bold"),))
 
 
 def _difference(failure: Failure) -> Iterator[Cell]:

@@ -1,0 +1,303 @@
+"""What a kubelet's log tells, as moments of a timeline: what came, and what is expected as the log has it.
+
+An expectation is what the kubelet did; the replay finds what it should have done. Nothing is invented: pods
+without a manifest are left out, and what the log does not tell is not expected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.timeline.logs.events import LogEvent, Told
+from cpuctl.timeline.model import (
+    Admit,
+    Event,
+    KubeletAction,
+    KubeletEvent,
+    KubeletSetup,
+    Moment,
+    Remove,
+    TimelinePod,
+    Wanted,
+)
+
+SetupOf = Callable[[str, str], KubeletSetup]
+"""Gives the kubelet of a release that a log names, at a place in the log; empty for one that it does not."""
+
+_TOPOLOGY = "TopologyAffinityError"
+_MANAGER_START = re.compile(r"start (?:cpu|memory) manager error: ")
+"""What stands before the errors of managers; how other errors are wrapped differs by release."""
+_DECIDES = frozenset({Told.CONSIDERED, Told.HINTED, Told.AGREED, Told.KEPT, Told.RAN})
+"""What only a kubelet does that has started."""
+
+
+class LoggedHistory(NamedTuple):
+    """A log as a part of a timeline, and what it has not.
+
+    ``left_out`` are the pods without a manifest with the CPUs that they got, ``kept`` those that had CPUs
+    from a state file which the log does not tell, ``unseen`` the pods of manifests that never came.
+    """
+
+    setup: KubeletSetup
+    moments: tuple[Moment, ...]
+    left_out: Mapping[str, CPUSet]
+    kept: tuple[str, ...]
+    unseen: tuple[str, ...]
+    from_start: bool
+
+
+@dataclass(slots=True)
+class _Admission:
+    """The lines on a pod while the kubelet decides on it: pods are decided on one after the other."""
+
+    pod: str
+    latest: LogEvent
+    cpus: dict[str, CPUSet] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    pool: CPUSet | None = None
+    open_hint: bool = False
+    rejected: bool = False
+    reason: str = ""
+    message: str = ""
+
+
+def history_of(
+    events: Iterable[LogEvent], source: str, pods: Mapping[str, TimelinePod], setup_of: SetupOf
+) -> LoggedHistory | None:
+    """Put the events of a log, with the pods by full name, into moments; None where it tells nothing."""
+    reading = None
+    for event in events:
+        if reading is None:
+            reading = _Reading(source, pods, setup_of, event)
+        reading.take(event)
+    return reading.finish() if reading is not None else None
+
+
+class _Reading:
+    def __init__(
+        self, source: str, pods: Mapping[str, TimelinePod], setup_of: SetupOf, first: LogEvent
+    ) -> None:
+        self.source, self.pods, self.setup_of = source, pods, setup_of
+        self.begin, self.first = first.at, first
+        self.setup = self.current = setup_of(first.version, self._place(first))
+        self.process = first.process
+        self.moments: list[Moment] = []
+        self.names = {pod.pod.uid: name for name, pod in pods.items() if pod.pod.uid}
+        self.waiting: dict[str, LogEvent] = {}
+        self.here: dict[str, _Admission] = {}
+        self.seen: set[str] = set()
+        self.running: set[str] = set()
+        self.left_out: dict[str, CPUSet] = {}
+        self.kept: dict[str, None] = {}
+        self.open: _Admission | None = None
+        self.start_told = False
+        self.acts: Mapping[Told, Callable[[LogEvent], None]] = {
+            Told.ARRIVED: self._come,
+            Told.CONSIDERED: self._decide,
+            Told.HINTED: self._decide,
+            Told.AGREED: self._decide,
+            Told.KEPT: self._decide,
+            Told.ASSIGNED: self._assign,
+            Told.POOL: self._pool,
+            Told.REJECTED: self._reject,
+            Told.RAN: self._ran,
+            Told.RELEASED: self._release,
+            Told.GONE: self._go,
+        }
+
+    def take(self, event: LogEvent) -> None:
+        """Add what an event says."""
+        if event.uid and event.pod:
+            self.names[event.uid] = event.pod
+        if event.told is Told.STARTED or (event.process and event.process != self.process):
+            self._start(event)
+        if event.told in _DECIDES and not self.start_told:
+            self._expect(event, {"kubelet": {"running": True}})
+            self.start_told = True
+        elif event.told is Told.START_FAILED and not self.start_told:
+            why = _MANAGER_START.match(event.text)
+            told = {"error": event.text[why.end() :]} if why is not None else {}
+            self._expect(event, {"kubelet": {"running": False, **told}})
+            self.start_told = True
+        if (act := self.acts.get(event.told)) is not None:
+            act(event)
+
+    def finish(self) -> LoggedHistory:
+        """Say what is known at the end of the log."""
+        self._settle()
+        return LoggedHistory(
+            setup=self.setup,
+            moments=tuple(sorted(self.moments, key=lambda moment: moment.at)),
+            left_out=self.left_out,
+            kept=tuple(self.kept),
+            unseen=tuple(name for name in self.pods if name not in self.seen),
+            from_start=self.first.told is Told.STARTED,
+        )
+
+    def _place(self, event: LogEvent) -> str:
+        return f"{self.source} line {event.line}"
+
+    def _happen(self, at: LogEvent, event: Event) -> None:
+        self.moments.append(Moment(at.at - self.begin, event, where=self._place(at)))
+
+    def _expect(self, at: LogEvent, wanted: Mapping[str, Wanted]) -> None:
+        self.moments.append(Moment(at.at - self.begin, expect=wanted, where=self._place(at)))
+
+    def _start(self, event: LogEvent) -> None:
+        """Let another process begin; the first one is there from the beginning."""
+        self._settle()
+        self.process = event.process
+        self.start_told = False
+        self.running.clear()
+        if event is self.first:
+            return
+        before = self.current
+        if event.version:
+            self.current = self.setup_of(event.version, self._place(event))
+        old, new = before.release.order, self.current.release.order
+        action = (
+            KubeletAction.RESTART
+            if old == new
+            else KubeletAction.UPGRADE
+            if old < new
+            else KubeletAction.DOWNGRADE
+        )
+        self._happen(event, KubeletEvent(action, self.current))
+
+    def _admission(self, event: LogEvent) -> _Admission:
+        """Return the admission that an event is of: that of another pod has come to its end."""
+        if self.open is None or self.open.pod != event.pod:
+            self._close()
+            self._arrive(event.pod, event)
+            self.open = self.here[event.pod] = _Admission(event.pod, event)
+        self.open.latest = event
+        return self.open
+
+    def _arrive(self, name: str, event: LogEvent) -> None:
+        self.waiting.pop(name, None)
+        self.seen.add(name)
+        if name in self.here:
+            return
+        if name in self.pods:
+            self._happen(event, Admit(self.pods[name]))
+        else:
+            self.left_out.setdefault(name, CPUSet())
+
+    def _come(self, event: LogEvent) -> None:
+        self._settle()
+        self.waiting |= {name: event for name in event.names if name not in self.here}
+
+    def _release(self, event: LogEvent) -> None:
+        self._remove(self.names.get(event.uid, ""), event)
+
+    def _go(self, event: LogEvent) -> None:
+        for name in event.names:
+            self._remove(name, event)
+
+    def _pool(self, event: LogEvent) -> None:
+        if self.open is not None:
+            self.open.pool = event.cpus
+
+    def _decide(self, event: LogEvent) -> None:
+        new = event.pod not in self.here
+        admission = self._admission(event)
+        if event.told is Told.HINTED:
+            admission.open_hint = True
+        elif event.told is Told.AGREED:
+            admission.open_hint = False
+        elif event.told is Told.KEPT:
+            admission.kept.add(event.container)
+            if new:
+                self.kept[event.pod] = None
+
+    def _assign(self, event: LogEvent) -> None:
+        admission = self.open
+        if admission is None or self.names.setdefault(event.uid, admission.pod) != admission.pod:
+            return
+        admission.cpus[event.container] = event.cpus
+        admission.latest = event
+
+    def _reject(self, event: LogEvent) -> None:
+        """Note why a pod is rejected: the reason of its status comes after the error of a manager."""
+        name = event.pod or (self.open.pod if self.open is not None else "")
+        if not name:
+            return
+        known = self.here.get(name)
+        late = known is not None and known is not self.open
+        admission = known if known is not None and late else self._admission(event._replace(pod=name))
+        news = not admission.rejected or (event.reason and not admission.reason)
+        admission.rejected = True
+        if event.reason and not admission.reason:
+            admission.reason, admission.message = event.reason, event.text
+        if late and news:
+            admission.latest = event
+            self._tell(admission)
+
+    def _ran(self, event: LogEvent) -> None:
+        """Take it that a pod with a process is admitted; containers that got no CPUs then have none."""
+        admission = self.here.get(event.pod)
+        if admission is None or event.pod in self.running:
+            return
+        self._close()
+        self.running.add(event.pod)
+        if (pod := self.pods.get(event.pod)) is None:
+            return
+        told = admission.cpus.keys() | admission.kept
+        others = [each.name for each in pod.pod.all_containers if each.name not in told]
+        self._expect(
+            event,
+            {
+                "pods": {event.pod: {"phase": "Running"}},
+                "containers": {f"{event.pod}/{name}": {"cpus": ""} for name in others},
+            },
+        )
+
+    def _remove(self, name: str, event: LogEvent) -> None:
+        if self.open is not None and self.open.pod == name:
+            self._close()
+        self.waiting.pop(name, None)
+        if self.here.pop(name, None) is not None and name in self.pods:
+            self._happen(event, Remove(name))
+
+    def _settle(self) -> None:
+        """End what is open: pods that nobody spoke of were admitted when they came, in this order."""
+        self._close()
+        for name, event in list(self.waiting.items()):
+            self.waiting.pop(name)
+            if name not in self.seen:  # one that has been here and ended is not decided on again
+                self._arrive(name, event)
+                self.here[name] = _Admission(name, event)
+
+    def _close(self) -> None:
+        """End an admission; a hint that no agreement follows is one that the policy did not take."""
+        admission, self.open = self.open, None
+        if admission is None:
+            return
+        if admission.open_hint and not admission.rejected:
+            admission.rejected, admission.reason = True, _TOPOLOGY
+        if admission.pod in self.left_out:
+            for cpus in admission.cpus.values():
+                self.left_out[admission.pod] |= cpus
+        self._tell(admission)
+
+    def _tell(self, admission: _Admission) -> None:
+        """Expect what the log has of a pod that was decided on."""
+        if admission.pod not in self.pods:
+            return
+        wanted: dict[str, Wanted] = {}
+        if admission.rejected:
+            status: dict[str, Wanted] = {"phase": "Failed"}
+            told = {"reason": admission.reason, "message": admission.message}
+            wanted["pods"] = {admission.pod: status | {key: text for key, text in told.items() if text}}
+        elif admission.cpus:
+            wanted["containers"] = {
+                f"{admission.pod}/{name}": {"cpus": str(cpus)} for name, cpus in admission.cpus.items()
+            }
+            if admission.pool is not None:
+                wanted["sharedPool"] = str(admission.pool)
+        if wanted:
+            self._expect(admission.latest, wanted)

@@ -1,0 +1,91 @@
+"""Logs for tests: the fixtures with their node, and what a kubelet would print of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.replay import TimelineInputs, load_timeline
+from cpuctl.timeline.model import Admit, Remove, Timeline
+from cpuctl.timeline.simulation import Simulation
+
+LOGS = Path("fixtures/logs")
+MACHINE = "synthetic:1s1n4c2t"
+CONFIG = str(LOGS / "kubelet.yaml")
+PODS = str(LOGS / "pods.yaml")
+
+
+def load(
+    log: Path | str, sources: Sources | None = None, *, pods: str = PODS, machine: str = MACHINE
+) -> Timeline:
+    """Read a log with its node."""
+    words = TimelineInputs(
+        str(log), machine, filenames=(pods,) if pods else (), kubelet=KubeletInputs(config=CONFIG)
+    )
+    return load_timeline(words, sources or Sources())
+
+
+def replay(timeline: Timeline) -> Simulation:
+    """Play it to its end."""
+    simulation = Simulation(timeline)
+    for _ in simulation.play(timeline.moments, timeline.until):
+        pass
+    return simulation
+
+
+def printed(timeline: Timeline, minor: int) -> Iterator[str]:
+    """Play a timeline, and print what a kubelet of a release would at verbosity 4."""
+    simulation = Simulation(timeline)
+    world = simulation.world
+    yield _klog(0, f'"Kubelet version" kubeletVersion="v1.{minor}.0"')
+    for moment in timeline.moments:
+        for _ in simulation.play([moment], moment.at):
+            pass
+        at = moment.at
+        match moment.event:
+            case Admit(pod=pod):
+                name, life = pod.pod.full_name, world.find(pod.pod.full_name)
+                assert life is not None
+                yield _klog(at, f'"SyncLoop ADD" source="api" pods=["{name}"]')
+                yield _considered(at, minor, name, life.uid)
+                if life.failed:
+                    why = f'reason="{life.reason}" message="{life.message}"'
+                    said = (
+                        f'"Event occurred" object="{name}" kind="Pod" type="Warning" {why}'
+                        if minor <= 30
+                        else f'"Pod admission denied" podUID="{life.uid}" pod="{name}" {why}'
+                    )
+                    yield _klog(at, said)
+                    continue
+                assert world.kubelet is not None
+                state = world.kubelet.node.state
+                for container in pod.pod.all_containers:
+                    if cpus := state.assigned(life.uid, container.name):
+                        about = f'podUID="{life.uid}" containerName="{container.name}"'
+                        yield _klog(at, f'"Updated default CPUSet" cpuSet="{CPUSet(state.default)}"')
+                        yield _klog(at, f'"Updated desired CPUSet" {about} cpuSet="{CPUSet(cpus)}"')
+                event = f'{{"ID":"{life.uid}","Type":"ContainerStarted","Data":"3f"}}'
+                yield _klog(at, f'"SyncLoop (PLEG): event for pod" pod="{name}" event={event}')
+            case Remove(pod=name):
+                yield _klog(at, f'"SyncLoop REMOVE" source="api" pods=["{name}"]')
+            case _:
+                continue
+
+
+def _considered(at: int, minor: int, name: str, uid: str) -> str:
+    if minor <= 30:
+        namespace, _, own = name.partition("/")
+        about = f'podUID={uid} podNamespace="{namespace}" podName="{own}"'
+        return _klog(at, f'"Topology Admit Handler" {about}')
+    if minor <= 32:
+        return _klog(at, f'"TopologyHints" hints={{}} pod="{name}" containerName="app"')
+    return _klog(at, f'"Topology manager admission check" pod="{name}"')
+
+
+def _klog(at: int, text: str) -> str:
+    seconds, rest = divmod(at, 10**9)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest // 1000:06}"
+    return f"I0823 {clock}    4242 x.go:1] {text}"

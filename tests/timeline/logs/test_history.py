@@ -1,0 +1,215 @@
+"""A kubelet's log is replayed: the engine decides on the same pods, and what is different is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.replay import TimelineInputs, load_timeline
+from cpuctl.timeline.model import Admit, KubeletAction, KubeletEvent, Remove, Timeline
+from tests.timeline.logs.logged import CONFIG, LOGS, MACHINE, PODS, load, printed, replay
+from tests.timeline.replaying import read as read_written
+
+CONFIGURED = {
+    key: value
+    for key, value in yaml.safe_load(Path(CONFIG).read_text()).items()
+    if key not in ("apiVersion", "kind")
+}
+STATE = 'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-3"'
+EDITS = [
+    ("other CPUs", 'cpuSet="1,5"', 'cpuSet="2,6"', 'containers["shop/web/app"].cpus', "2,6", "1,5"),
+    ("another pool", 'cpuSet="0,2-4,6-7"', 'cpuSet="0,3-7"', "sharedPool", "0,3-7", "0,2-4,6-7"),
+    (
+        "no agreement",
+        '"Topology Affinity" bestHint={NUMANodeAffinity:01 Preferred:true} pod="shop/web"',
+        '"Something else" pod="shop/web"',
+        'pods["shop/web"].phase',
+        "Failed",
+        "Running",
+    ),
+    ("no CPUs", '"Updated desired CPUSet"', '"x"', 'containers["shop/web/app"].cpus', "", "1,5"),
+    ("an end that nobody tells", '"Allocate error"', '"x"', None, None, None),
+]
+
+
+@pytest.mark.parametrize("name", ["kubelet-1.27.log", "kubelet-1.36.jsonl"])
+def test_a_kubelet_that_did_what_it_should_has_no_difference(name: str) -> None:
+    simulation = replay(load(LOGS / name))
+    assert simulation.failures == []
+    assert simulation.checked == 4
+    assert [life.name for life in simulation.world.pods.values()] == ["shop/agent", "shop/odd"]
+
+
+def test_a_start_that_failed_is_a_difference_where_the_engine_would_start() -> None:
+    timeline = load(LOGS / "kubelet-1.31.jsonl")
+    failures = replay(timeline).failures
+    assert [(each.what, each.expected, each.found) for each in failures] == [
+        ("kubelet.running", False, True),
+        ("kubelet.error", STATE, ""),
+    ]
+    assert {each.place for each in failures} == {f"{LOGS}/kubelet-1.31.jsonl line 6"}
+    restarts = [each.event for each in timeline.moments if isinstance(each.event, KubeletEvent)]
+    assert [each.action for each in restarts] == [KubeletAction.RESTART]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "said", "engine"), [each[1:] for each in EDITS], ids=[each[0] for each in EDITS]
+)
+def test_the_first_difference_is_what_the_kubelet_did_otherwise(
+    old: str, new: str, what: str | None, said: str | None, engine: str | None, tmp_path: Path
+) -> None:
+    log = tmp_path / "kubelet.log"
+    text = (LOGS / "kubelet-1.27.log").read_text()
+    assert old in text
+    log.write_text(text.replace(old, new))
+    failures = replay(load(log)).failures
+    found = [(each.what, each.expected, each.found) for each in failures]
+    assert found[:1] == ([(what, said, engine)] if what is not None else [])
+
+
+def edited(change: Callable[[str], str], tmp_path: Path) -> Path:
+    log = tmp_path / "kubelet.log"
+    log.write_text(change((LOGS / "kubelet-1.27.log").read_text()))
+    return log
+
+
+def test_what_the_log_has_not_is_said(tmp_path: Path) -> None:
+    sources = Sources()
+    pods = tmp_path / "pods.yaml"
+    pods.write_text(yaml.safe_dump_all([{"apiVersion": "v1", "kind": "Pod", **POD}]))
+    log = edited(lambda text: "\n".join(text.splitlines()[4:]), tmp_path)
+    timeline = load(log, sources, pods=str(pods))
+    assert [moment for moment in timeline.moments if isinstance(moment.event, Admit | Remove)] == []
+    told = " ".join(sources.warnings)
+    assert "does not begin with a start" in told
+    assert "without a manifest, and left out: shop/agent, shop/odd, shop/web" in told
+    assert "shop/web got CPUs (shop/web: 1,5)" in told
+    assert "does not tell of shop/late" in told
+
+
+POD = {"metadata": {"name": "late", "namespace": "shop"}, "spec": {"containers": [{"name": "a"}]}}
+
+
+def test_cpus_from_a_state_file_are_named(tmp_path: Path) -> None:
+    sources = Sources()
+    kept = '"Static policy: container already present in state, skipping" pod="shop/web" containerName="app"'
+    load(
+        edited(lambda text: text.replace('"Topology Admit Handler" podUID=uid-web', f"{kept} x=y"), tmp_path),
+        sources,
+    )
+    assert any("shop/web had CPUs from a state file" in each for each in sources.warnings)
+
+
+def test_another_process_is_another_kubelet(tmp_path: Path) -> None:
+    """Without the line of its version, too: what it decides on again is not admitted a second time."""
+    again = (
+        'I0823 12:35:40.000001    9999 kubelet.go:1] "SyncLoop ADD" source="api" pods=[shop/agent shop/web]\n'
+        'I0823 12:35:40.000002    9999 policy_static.go:1] "Static policy: container already present in '
+        'state, skipping" pod="shop/web" containerName="app"'
+    )
+    log = edited(lambda text: text.replace("Aug 23 12:36:00", f"{again}\nAug 23 12:36:00", 1), tmp_path)
+    log.write_text(log.read_text().replace("12:36:00.700001    1234", "12:36:00.700001    9999"))
+    timeline = load(log)
+    events = [moment.event for moment in timeline.moments if moment.event is not None]
+    assert [each.pod.pod.name for each in events if isinstance(each, Admit)] == ["agent", "web", "odd"]
+    assert sum(isinstance(each, KubeletEvent) for each in events) == 2
+    assert replay(timeline).failures == []
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "message"),
+    [
+        ('I0823 12:00:00.000001 1 a.go:1] "Reconciling"', "", "tells nothing of what a kubelet decided"),
+        (
+            '\nI0823 12:00:00.000001 1 a.go:1] "Kubelet version" kubeletVersion="v1.19.0"',
+            " line 2",
+            "kubelet 1.19 is not supported",
+        ),
+        (
+            'I0823 12:00:00.000001 1 a.go:1] "Updated default CPUSet" cpuSet="0-"',
+            " line 1",
+            "cpuSet: ",
+        ),
+    ],
+)
+def test_logs_that_cannot_be_used_are_refused_with_their_place(
+    text: str, where: str, message: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "kubelet.log"
+    log.write_text(text)
+    with pytest.raises(InputError, match=message) as raised:
+        load(log)
+    assert raised.value.where == f"{log}{where}"
+
+
+def test_a_timeline_has_pods_and_kubelet_of_its_own() -> None:
+    name = "fixtures/timelines/scenario-1.yaml"
+    for words in (
+        TimelineInputs(name, filenames=(PODS,)),
+        TimelineInputs(name, kubelet=KubeletInputs(config=CONFIG)),
+    ):
+        with pytest.raises(UsageError, match="its own pods and kubelet"):
+            load_timeline(words, Sources())
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    minor=st.sampled_from([27, 30, 31, 33, 36]),
+    steps=st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=8),
+)
+def test_what_the_engine_decides_is_read_back_as_it_was(
+    minor: int, steps: list[tuple[bool, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A timeline that is printed as a kubelet would print it comes back, and has no difference."""
+    here: set[int] = set()
+    events = []
+    for second, (comes, number) in enumerate(steps, 1):
+        if comes == (number in here):
+            continue
+        here ^= {number}
+        events.append({"at": f"{second}s", "admit" if comes else "remove": f"p{number}"})
+    if not events:
+        return
+    written = {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Timeline",
+        "machine": MACHINE,
+        "kubelet": {"version": f"1.{minor}.0", "config": CONFIGURED},
+        "pods": [shape(number) for number in range(6)],
+        "events": events,
+    }
+    timeline = read_written(written)
+    folder = tmp_path_factory.mktemp("log")
+    (folder / "kubelet.log").write_text("\n".join(printed(timeline, minor)))
+    pods = [{"apiVersion": "v1", "kind": "Pod", **shape(number)} for number in range(6)]
+    (folder / "pods.yaml").write_text(yaml.safe_dump_all(pods))
+    back = load(folder / "kubelet.log", pods=str(folder / "pods.yaml"))
+    assert heard(back) == heard(timeline)
+    assert replay(back).failures == []
+    assert back.setup.release.minor == minor
+
+
+def heard(timeline: Timeline) -> list[tuple[int, str, str]]:
+    """List who comes and goes, by seconds from the first line, which the kubelet prints as it starts."""
+    return [
+        (moment.at, type(moment.event).__name__, moment.event.pod.pod.full_name)
+        if isinstance(moment.event, Admit)
+        else (moment.at, type(moment.event).__name__, moment.event.pod)
+        for moment in timeline.moments
+        if isinstance(moment.event, Admit | Remove)
+    ]
+
+
+def shape(number: int) -> dict[str, object]:
+    """Make one of six pods: of one CPU to six, an odd number of which full-pcpus-only refuses."""
+    limits = {"cpu": number + 1, "memory": "1Gi"}
+    container = {"name": "app", "image": "app", "resources": {"limits": limits}}
+    return {"metadata": {"name": f"p{number}", "namespace": "default"}, "spec": {"containers": [container]}}

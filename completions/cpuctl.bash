@@ -345,10 +345,6 @@ _cpuctl_value() {
         'resize:--output' | \
         'explain:-o' | \
         'explain:--output' | \
-        'topology:-o' | \
-        'topology:--output' | \
-        'topology show:-o' | \
-        'topology show:--output' | \
         'topology map:-o' | \
         'topology map:--output' | \
         'topology distances:-o' | \
@@ -398,6 +394,10 @@ _cpuctl_value() {
         'topology:--cpus' | \
         'topology show:--cpus' | \
         'topology map:--cpus') value='cpus' ;;
+        'topology:-o' | \
+        'topology:--output' | \
+        'topology show:-o' | \
+        'topology show:--output') value='words table wide json yaml lscpu numactl' ;;
         'config reserve:--spread') value='words even proportional one-node' ;;
         'cgroups apply:...') value='container' ;;
         'audit:--check') value='checks' ;;

@@ -48,13 +48,24 @@ class MetricsOutput(StrEnum):
     PROM = "prom"
 
 
+class TopologyOutput(StrEnum):
+    """The forms of a machine: those of every answer, and what other tools print of one."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    LSCPU = "lscpu"
+    NUMACTL = "numactl"
+
+
 class Style(NamedTuple):
     """How an answer is written: its form, colour and diagnostics wanted or not.
 
     ``layout`` names the picture for people where the answer's kind has more than one.
     """
 
-    output: Output | ListOutput | MetricsOutput
+    output: Output | ListOutput | MetricsOutput | TopologyOutput
     color: bool = True
     quiet: bool = False
     layout: str = ""

@@ -202,3 +202,30 @@ def test_what_the_tool_adds_has_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
     places = {each["setting"]: each["where"] for each in json.loads(shown)["settings"]}
     assert places["failSwapOn"] == "k3s.yaml"
     assert places['evictionHard["nodefs.available"]'] == "k3s.yaml"
+
+
+def test_a_machine_leaves_as_lscpu_and_numactl_print_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    written = {
+        form: cpuctl("topology", "-m", "synthetic:2s4n2c2t", "-o", form) for form in ("lscpu", "numactl")
+    }
+    assert written["lscpu"].out.startswith("# CPU,Core,Socket,Node,")
+    assert written["numactl"].out.startswith("available: 4 nodes (0-3)\nnode 0 cpus: 0")
+    for form, result in written.items():
+        (tmp_path / form).write_text(result.out, encoding="utf-8")
+        again = cpuctl("topology", "-m", str(tmp_path / form), "-o", form)
+        assert (result.code, again.code, again.out) == (0, 0, result.out)
+
+
+@pytest.mark.parametrize(
+    "words", [("--columns", "cpu"), ("--cpus", "0"), ("--memory",), ("--svg", "node.svg")]
+)
+def test_another_tools_form_is_of_the_whole_machine(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
+    result = cpuctl("topology", "-m", "synthetic:1n2c", "-o", "lscpu", *words)
+    assert (result.code, result.out) == (2, "")
+    assert f"{words[0]}: does not go with -o lscpu, which is the whole machine" in result.err
+
+
+def test_numactl_tells_of_no_machine_without_nodes(cpuctl: Cpuctl) -> None:
+    result = cpuctl("topology", "-m", "synthetic:0n1c", "-o", "numactl")
+    assert (result.code, result.out) == (4, "")
+    assert "tells of no NUMA nodes" in result.err

@@ -18,8 +18,10 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.output import Output, Style, TopologyOutput, emit
+from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
+from cpuctl.cli.topology.foreign import FOREIGN, refuse_beside, write_foreign
 from cpuctl.cli.topology.memory import counted_memory, refuse_unless_used
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
@@ -45,6 +47,7 @@ Examples:
   cpuctl topology show --columns cpu,core,l3 --cpus node:1
   cpuctl topology show --memory --kubelet-config kubelet.yaml
   cpuctl topology show -m synthetic:2s4n16c2t -o json
+  cpuctl topology show -m node7.tar.xz -o lscpu   # as lscpu -p -a
   cpuctl topology --svg node7.svg -m node7.tar.xz
 """
 
@@ -112,6 +115,15 @@ MemoryOption = Annotated[
     bool,
     typer.Option("--memory", help="Also memory by NUMA node, as the kubelet's Memory Manager counts it."),
 ]
+TopologyOutputOption = Annotated[
+    TopologyOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The form of the answer; lscpu (-p -a) and numactl (-H) are what these print.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
 @app.command(name="show", help=SHOW_HELP)
@@ -126,12 +138,14 @@ def show(
     kubelet_version: KubeletVersionOption = "",
     svg: MachineSvgOption = "",
     force: ForceOption = False,
-    output: OutputOption = Output.TABLE,
+    output: TopologyOutputOption = TopologyOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Show what a machine consists of."""
     style = Style(output, color=not no_color, quiet=quiet)
+    if output in FOREIGN:
+        refuse_beside(output, {"--columns": columns, "--cpus": cpus, "--memory": memory, SVG: svg})
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     names = _columns(columns)
     if names and memory:
@@ -142,6 +156,9 @@ def show(
     if not memory:
         refuse_unless_used(words)
     refuse_stdin_twice(machine, words.config)
+    if output in FOREIGN:
+        write_foreign(machine, style)
+        return
     document = _answer(machine, cpus, style, words if memory else None)
     if names:
         document["columns"] = names

@@ -18,7 +18,9 @@ _NODE_LINE = re.compile(r"node (?P<node>[0-9]{1,5}) (?P<what>[a-z ]+):(?P<value>
 _SIZE = re.compile(r"([0-9]{1,12}) MB", re.ASCII)
 _HEADER = re.compile(r"node((?:\s+[0-9]{1,5})+)", re.ASCII)
 _DISTANCES = re.compile(r"([0-9]{1,5}):((?:\s+[0-9]{1,9})+)", re.ASCII)
-_UNKNOWN_SIZE = "<not available>"
+UNKNOWN_SIZE = "<not available>"
+NO_DISTANCES = "No distance information available."
+"""What stands in the place of what a kernel does not tell."""
 _ROUNDED = "memory is told in whole MiB, rounded down"
 
 
@@ -75,7 +77,7 @@ class _Reader:
             self._columns = [int(each) for each in found[1].split()]
         elif found := _DISTANCES.fullmatch(line):
             self._distance_line(int(found[1]), found[2])
-        elif line != "node distances:":
+        elif line not in {"node distances:", NO_DISTANCES}:
             self._refuse(f"found {shown(line)}, expected a line of a NUMA node or of distances")
 
     def _node_line(self, node: int, what: str, value: str) -> None:
@@ -117,7 +119,7 @@ class _Reader:
             self._refuse(str(error))
 
     def _size(self, value: str) -> int | None:
-        if value == _UNKNOWN_SIZE:
+        if value == UNKNOWN_SIZE:
             return None
         found = _SIZE.fullmatch(value)
         if not found:

@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.errors import InputError
 from cpuctl.machine.foreign.reading import read_printed
+from cpuctl.machine.foreign.told import Fact
 
 GOOD = """available: 2 nodes (0,2)
 node 0 cpus: 0 1
@@ -30,6 +31,13 @@ def test_nodes_without_cpus_and_sizes_that_are_not_known() -> None:
     assert [node.distances for node in machine.numa_nodes] == [(10, 21), (21, 10)]
     assert info.nodes_without_memory == (2,)
     assert told.remarks == ()
+
+
+def test_firmware_without_distances_leaves_them_unknown() -> None:
+    text = GOOD.partition("node distances:")[0] + "No distance information available.\n"
+    machine, _, told = read_printed(text.encode(), "n")
+    assert [node.distances for node in machine.numa_nodes] == [(), ()]
+    assert Fact.DISTANCES not in told.facts
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
     return [
         {
             "numaNode": number,
-            "group": str(CPUSet.of(node.cells)),
+            # Node -1, a package that the kernel does not know, is in no set, and in no group with others.
+            "group": str(number) if number < 0 else str(CPUSet.of(node.cells)),
             "assignments": node.number_of_assignments,
             "resources": [
                 {

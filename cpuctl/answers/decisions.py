@@ -12,6 +12,7 @@ from cpuctl.answers.values import (
     Count,
     CPUList,
     Isolation,
+    NodeGroup,
     Pattern,
     QOSClass,
     Requires,
@@ -240,8 +241,9 @@ class TableEntry(TypedDict):
 
 class MemoryTable(TypedDict):
     numaNode: int
-    group: CPUList
-    """The NUMA nodes that it is shared with, itself included."""
+    group: NodeGroup
+    """The NUMA nodes that it is shared with, itself included; "-1" where the kernel does not know the package
+    that a kubelet takes for a node."""
     assignments: int
     resources: list[TableEntry]
 

@@ -14,6 +14,7 @@ from tests.cli.test_schemas import check
 from tests.machine.sysfs_writer import small_machine
 
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0"
+WITH_MEMORY = "--memory-manager-policy=Static --system-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
 
 
 def recorded(directory: Path, files: Mapping[str, str]) -> str:
@@ -71,10 +72,25 @@ def test_every_command_answers_for_packages_of_unknown_number(
 ) -> None:
     machine = recorded(tmp_path, without_sockets())
     pods = () if command.startswith("config") else ("-T", "web=2/2,1Gi", "-T", "two=1/1,1Gi")
-    for flags in (STATIC, f"{STATIC} --topology-manager-policy=restricted"):
-        result = cpuctl(*command.split(), "-m", machine, "--kubelet-args", flags, *pods)
+    memory = WITH_MEMORY.replace("=0:", "=-1:")
+    for flags in (STATIC, f"{STATIC} --topology-manager-policy=restricted", f"{STATIC} {memory}"):
+        words = ("-m", machine, "--memory", "8Gi", "--kubelet-args", flags, *pods)
+        result = cpuctl(*command.split(), *words, "-o", "wide")
         assert result.code in (0, 3), result
         assert "shift" not in result.out + result.err
+
+
+def test_memory_of_a_package_of_unknown_number_crashes_a_kubelet_without_a_topology_policy(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """The Memory Manager makes a mask of every NUMA node to choose from, whatever the topology policy."""
+    kubelet = f"{STATIC} {WITH_MEMORY.replace('=0:', '=-1:')}"
+    words = ("-m", recorded(tmp_path, without_sockets()), "--memory", "8Gi", "--kubelet-args", kubelet)
+    document = answer(cpuctl, "plan", *words, "-T", "web=2/2,1Gi")
+    (pod,) = document["pods"]
+    assert (pod["outcome"], pod["fault"]) == ("KubeletFault", "crash")
+    (table,) = document["after"]["memory"]
+    assert (table["numaNode"], table["group"]) == (-1, "-1")
 
 
 def test_the_map_shows_nodes_without_cpus(cpuctl: Cpuctl) -> None:
@@ -158,7 +174,6 @@ def test_pictures_call_guessed_core_kinds_a_guess(cpuctl: Cpuctl, tmp_path: Path
 
 GB200 = "synthetic:2s2n8c1t,nodes=0-7/8-15" + "".join(f"/{node}:" for node in range(2, 34)) + ",mem=4Gi"
 MANY = "--topology-manager-policy-options=max-allowable-numa-nodes=34"
-WITH_MEMORY = "--memory-manager-policy=Static --system-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
 
 
 def test_a_walk_over_all_sets_of_numa_nodes_is_no_admission(cpuctl: Cpuctl) -> None:

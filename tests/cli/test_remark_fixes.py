@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.audit.node_tree import clean_node, with_kubelet_files
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_fixes import ALPHA, HEAD, MEMORY, STATIC, Config, memory_of, named
 from tests.support.proposals import not_run
+from tests.support.stand_ins import settle
 
 WHOLE = "synthetic:2s4n16c2t,mem=64Gi"
 RESTRICTED: Config = {"topologyManagerPolicy": "restricted"}
@@ -113,13 +116,29 @@ Finding = dict[str, Any]
 NOT_DONE = {
     "pods are kept away by the cluster": {"option-node-wide"},
     "a word about a delay, which has nothing to mend": {"option-announced"},
-    "control groups are given CPUs in tests/engine/config_lints/test_foreseen.py": {"parent-without-cpus"},
 }
-PARTITION = (
-    "isolated-in-shared-pool",
-    "write member to its cpuset.cpus.partition; a container that pins its threads itself is the exception",
+TOP, KUBEPODS = "sys/fs/cgroup/", "sys/fs/cgroup/kubepods.slice/"
+GIVE = (
+    "give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or end what else writes"
+    " to it"
 )
-"""Partitions end in the same test."""
+MEMBER = (
+    "write member to its cpuset.cpus.partition; a container that pins its threads itself is the exception"
+)
+GROUPS = {
+    ("parent-without-cpus", GIVE): (
+        {f"{KUBEPODS}cpuset.cpus": "0-5\n"},
+        {f"{KUBEPODS}cpuset.cpus": "0-7\n"},
+    ),
+    ("isolated-in-shared-pool", MEMBER): (
+        {f"{KUBEPODS}cpuset.cpus.partition": "isolated\n", f"{TOP}cpuset.cpus.isolated": "0-7\n"},
+        {f"{KUBEPODS}cpuset.cpus.partition": "member\n", f"{TOP}cpuset.cpus.isolated": "\n"},
+    ),
+}
+"""What is remarked on a node's control groups: its files, and what they are once it is mended.
+
+The kernel lists the CPUs of isolated partitions anew.
+"""
 
 
 class Kubelet:
@@ -251,10 +270,28 @@ def test_what_is_remarked_is_mended(told: Told, tmp_path: Path, cpuctl: Cpuctl) 
             assert (remark["code"], remark["setting"]) not in left, way
 
 
+@pytest.mark.parametrize("told", GROUPS, ids=lambda told: told[0])
+def test_what_is_remarked_on_control_groups_is_mended(
+    told: tuple[str, str], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    root = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
+    words = ("config", "check", "-m", str(root), "--kubelet-version", "1.36", "-o", "json")
+
+    def remarked(files: dict[str, str]) -> bool:
+        written(files, root)
+        settle(root)
+        found = json.loads(cpuctl(*words).out)["findings"]
+        return told in [(each["code"], each["fix"]) for each in found]
+
+    begun, mended = GROUPS[told]
+    assert remarked(begun)
+    assert not remarked(mended)
+
+
 def test_nothing_is_proposed_that_is_not_run(tmp_path: Path, cpuctl: Cpuctl) -> None:
     """A new remark with a way out, or another way out of one, needs a configuration above."""
     kubelet = Kubelet(cpuctl, tmp_path)
-    run = {(each["code"], each["fix"]) for told in REMARKED for each in kubelet.remarks(told)} | {PARTITION}
+    run = {(each["code"], each["fix"]) for told in REMARKED for each in kubelet.remarks(told)} | {*GROUPS}
     missing = not_run(["cpuctl/engine/config_lints"], run)
     assert [
         each for each in missing if each.code.replace("\\", "") not in set().union(*NOT_DONE.values())

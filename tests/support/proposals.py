@@ -45,6 +45,12 @@ def not_run(places: Iterable[str], runs: Iterable[tuple[str, str]]) -> list[Prop
     return [each for each in proposals(*places) if not each.is_run_by(known)]
 
 
+def texts_of(module: str, function: str) -> set[str]:
+    """Return what a function can give back, as patterns."""
+    found = _Module(module)
+    return found.returned(found.functions[function])
+
+
 def _name(file: Path) -> str:
     return ".".join(file.relative_to(ROOT).with_suffix("").parts)
 

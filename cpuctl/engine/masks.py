@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         def __xor__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __neg__(self) -> Self: ...
         def __invert__(self) -> Self: ...
+        def __lshift__(self, places: int, /) -> Self: ...
 
     class CPUMask(_Mask):
         """A set of CPUs."""
@@ -30,3 +31,5 @@ else:
     NodeMask = NewType("NodeMask", int)
 
 NO_CPUS = CPUMask(0)
+CPU_0 = CPUMask(1)
+"""CPU 0 alone; ``CPU_0 << n`` is CPU *n* alone."""

@@ -165,7 +165,7 @@ class PickStep(NamedTuple):
     """One rule of the picker that took CPUs (a mask): the evidence behind a placement."""
 
     rule: str
-    cpus: int
+    cpus: CPUMask
 
 
 class Picked(NamedTuple):

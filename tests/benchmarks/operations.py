@@ -15,7 +15,7 @@ from cpuctl.engine.cpu.picking.packed import take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.kubelet.version import DEFAULT_VERSION
 from cpuctl.pods.model import StoredPod
@@ -34,7 +34,7 @@ def preparation(bench: Json) -> Prepare:
 def take_by_topology(case: Json) -> Run:
     """Pick CPUs on a machine discovered anew."""
     topology = CPUTopology.discover(machine_info(case["machine"]))
-    offered, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
+    offered, count = CPUMask(CPUSet.parse(case["available"]).mask), case["numCPUs"]
     if case["mode"] == "packed":
         return partial(take_packed, topology, offered, count, prefer_uncore=case.get("preferUncore", False))
     return partial(take_distributed, topology, offered, count, Dealing(group_size=case["groupSize"]))

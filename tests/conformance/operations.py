@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.views import cpu_labels
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -87,7 +88,7 @@ def take_by_topology(case: Json) -> Json:
 
 def pick(topology: CPUTopology, case: Json) -> PickResult:
     """Run the picker that the case names, under the rules of its minor."""
-    offered, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
+    offered, count = CPUMask(CPUSet.parse(case["available"]).mask), case["numCPUs"]
     rules = picker_rules(behaviours(*version_of(case)), align_by_socket=case.get("alignBySocket", False))
     spread = Spread.by(rules) if case.get("sorting") == "spread" else Spread.OFF
     if case["mode"] == "packed":

@@ -11,6 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.masks import CPUMask
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.lockstep import Choices, plain, run_merges, run_pickers
 from tests.support.naive_distributed import Request, pick_distributed
@@ -45,6 +46,6 @@ def test_a_slice_of_the_remainder_is_used_again() -> None:
     ]
     offered = CPUSet.parse("0-6,8-11,14,16-17,20-28,30-31")
     rules = picker_rules(behaviours(36), align_by_socket=False)
-    found = take_distributed(topology(cores), offered.mask, 23, Dealing(1, Spread.OFF, rules, 0))
+    found = take_distributed(topology(cores), CPUMask(offered.mask), 23, Dealing(1, Spread.OFF, rules, 0))
     request = Request(23, 1, Spread.OFF, rules, 0)
     assert plain(found) == pick_distributed(Machine(cores, 0), frozenset(offered), request)

@@ -17,6 +17,7 @@ from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Undetermined
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.drawn_machines import nested_machines, offers, regular_machines, tangled_machines
@@ -46,8 +47,8 @@ def discovered(machine: Machine) -> CPUTopology:
     return topology(machine.cores, unlisted_cpus=machine.unlisted_cpus)
 
 
-def mask_of(cpus: Cpus) -> int:
-    return CPUSet.of(cpus).mask
+def mask_of(cpus: Cpus) -> CPUMask:
+    return CPUMask(CPUSet.of(cpus).mask)
 
 
 @given(st.data(), nested_machines() | tangled_machines(), SPREADS)

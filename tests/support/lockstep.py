@@ -15,7 +15,7 @@ from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
@@ -73,7 +73,7 @@ def run_pickers(choices: Choices) -> None:
     need = choices.number(0, len(offered) // max(group, 1) + 1) * max(group, 1)
     uncore, width = choices.number(0, 1) == 1, choices.number(0, 4)
     found = topology(machine.cores, unlisted_cpus=machine.unlisted_cpus)
-    mask = CPUSet.of(offered).mask
+    mask = CPUMask(CPUSet.of(offered).mask)
     packed = take_packed(found, mask, need, spread=spread, prefer_uncore=uncore)
     assert plain(packed) == pick_packed(machine, offered, need, spread, prefer_uncore=uncore)
     dealt = take_distributed(found, mask, need, Dealing(group, spread, rules, width))

@@ -18,6 +18,7 @@ from cpuctl.pods.model import ContainerKind
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.pod_level import BubbleRequest
+    from cpuctl.engine.masks import CPUMask
 
 _UNCORE, _CORE = "uncore_cache", "physical_cpu"
 
@@ -55,7 +56,7 @@ class CPUMetrics(Changeable):
         return metrics
 
     def container_allocated(
-        self, policy: StaticPolicy, state: CPUManagerState, cpus: int, *, known: bool
+        self, policy: StaticPolicy, state: CPUManagerState, cpus: CPUMask, *, known: bool
     ) -> None:
         """Count one container that has got its CPUs; *known* when it had them already."""
         self.pinning_requests += 1
@@ -76,7 +77,7 @@ class CPUMetrics(Changeable):
         if policy.options.full_pcpus_only:
             self.unaligned[_CORE] += 1
 
-    def pod_picked(self, policy: StaticPolicy, cpus: int, others: int) -> None:
+    def pod_picked(self, policy: StaticPolicy, cpus: CPUMask, others: CPUMask) -> None:
         """Count the CPUs that a pod has got as a whole; *others* are those that were exclusive before.
 
         Nothing is recorded of the pod by then, so NUMA nodes show its CPUs with the next change only.
@@ -104,7 +105,7 @@ class CPUMetrics(Changeable):
             if own or each.kind is ContainerKind.INIT:
                 self.assignments["pod_exclusive" if own else "pod_shared"] += 1
 
-    def released(self, policy: StaticPolicy, state: CPUManagerState, cpus: int) -> None:
+    def released(self, policy: StaticPolicy, state: CPUManagerState, cpus: CPUMask) -> None:
         """Count CPUs that are shared again."""
         if cpus:
             self.shared_millicores += cpus.bit_count() * 1000
@@ -123,7 +124,7 @@ class CPUMetrics(Changeable):
             if exclusive & mask:
                 self.per_numa_node[node] = (exclusive & mask).bit_count()
 
-    def _picked(self, policy: StaticPolicy, cpus: int) -> None:
+    def _picked(self, policy: StaticPolicy, cpus: CPUMask) -> None:
         self.shared_millicores -= cpus.bit_count() * 1000
         self.exclusive += cpus.bit_count()
         if sum(1 for cache in policy.topology.uncore_caches.values() if cache & cpus) == 1:

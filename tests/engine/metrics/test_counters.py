@@ -9,6 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
+from cpuctl.engine.masks import NO_CPUS
 from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -24,7 +25,7 @@ def test_cpus_of_one_cache_are_aligned(cpus: str, aligned: int) -> None:
     reserved = CPUReservation(1, CPUSet.parse("0"))
     policy = StaticPolicy.construct(THREE_CACHES, CPUPolicyOptions(), reserved, behaviours(36))
     metrics = CPUMetrics.at_start(policy, policy.fresh_state())
-    metrics.pod_picked(policy, mask(cpus), 0)
+    metrics.pod_picked(policy, mask(cpus), NO_CPUS)
     assert metrics.aligned == {"uncore_cache": aligned, "physical_cpu": 0}
 
 

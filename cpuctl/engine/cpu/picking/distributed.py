@@ -33,7 +33,7 @@ class Dealing(NamedTuple):
     hint_width: int = 0
 
 
-def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: Dealing) -> PickResult:
+def take_distributed(topology: CPUTopology, offered: CPUMask, count: int, dealing: Dealing) -> PickResult:
     """Pick *count* CPUs from the *offered* mask in equal shares from as few NUMA nodes as can give them."""
     if not dealing.group_size:
         return no_cpus_per_core(topology, "distributing whole cores across NUMA nodes")
@@ -54,7 +54,7 @@ def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: D
 
 
 def _split(
-    topology: CPUTopology, free: int, count: int, nodes: list[int], dealing: Dealing
+    topology: CPUTopology, free: CPUMask, count: int, nodes: list[int], dealing: Dealing
 ) -> Split | KubeletFault | Undetermined | None:
     """Choose among the nodes that have free CPUs, listed in the kubelet's order."""
     from cpuctl.engine.cpu.picking.balance import Search
@@ -102,14 +102,14 @@ def fewest_nodes(topology: CPUTopology, count: int, group: int) -> int:
 class _Dealer:
     """Takes the CPUs that a split asks for, node by node."""
 
-    def __init__(self, topology: CPUTopology, free: int, need: int, dealing: Dealing) -> None:
+    def __init__(self, topology: CPUTopology, free: CPUMask, need: int, dealing: Dealing) -> None:
         self.topology = topology
         self.free = free
         self.need = need
         self.group = dealing.group_size
         self.spread = dealing.spread
         self.rules = dealing.rules
-        self.taken = 0
+        self.taken = NO_CPUS
 
     def deal(self, split: Split, nodes: list[int]) -> PickResult:
         for position in split.positions:
@@ -126,7 +126,7 @@ class _Dealer:
             steps.append(PickStep("remainder, group by group", self.taken & ~shared))
         if self.need:
             return AllocationError(f"accounting error, not enough CPUs allocated, remaining: {self.need}")
-        return Picked(CPUMask(self.taken), tuple(steps))
+        return Picked(self.taken, tuple(steps))
 
     def _deal_remainder(self, left: int, nodes: list[int]) -> bool:
         while left > 0:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
-from cpuctl.engine.masks import CPUMask
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 
 
 class Orders:
@@ -20,7 +20,7 @@ class Orders:
     Elements that hold some of the CPUs a container has already (``own``, when it is resized) come first.
     """
 
-    def __init__(self, topology: CPUTopology, free: int, own: int = 0) -> None:
+    def __init__(self, topology: CPUTopology, free: CPUMask, own: CPUMask = NO_CPUS) -> None:
         self.topology = topology
         self.free = free
         self.own = own
@@ -72,7 +72,7 @@ class Orders:
     def _within(self, elements: Masks, parent: CPUMask) -> list[int]:
         return self._by_free(elements, self.free & parent, self.own & parent)
 
-    def _by_free(self, elements: Masks, inside: int, own: int) -> list[int]:
+    def _by_free(self, elements: Masks, inside: CPUMask, own: CPUMask) -> list[int]:
         """Elements that meet *inside*: with *own* CPUs first, by free CPUs of the whole, then id."""
         free = self.free
         met = [

@@ -13,7 +13,7 @@ from itertools import islice
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology, Masks, no_cpus_per_core
-from cpuctl.engine.masks import NO_CPUS, CPUMask
+from cpuctl.engine.masks import CPU_0, NO_CPUS, CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickStep
 
 
@@ -32,7 +32,7 @@ class Spread(Enum):
 
 def take_packed(
     topology: CPUTopology,
-    offered: int,
+    offered: CPUMask,
     count: int,
     *,
     spread: Spread = Spread.OFF,
@@ -57,17 +57,17 @@ def take_packed(
         if before != picker.free:
             picker.steps.append(PickStep(rule, before & ~picker.free))
         if picker.need <= 0:
-            return Picked(CPUMask(picker.taken), tuple(picker.steps))
+            return Picked(picker.taken, tuple(picker.steps))
     return AllocationError("failed to allocate cpus")
 
 
-def not_enough(count: int, offered: int, rules: PickerRules = V1_36) -> AllocationError:
+def not_enough(count: int, offered: CPUMask, rules: PickerRules = V1_36) -> AllocationError:
     """Say that fewer CPUs are on offer than asked for; unknown CPUs count as offered."""
     figures = f": requested={count}, available={offered.bit_count()}" if rules.tells_figures else ""
     return AllocationError(f"not enough cpus available to satisfy request{figures}")
 
 
-def numa_order(topology: CPUTopology, free: int) -> list[int]:
+def numa_order(topology: CPUTopology, free: CPUMask) -> list[int]:
     """List the NUMA nodes that have a free CPU in the kubelet's order, repeats kept."""
     return list(Orders(topology, free).numa_nodes)
 
@@ -93,17 +93,17 @@ def _steps(
 class _Picker:
     """CPUs still free, CPUs still needed, CPUs taken."""
 
-    def __init__(self, topology: CPUTopology, free: int, need: int, rules: PickerRules) -> None:
+    def __init__(self, topology: CPUTopology, free: CPUMask, need: int, rules: PickerRules) -> None:
         self.topology = topology
         self.rules = rules
         self.free = free
         self.need = need
-        self.taken = 0
+        self.taken = NO_CPUS
         self.steps: list[PickStep] = []
         self.fault: KubeletFault | None = None
         self._last_orders = Orders(topology, free)
 
-    def take(self, cpus: int) -> None:
+    def take(self, cpus: CPUMask) -> None:
         # Counted by size even where a CPU was taken before: so does the kubelet, and may pick too few.
         self.taken |= cpus
         self.free &= ~cpus
@@ -135,7 +135,7 @@ class _Picker:
 
     def take_cores(self) -> None:
         free, per_core = self.free, self.topology.cpus_per_core
-        whole: Iterable[int] = self._cores_with(per_core, free)
+        whole: Iterable[CPUMask] = self._cores_with(per_core, free)
         for number, parent in enumerate(self._orders().core_parents):
             if self.need < per_core:
                 return
@@ -146,7 +146,7 @@ class _Picker:
             # All have as many free CPUs, so the order by (free CPUs, id) is the order by id.
             self._take_whole(mask for mask in whole if mask & inside)
 
-    def _cores_with(self, count: int, free: int) -> Iterator[int]:
+    def _cores_with(self, count: int, free: CPUMask) -> Iterator[CPUMask]:
         return (mask for mask in self.topology.cores.values() if (free & mask).bit_count() == count)
 
     def take_packed(self) -> None:
@@ -166,7 +166,7 @@ class _Picker:
             inside = [free & cores[core] for core in orders.cores_within(self.topology.sockets[socket])]
             while any(inside) and self.need > 0:
                 self._take_singles(mask & -mask for mask in inside)
-                inside = [mask & mask - 1 for mask in inside]
+                inside = [mask ^ mask & -mask for mask in inside]
 
     def _take_free(self, elements: Masks, order: Callable[[Orders], Iterable[int]]) -> None:
         """Take elements that are completely free now, in order, each if it is not too large."""
@@ -176,7 +176,7 @@ class _Picker:
             in_order = order(self._orders())
             self._take_whole(mask for element in in_order if free & (mask := elements[element]) == mask)
 
-    def _take_whole(self, elements: Iterable[int]) -> None:
+    def _take_whole(self, elements: Iterable[CPUMask]) -> None:
         for mask in elements:
             size = mask.bit_count()
             if self.need >= size:
@@ -186,7 +186,7 @@ class _Picker:
             if self.need <= 0:
                 return
 
-    def _take_singles(self, groups: Iterable[int]) -> None:
+    def _take_singles(self, groups: Iterable[CPUMask]) -> None:
         for group in groups:
             if self.need <= 0:
                 return
@@ -199,26 +199,28 @@ class _Picker:
         return self._last_orders
 
 
-def part_of_cache(topology: CPUTopology, free: int, need: int, cache: int, *, odd_fits: bool = True) -> int:
+def part_of_cache(
+    topology: CPUTopology, free: CPUMask, need: int, cache: CPUMask, *, odd_fits: bool = True
+) -> CPUMask:
     """Choose the free CPUs of whole low-numbered cores in one cache, all that is needed or nothing.
 
     Unless *odd_fits* the cores for an odd number of CPUs are rounded down, so that it rarely comes out even.
     """
     per_core = topology.cpus_per_core
-    part, inside = 0, free & cache
+    part, inside = NO_CPUS, free & cache
     cores = (mask for mask in topology.cores.values() if mask & inside)
     for mask in islice(cores, -(-need // per_core) if odd_fits else need // per_core):
         part |= mask & free
     if odd_fits and need % 2 == 1 and per_core > 1 and part.bit_count() > need:
-        part ^= 1 << part.bit_length() - 1
-    return part if part.bit_count() == need else 0
+        part ^= CPU_0 << part.bit_length() - 1
+    return part if part.bit_count() == need else NO_CPUS
 
 
-def lowest_bits(mask: int, count: int) -> int:
+def lowest_bits(mask: CPUMask, count: int) -> CPUMask:
     """Return the *count* lowest set bits of *mask*, or all where there are fewer."""
     if mask.bit_count() <= count:
         return mask
-    taken = 0
+    taken = NO_CPUS
     for _ in range(count):
         bit = mask & -mask
         taken |= bit

@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import PickResult
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
@@ -40,7 +41,7 @@ class Picker(NamedTuple):
             ),
         )
 
-    def pick(self, offered: int, count: int, *, hint_width: int = 0) -> PickResult:
+    def pick(self, offered: CPUMask, count: int, *, hint_width: int = 0) -> PickResult:
         """Pick *count* CPUs from the *offered* mask; *hint_width* as in ``Dealing``."""
         if self.distribute:
             dealing = self.dealing._replace(hint_width=hint_width)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.resizing.packed import complete_packed
 from cpuctl.engine.cpu.resizing.request import not_a_subset
-from cpuctl.engine.masks import NO_CPUS, NodeMask
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 
 RETAINED = "requested CPUs to be retained"
@@ -25,12 +25,12 @@ class ContainerCPUs(NamedTuple):
     init containers.
     """
 
-    current: int | None
-    baseline: int
-    free: int
-    lent: int = 0
+    current: CPUMask | None
+    baseline: CPUMask
+    free: CPUMask
+    lent: CPUMask = NO_CPUS
 
-    def pool(self, count: int) -> int:
+    def pool(self, count: int) -> CPUMask:
         """Tell the CPUs that *count* of them may come from."""
         if self.current is None:
             return self.free | self.lent
@@ -71,9 +71,11 @@ def too_few(count: int, container_cpus: ContainerCPUs) -> AllocationError | None
     return AllocationError(why)
 
 
-def pick_resized(policy: StaticPolicy, offered: int, count: int, container_cpus: ContainerCPUs) -> PickResult:
+def pick_resized(
+    policy: StaticPolicy, offered: CPUMask, count: int, container_cpus: ContainerCPUs
+) -> PickResult:
     """Pick *count* CPUs out of the *offered* ones, an error where these lack what the container keeps."""
-    current, baseline = container_cpus.current or 0, container_cpus.baseline
+    current, baseline = container_cpus.current or NO_CPUS, container_cpus.baseline
     if baseline & ~offered:
         return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))
     if current & ~offered:
@@ -84,7 +86,7 @@ def pick_resized(policy: StaticPolicy, offered: int, count: int, container_cpus:
     return complete(policy, offered, count, kept)
 
 
-def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickResult:
+def complete(policy: StaticPolicy, offered: CPUMask, count: int, kept: CPUMask) -> PickResult:
     """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
     picker = policy.picker
     if picker.distribute:

@@ -17,7 +17,7 @@ from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickRes
 
 
 def complete_distributed(
-    topology: CPUTopology, offered: int, count: int, kept: int, dealing: Dealing
+    topology: CPUTopology, offered: CPUMask, count: int, kept: CPUMask, dealing: Dealing
 ) -> PickResult:
     """Complete the CPUs that are *kept* to *count* in equal shares of NUMA nodes; CPU sets are masks."""
     group = dealing.group_size
@@ -28,7 +28,7 @@ def complete_distributed(
     if count % group:
         return complete_packed(topology, offered, count, kept, spread=dealing.spread)
     if missing <= 0:
-        return Picked(CPUMask(kept), (PickStep(KEPT, kept),))
+        return Picked(kept, (PickStep(KEPT, kept),))
     if missing > free.bit_count():
         return not_enough(count, offered)
     nodes = Orders(topology, free, kept).numa_nodes
@@ -46,7 +46,7 @@ def complete_distributed(
 
 
 def _search(
-    topology: CPUTopology, masks: tuple[int, int], count: int, nodes: list[int], dealing: Dealing
+    topology: CPUTopology, masks: tuple[CPUMask, CPUMask], count: int, nodes: list[int], dealing: Dealing
 ) -> Split | KubeletFault | None:
     free, kept = masks
     inside = [topology.numa_nodes[node] for node in nodes]
@@ -72,7 +72,9 @@ def _search(
 class _Dealer:
     """Takes the CPUs that a split asks for, node by node."""
 
-    def __init__(self, topology: CPUTopology, free: int, kept: int, count: int, dealing: Dealing) -> None:
+    def __init__(
+        self, topology: CPUTopology, free: CPUMask, kept: CPUMask, count: int, dealing: Dealing
+    ) -> None:
         self.topology = topology
         self.free = free
         self.own = kept
@@ -96,7 +98,7 @@ class _Dealer:
         if need:
             trouble = "not enough" if need > 0 else "too many"
             return AllocationError(f"accounting error, {trouble} CPUs allocated, remaining: {need}")
-        return Picked(CPUMask(self.own), tuple(self.steps))
+        return Picked(self.own, tuple(self.steps))
 
     def _deal_remainder(self, left: int, nodes: list[int]) -> bool:
         group = self.dealing.group_size

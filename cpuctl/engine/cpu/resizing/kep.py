@@ -148,8 +148,8 @@ def _ended(asked: Resizing) -> bool:
 class _Room(NamedTuple):
     """Where a container's CPUs come from: those it keeps, and others; masks."""
 
-    kept: int
-    others: int
+    kept: CPUMask
+    others: CPUMask
 
 
 class KEPResize:
@@ -161,7 +161,7 @@ class KEPResize:
 
     def __init__(self, question: Resizing) -> None:
         self.round = question
-        self.withheld = 0
+        self.withheld = NO_CPUS
 
     def run(self) -> Admitted | Refusal:
         """Give every changed container its new size, in order, or say which one cannot have it."""
@@ -194,7 +194,7 @@ class KEPResize:
         return container.kind is ContainerKind.INIT and self._held(container) is None
 
     @property
-    def _free(self) -> int:
+    def _free(self) -> CPUMask:
         return self.round.state.default & ~self.round.policy.reserved & ~self.withheld
 
     def _room(self, container: Container) -> _Room | None:
@@ -221,16 +221,16 @@ class KEPResize:
         if self._ended(container):
             count, container_cpus = self._count(container), self.round.container_cpus(container)
             fresh = allocate_resized(self.round.policy, container_cpus, count, None)
-            self.withheld |= fresh.cpus if isinstance(fresh, Picked) else 0
+            self.withheld |= fresh.cpus if isinstance(fresh, Picked) else NO_CPUS
 
     def _pod_hints(self) -> CPUAnswer:
         """Ask where the whole pod should go, out of what it keeps, what it may give up, and what is free."""
         containers = [each for each in self.round.request.pod.all_containers if not self._ended(each)]
-        kept, others = 0, self._free
+        kept, others = NO_CPUS, self._free
         for container in containers:
             room = self._room(container)
             kept |= (self._held(container) or NO_CPUS) if room is None else room.kept
-            others |= 0 if room is None else room.others
+            others |= NO_CPUS if room is None else room.others
         return self._hints(_Room(kept, others & ~kept), pod_count(containers, self._count))
 
     def _hints(self, room: _Room, count: int) -> CPUAnswer:
@@ -266,7 +266,7 @@ class KEPResize:
         rest = self._complete(others, count, first.cpus)
         return Picked(rest.cpus, first.steps + tuple(step for step in rest.steps if step.rule != KEPT))
 
-    def _complete(self, others: int, count: int, kept: int) -> Picked:
+    def _complete(self, others: CPUMask, count: int, kept: CPUMask) -> Picked:
         """Complete CPUs out of others, of which there are enough."""
         policy = self.round.policy
         picked = complete(policy, others | kept, count, kept)

@@ -20,9 +20,9 @@ KEPT = "CPUs it keeps"
 
 def complete_packed(
     topology: CPUTopology,
-    offered: int,
+    offered: CPUMask,
     count: int,
-    kept: int,
+    kept: CPUMask,
     *,
     spread: Spread = Spread.OFF,
     prefer_uncore: bool = False,
@@ -40,7 +40,7 @@ def complete_packed(
             return picker.fault
         if before != picker.own:
             picker.steps.append(PickStep(rule, picker.own & ~before))
-    return Picked(CPUMask(picker.own), tuple(picker.steps))
+    return Picked(picker.own, tuple(picker.steps))
 
 
 def _steps(
@@ -61,7 +61,7 @@ def _steps(
 class _Grower:
     """CPUs that the container owns, CPUs still free, CPUs still needed."""
 
-    def __init__(self, topology: CPUTopology, free: int, count: int, own: int) -> None:
+    def __init__(self, topology: CPUTopology, free: CPUMask, count: int, own: CPUMask) -> None:
         self.topology = topology
         self.free = free
         self.own = own
@@ -103,7 +103,7 @@ class _Grower:
             if self._whole(mask, average) and self.need >= missing.bit_count():
                 self._take(missing)
 
-    def _whole(self, mask: int, average: int | None) -> bool:
+    def _whole(self, mask: CPUMask, average: int | None) -> bool:
         """Tell whether all is free or owned; the kubelet compares cores and sockets with the average."""
         size = mask.bit_count() if average is None else average
         return ((self.free | self.own) & mask).bit_count() == size
@@ -112,7 +112,7 @@ class _Grower:
         for element in order:
             self._take(lowest_bits(self.free & elements[element], self.need))
 
-    def _take(self, cpus: int) -> None:
+    def _take(self, cpus: CPUMask) -> None:
         self.own |= cpus
         self.free &= ~cpus
         self.need -= cpus.bit_count()

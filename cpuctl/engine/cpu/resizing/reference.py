@@ -170,7 +170,7 @@ class Resizing(NamedTuple):
         uid, state = self.request.pod.uid, self.state
         return ContainerCPUs(
             current=state.assigned(uid, container.name),
-            baseline=state.baseline(uid, container.name) or 0,
+            baseline=state.baseline(uid, container.name) or NO_CPUS,
             free=state.default & ~self.policy.reserved,
             lent=state.reusable_for(uid),
         )

@@ -9,7 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.resizing.allocation import ContainerCPUs, allocate_resized
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_CPUS, NodeMask
 from cpuctl.engine.outcome import AllocationError, Picked
 from tests.support.resizing import Setting, two_nodes
 from tests.support.topologies import mask
@@ -82,7 +82,7 @@ def test_what_a_container_gets(case: Case) -> None:
 def test_a_fresh_container_spills_over_what_is_near() -> None:
     """The steps near the affinity come before the others."""
     result = allocate_resized(
-        policy(), ContainerCPUs(current=None, baseline=0, free=mask("1-3,7-9")), 5, NODE0
+        policy(), ContainerCPUs(current=None, baseline=NO_CPUS, free=mask("1-3,7-9")), 5, NODE0
     )
     assert isinstance(result, Picked)
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [

@@ -7,12 +7,13 @@ GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
 ROOMS  ?= cpuctl/checkpoints/*
 
-.PHONY: help demo test guest shells browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test guest shells grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root; GUEST=FILES for some)"
+	@echo "make grpc          ask a server of the reference implementation of gRPC as a kubelet is asked"
 	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
 	@echo "make shells        type into bash, zsh and fish, and read the manual pages (Debian, root)"
 	@echo "make docs          make reference, manual pages and completions from the command table"
@@ -38,6 +39,10 @@ test: $(VENV)/installed-dev
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages
 	$(BIN)/python -m pytest -n auto -m guest -q $(GUEST)
+
+grpc: $(VENV)/installed-dev
+	$(BIN)/python -m pip install -q -e '.[grpc]'
+	$(BIN)/python -m pytest -m grpc -q tests/machine/pod_resources
 
 browser: $(VENV)/installed-dev
 	tests/browser/install-packages

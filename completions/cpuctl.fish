@@ -338,6 +338,7 @@ set -g __cpuctl_values 'plan:-f' \
     'audit:--root' \
     'audit:--state' \
     'audit:--pods' \
+    'audit:--pod-resources' \
     'audit:--kubelet-config' \
     'audit:--config-dir' \
     'audit:--kubelet-args' \
@@ -784,6 +785,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_mac
 complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l pod-resources -x -d 'Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with \'live\': the socket in the kubelet\'s directory.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -791,7 +793,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-version -x -a '1.38 1.37 
 complete -c cpuctl -n '__cpuctl_at "audit"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation, volumes.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, answers, foreign, kernel, interrupts, siblings, isolation, volumes.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan' -d 'The form of the answer; jsonl is one finding a line, plan the changes to apply.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'

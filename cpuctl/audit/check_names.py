@@ -15,6 +15,7 @@ CheckName = Literal[
     "memory",
     "stale",
     "devices",
+    "answers",
     "foreign",
     "kernel",
     "interrupts",

@@ -16,6 +16,7 @@ from cpuctl.audit.disturbers.interrupts import check_interrupts, check_irqbalanc
 from cpuctl.audit.disturbers.isolation import check_isolation
 from cpuctl.audit.disturbers.siblings import check_siblings
 from cpuctl.audit.finding import Finding
+from cpuctl.audit.kubelet_state.answers import check_answers
 from cpuctl.audit.kubelet_state.devices import check_devices
 from cpuctl.audit.kubelet_state.hotplug import check_hotplug
 from cpuctl.audit.kubelet_state.stale import (
@@ -41,6 +42,7 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "memory": (check_memory,),
     "stale": (check_stale, check_finished_init_containers, check_unclaimed),
     "devices": (check_devices,),
+    "answers": (check_answers,),
     "foreign": (check_foreign_processes,),
     "kernel": (check_kernel_threads,),
     "interrupts": (check_interrupts, check_irqbalance),

@@ -13,6 +13,7 @@ from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
+from cpuctl.machine.pod_resources.model import PodResources
 from cpuctl.pods.model import StoredPod
 
 POLICY_NONE = "none"
@@ -186,6 +187,7 @@ class _Parts(NamedTuple):
     promises: Promises = Promises()
     interrupts: Interrupts = Interrupts()
     downward_files: tuple[DownwardFile, ...] = ()
+    answers: PodResources | None = None
 
 
 class Picture(_Parts):
@@ -193,6 +195,7 @@ class Picture(_Parts):
 
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
     ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
+    ``answers`` is what the kubelet says itself, None where it was not asked.
     """
 
     @cached_property

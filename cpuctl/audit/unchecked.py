@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from cpuctl.audit.kubelet_state.answers import unnamed_pods
 from cpuctl.audit.picture import POLICY_NONE, Picture
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE
 
@@ -21,6 +22,7 @@ _OF_STATE = (
     "foreign", "kernel", "interrupts", "siblings", "isolation", "volumes",
 )  # fmt: skip
 _OF_DEVICES = ("devices",)
+_OF_ANSWERS = ("answers",)
 _OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
 _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
@@ -39,6 +41,7 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is not known", _OF_STATE
     if picture.state.devices is None and not picture.state.devices_problem and _ask_for_devices(picture):
         yield f"{DEVICES_FILE}: which devices containers hold is not known", _OF_DEVICES
+    yield from _unanswered(picture)
     if picture.promises.tells_assigned and not picture.pods_known:
         yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
     if not all(told.looked_at for told in picture.downward_files):
@@ -54,6 +57,15 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "interrupts: where they come to is not known", _OF_INTERRUPTS
     elif interrupts.known and all(each.allowed is None for each in interrupts.known):
         yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
+
+
+def _unanswered(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if picture.answers is None:
+        return
+    for problem in picture.answers.problems:
+        yield f"the kubelet's answer (--pod-resources): {problem}", _OF_ANSWERS
+    if picture.answers.pods and unnamed_pods(picture):
+        yield "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known", _OF_ANSWERS
 
 
 def _ask_for_devices(picture: Picture) -> bool:

@@ -15,6 +15,7 @@ from cpuctl.cli.options import (
     NoColorOption,
     NodeMachineOption,
     NodeStateOption,
+    PodResourcesOption,
     QuietOption,
     RootOption,
     RunningPodsOption,
@@ -49,6 +50,7 @@ Examples:
 \b
   sudo cpuctl audit
   kubectl get pods -A -o json | sudo cpuctl audit --pods -
+  sudo cpuctl audit --pod-resources     # what the kubelet answers, too
   sudo cpuctl audit --check cpusets,threads -o plan > plan.json
   cpuctl audit -m node7.tar.gz -o json
   cpuctl audit --root /host       # in a debugging pod
@@ -95,6 +97,7 @@ def audit(
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
+    pod_resources: PodResourcesOption = "",
     check: CheckOption = "",
     output: AuditOutputOption = AuditOutput.TABLE,
     no_color: NoColorOption = False,
@@ -112,7 +115,9 @@ def audit(
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
-    inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    inputs = NodeInputs(
+        machine=machine, root=root, kubelet=kubelet, state=state, pods=pods, pod_resources=pod_resources
+    )
     node, picture, _ = observe(load_node(inputs, sources), style)
     # What mends a node is run there, and never on its recording.
     released = machine != LIVE_MACHINE or release_is_known(sources)

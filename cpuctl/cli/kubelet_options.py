@@ -16,6 +16,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.panels import PanelledCommand, declared
 from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.pod_resources import OWN_SOCKET
 
 
 class KubeletCommand(PanelledCommand):
@@ -24,6 +25,15 @@ class KubeletCommand(PanelledCommand):
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
         self._told = declared(_told)
         super().__init__(name, params=[*self._told, *params], **settings)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Let ``--pod-resources`` stand alone: it is the kubelet's own socket then."""
+        words = list(args)
+        for at in reversed([at for at, word in enumerate(words) if word == "--pod-resources"]):
+            value = words[at + 1] if at + 1 < len(words) else "--"
+            if value.startswith("-") and value != "-":
+                words.insert(at + 1, OWN_SOCKET)
+        return super().parse_args(ctx, words)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
         """Take the words out of what the function of the command is called with."""

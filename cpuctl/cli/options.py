@@ -141,6 +141,16 @@ RunningPodsOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+PodResourcesOption = Annotated[
+    str,
+    typer.Option(
+        "--pod-resources",
+        metavar="[SOCKET]",
+        help="Ask the kubelet at its pod resources socket, or read a file of its answers (List, "
+        "GetAllocatableResources) as JSON. Alone, or with 'live': the socket in the kubelet's directory.",
+        rich_help_panel=INPUT,
+    ),
+]
 DevicesOption = Annotated[
     str,
     typer.Option(

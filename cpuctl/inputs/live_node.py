@@ -10,11 +10,12 @@ from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.pod_resources import OWN_SOCKET, load_pod_resources
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.audit.picture import Picture, Promises, State
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.cpuset import CPUSet
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.pod_resources.model import PodResources
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
     from cpuctl.pods.model import StoredPod
@@ -40,6 +42,7 @@ class NodeInputs(NamedTuple):
     kubelet: KubeletInputs = KubeletInputs()
     state: str = ""
     pods: str = ""
+    pod_resources: str = ""
 
 
 class StateFile(NamedTuple):
@@ -64,17 +67,21 @@ class LiveNode(NamedTuple):
     kubelet: Kubelet
     known: Known
     state_files: tuple[StateFile, ...]
+    answers: Callable[[], PodResources | None]
 
 
 def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
     """Read machine, kubelet, state files and the list of pods.
 
-    Raise UsageError for a machine that has no files to look at.
+    Raise UsageError for a machine that has no files to look at, or no kubelet to ask.
     """
     from cpuctl.audit.reading import Known
     from cpuctl.kubelet.releases.recorded import Topic
 
-    refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods)
+    refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
+    if inputs.pod_resources == OWN_SOCKET and inputs.machine != LIVE_MACHINE:
+        hint = "name a file of what the node's kubelet has answered"
+        raise UsageError("a recording has no kubelet to ask", where="--pod-resources", hint=hint)
     source = load_machine(_spec(inputs), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"
@@ -100,6 +107,7 @@ def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
         kubelet=kubelet,
         known=known,
         state_files=_state_files(texts, kubelet),
+        answers=load_pod_resources(inputs.pod_resources, kubelet, inputs.root, sources),
     )
 
 
@@ -149,7 +157,7 @@ def observe(node: LiveNode, progress: Progress) -> Picture:
     from cpuctl.audit.reading import take_picture
 
     try:
-        return take_picture(node.files, node.known, progress)
+        return take_picture(node.files, node.known, progress)._replace(answers=node.answers())
     except CpuctlError as error:
         raise error if node.known.live else error.within(node.source.origin) from None
 

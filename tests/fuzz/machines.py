@@ -22,6 +22,11 @@ from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 from cpuctl.machine.machine_info import kubelet_view
+from cpuctl.machine.model import MAX_CPUS
+from cpuctl.machine.pod_resources.header_block import decode_headers, encode_headers
+from cpuctl.machine.pod_resources.json_answers import read_answers
+from cpuctl.machine.pod_resources.model import PodHoldings
+from cpuctl.machine.pod_resources.protobuf import decode_allocatable_cpus, decode_list
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
 from cpuctl.machine.support.gathered_files import PackedFiles
@@ -34,6 +39,7 @@ from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node
 from tests.fuzz.target import FIXTURES, Target, text_of
+from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED
 from tests.machine.support.archives import (
     gatherinfo_report,
     lscpu_table,
@@ -129,6 +135,24 @@ def run_node(data: bytes) -> None:
         assert len(verdicts(picture)) == len(picture.containers)
 
 
+def run_answers(data: bytes) -> None:
+    """Of the kubelet's answers, on the wire and as JSON, CPUs are those that machines have."""
+    with suppress(CpuctlError):
+        _check_holdings(decode_list(data))
+    with suppress(CpuctlError):
+        _check_holdings(read_answers(data, "fuzz").pods or ())
+    with suppress(CpuctlError):
+        decode_allocatable_cpus(data)
+    with suppress(ValueError):
+        decode_headers(data)
+
+
+def _check_holdings(pods: Iterable[PodHoldings]) -> None:
+    for pod in pods:
+        held = (pod.cpus, *(container.cpus for container in pod.containers))
+        assert not any(cpus.mask >> MAX_CPUS for cpus in held)
+
+
 def run_manifest(data: bytes) -> None:
     text = text_of(data)
     with suppress(CpuctlError):
@@ -163,6 +187,11 @@ def _replacements(files: Mapping[str, str]) -> Callable[[], Iterable[bytes]]:
         return [number.to_bytes(2) + text for number, text in enumerate(texts)]
 
     return read
+
+
+def _answers() -> Iterable[bytes]:
+    printed = (FIXTURES / "devices/pod-resources.json").read_bytes()
+    return [LISTED, ALLOCATABLE, printed, encode_headers([("grpc-status", "12")])]
 
 
 def _manifests() -> Iterable[bytes]:
@@ -206,5 +235,6 @@ MACHINES = {
     "sysfs": Target(run_sysfs, _replacements(_MACHINE)),
     "node": Target(run_node, _replacements(_open_files(_NODES[2]))),
     "printed": Target(run_printed, _printed),
+    "answers": Target(run_answers, _answers),
     "manifest": Target(run_manifest, _manifests),
 }

@@ -11,7 +11,6 @@ is ``{}`` (kubernetes issue 101522).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,19 +21,16 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.documents.text_errors import describe
 from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.machine.model import MAX_NUMA_NODES
+from cpuctl.machine.pod_resources.json_answers import ALLOCATABLE, LIST, devices_of, either
 
 KIND = "Devices"
 SHAPES = f"an object of kind {KIND}, or what the pod resources API answers"
 """What a file of devices may hold."""
 
-_ALLOCATABLE = ("devices", "cpu_ids", "cpuIds", "memory")
-_LIST = ("pod_resources", "podResources")
 _HINT = (
     "ask the kubelet's pod resources socket for v1.PodResourcesLister/GetAllocatableResources and /List, "
     "and join both answers in one file"
 )
-
-_FEW_DIGITS = re.compile("[0-9]{1,4}")
 
 Holder = tuple[str, str, str]
 """Namespace, pod and container."""
@@ -61,10 +57,10 @@ def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bo
     allocatable = listed = False
     for answer in answers:
         members = answer.members()
-        if any(key in members for key in _LIST):
+        if any(key in members for key in LIST):
             listed = True
             _add_held(resources, answer)
-        elif any(key in members for key in _ALLOCATABLE):
+        elif any(key in members for key in ALLOCATABLE):
             allocatable = True
             _add_allocatable(resources, answer)
         elif members:
@@ -82,18 +78,18 @@ def decode_pod_resources(answers: Sequence[Cursor]) -> tuple[DeviceInventory, bo
 
 
 def _add_allocatable(resources: _Resources, answer: Cursor) -> None:
-    for name, device, nodes in _devices(answer):
+    for name, device, nodes in devices_of(answer):
         devices = resources.setdefault(name, _Devices())
         devices.nodes[device] = devices.nodes.get(device, 0) | nodes
         devices.healthy.add(device)
 
 
 def _add_held(resources: _Resources, answer: Cursor) -> None:
-    for pod in _either(answer, _LIST).items():
+    for pod in either(answer, LIST).items():
         names = pod.required("namespace").text(), pod.required("name").text()
         for container in pod.optional("containers", Cursor.items, []):
             holder = (*names, container.required("name").text())
-            for name, device, nodes in _devices(container):
+            for name, device, nodes in devices_of(container):
                 devices = resources.setdefault(name, _Devices())
                 devices.nodes[device] = devices.nodes.get(device, 0) | nodes
                 other = devices.holders.setdefault(device, holder)
@@ -101,32 +97,6 @@ def _add_held(resources: _Resources, answer: Cursor) -> None:
                     raise container.error(f'{"/".join(other)} holds {name} "{device}", too')
                 # Within a pod an init container's devices go on to a later container.
                 devices.holders[device] = holder
-
-
-def _devices(of: Cursor) -> Iterator[tuple[str, str, int]]:
-    """Yield resource, device and NUMA nodes; a device next to several nodes comes once for each."""
-    for entry in of.optional("devices", Cursor.items, []):
-        name = _either(entry, ("resource_name", "resourceName")).text()
-        topology = entry.get("topology")
-        nodes = topology.optional("nodes", Cursor.items, []) if topology is not None else []
-        mask = CPUSet.of(_node_id(node) for node in nodes).mask
-        for key in ("device_ids", "deviceIds"):
-            for device in entry.optional(key, Cursor.texts, ()):
-                yield name, device, mask
-
-
-def _node_id(node: Cursor) -> int:
-    number = node.get("ID") or node.get("id")
-    if number is None:
-        return 0
-    text = number.value
-    if isinstance(text, str) and _FEW_DIGITS.fullmatch(text) and int(text) < MAX_NUMA_NODES:
-        return int(text)
-    return number.integer(minimum=0, maximum=MAX_NUMA_NODES - 1)
-
-
-def _either(cursor: Cursor, keys: tuple[str, str]) -> Cursor:
-    return cursor.get(keys[1]) or cursor.required(keys[0])
 
 
 def _groups(devices: _Devices) -> Iterator[DeviceGroup]:

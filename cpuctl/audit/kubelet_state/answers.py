@@ -1,0 +1,148 @@
+"""What the kubelet answers (its pod resources API) against its state files.
+
+The running kubelet answers from memory, its next start reads the files: where both differ, somebody has
+changed the files, or they could not be written. Rule: kubernetes ``pkg/kubelet/apis/podresources``: CPUs are
+the exclusive ones, init containers that have ended are not listed, and allocatable CPUs are all but the
+reserved ones, none at all under the policy none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from cpuctl.audit.commands import RESTART
+from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.kubelet_state.stale import is_gone
+from cpuctl.audit.picture import Picture
+from cpuctl.checkpoints.model import DevicesStateFile, MemoryBlock
+from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
+from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings
+from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
+
+_STATIC = "static"
+
+
+def check_answers(picture: Picture) -> Iterator[Finding]:
+    """Compare every pod that the kubelet lists, and the CPUs that it calls allocatable."""
+    if picture.answers is None:
+        return
+    uids = _uids(picture)
+    unnamed = unnamed_pods(picture)
+    for pod in picture.answers.pods or ():
+        if pod.full_name in uids or not unnamed:
+            yield from _pod(picture, pod, uids.get(pod.full_name, ""))
+    yield from _unlisted(picture)
+    yield from _allocatable(picture)
+
+
+def unnamed_pods(picture: Picture) -> bool:
+    """Tell whether files give something to pods whose names nobody knows: the answer has names only."""
+    return any(picture.pod_name(uid) == uid for uid in _saved_uids(picture))
+
+
+def _saved_uids(picture: Picture) -> frozenset[str]:
+    state = picture.state
+    devices = state.devices.entries if state.devices else ()
+    memory = state.memory.entries if state.memory else {}
+    return frozenset({*state.entries, *memory, *(entry.pod_uid for entry in devices)})
+
+
+def _uids(picture: Picture) -> Mapping[str, str]:
+    """Return UIDs by the names of pods; of two with one name that which has a control group now."""
+    known = picture.pods.keys() | _saved_uids(picture)
+    return {picture.pod_name(uid): uid for uid in (*sorted(known), *sorted(picture.uids))}
+
+
+def _unlisted(picture: Picture) -> Iterator[Finding]:
+    """Tell pods that are there and in the state, and that the kubelet does not list."""
+    if picture.answers is None or picture.answers.pods is None:
+        return
+    listed = {pod.full_name for pod in picture.answers.pods}
+    for uid, held in picture.held.items():
+        name = picture.pod_name(uid)
+        if name in {uid, *listed} or is_gone(picture, uid, picture.pods.get(uid)):
+            continue
+        yield Finding(
+            severity=Severity.WARNING,
+            code="answer-lacks-pod",
+            place=NodePart(name),
+            message=f"the kubelet does not list it, and {CPU_FILE} gives it CPUs {held}",
+            expected=str(held),
+            detected="not listed",
+        )
+
+
+def _pod(picture: Picture, pod: PodHoldings, uid: str) -> Iterator[Finding]:
+    cpu, memory, devices = picture.state.cpu, picture.state.memory, picture.state.devices
+    for container in pod.containers:
+        place = NodePart(f"{pod.full_name}/{container.name}")
+        # What a pod has as a whole (KEP-5526) is listed at its containers, and saved once.
+        if cpu and uid not in cpu.pod_entries:
+            saved = cpu.entries.get(uid, {}).get(container.name, CPUSet())
+            yield from _differs(place, CPU_FILE, "CPUs", str(saved), str(container.cpus))
+        if memory and uid not in memory.pod_entries:
+            blocks = memory.entries.get(uid, {}).get(container.name, ())
+            yield from _differs(
+                place, MEMORY_FILE, "memory", _saved_blocks(blocks), _listed_blocks(container.memory)
+            )
+        if devices:
+            yield from _devices(place, devices, uid, container)
+
+
+def _devices(
+    place: NodePart, devices: DevicesStateFile, uid: str, container: ContainerHoldings
+) -> Iterator[Finding]:
+    saved: dict[str, set[str]] = {}
+    for entry in devices.entries:
+        if (entry.pod_uid, entry.container) == (uid, container.name):
+            saved.setdefault(entry.resource, set()).update(entry.names)
+    for resource in sorted(saved.keys() | container.devices.keys()):
+        expected, listed = saved.get(resource, ()), container.devices.get(resource, ())
+        yield from _differs(place, DEVICES_FILE, resource, _names(expected), _names(listed))
+
+
+def _differs(place: NodePart, file: str, what: str, saved: str, listed: str) -> Iterator[Finding]:
+    if saved != listed:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="answer-differs",
+            place=place,
+            message=f"its {what}: the kubelet answers {listed or 'none'}, and {file} has {saved or 'none'}, "
+            "by which a kubelet goes that starts again",
+            expected=saved or "none",
+            detected=listed or "none",
+        )
+
+
+def _allocatable(picture: Picture) -> Iterator[Finding]:
+    listed = picture.answers.allocatable if picture.answers else None
+    promised = picture.machine.online - picture.promises.reserved
+    if listed is None or picture.promises.policy != _STATIC or listed == promised:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        code="allocatable-differs",
+        place=NodePart("allocatable CPUs"),
+        message=f"the kubelet answers {listed or 'none'}, and its configuration leaves {promised} on this "
+        "machine: it has not started again since one of both has changed",
+        expected=str(promised),
+        detected=str(listed) or "none",
+        fix=RESTART,
+    )
+
+
+def _saved_blocks(blocks: Sequence[MemoryBlock]) -> str:
+    return _blocks((block.type, CPUSet.of(block.numa_affinity), block.size) for block in blocks)
+
+
+def _listed_blocks(blocks: Sequence[MemoryHeld]) -> str:
+    return _blocks((block.type, block.nodes, block.size) for block in blocks)
+
+
+def _blocks(blocks: Iterable[tuple[str, CPUSet, int]]) -> str:
+    return ", ".join(sorted(f"{kind} {size} on {nodes or 'none'}" for kind, nodes, size in blocks if size))
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,50 @@
+"""What the kubelet's pod resources API answers: asked at its socket, or read from a file."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.pod_resources.model import PodResources
+
+OWN_SOCKET = "live"
+"""The word for the socket in the kubelet's own directory."""
+
+
+def load_pod_resources(
+    name: str, kubelet: Kubelet, root: str, sources: Sources
+) -> Callable[[], PodResources | None]:
+    """Return what gives the answers: those of a file, or those of a kubelet, which is asked each time.
+
+    A socket without an answer is a problem of the result, None that nothing is named. Raise InputError for a
+    file that holds none.
+    """
+    if not name:
+        return lambda: None
+    if name == OWN_SOCKET:
+        name = f"{root.rstrip('/')}{kubelet.config.root_dir}/pod-resources/kubelet.sock"
+    elif _is_file(name):
+        from cpuctl.documents.files import read_input, source_name
+        from cpuctl.machine.pod_resources.json_answers import read_answers
+
+        sources.add("podResources", source_name(name), "given")
+        found = read_answers(read_input(name), source_name(name))
+        return lambda: found
+    from cpuctl.machine.pod_resources.asking import ask_kubelet
+
+    sources.add("podResources", name, "live")
+    return lambda: ask_kubelet(name)
+
+
+def _is_file(name: str) -> bool:
+    """Tell a file, or standard input, from a socket; what cannot be looked at is asked, which says why."""
+    try:
+        return name == "-" or not stat.S_ISSOCK(Path(name).stat().st_mode)
+    except (OSError, ValueError):
+        return False

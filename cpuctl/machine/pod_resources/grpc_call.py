@@ -1,0 +1,214 @@
+"""One call of gRPC over a Unix socket: HTTP/2 (RFC 9113) for a client that asks once and hangs up.
+
+The kubelet answers three calls without streams, in a message or two: that is a preface, one request and
+frames to collect, not worth eight megabytes of a library on a node.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from contextlib import suppress
+from enum import IntEnum
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from cpuctl.errors import CpuctlError, InputError, NodeAccessError, os_reason
+from cpuctl.machine.pod_resources.header_block import decode_headers, encode_headers
+
+MAX_MESSAGE = 16 << 20
+"""Bytes of an answer: what the kubelet's own clients take."""
+_SECONDS = 10.0
+_MOST_FRAMES = 100_000
+
+_END_STREAM = _ACK = 1
+_END_HEADERS, _PADDED, _PRIORITY = 4, 8, 0x20
+_LARGEST_FRAME = 1 << 14
+_LARGEST_BLOCK = 1 << 16
+_WINDOW = (1 << 31) - 1
+_FIRST_WINDOW = (1 << 16) - 1
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+_OK, _DEADLINE, _EXHAUSTED, _UNIMPLEMENTED = "0", "4", "8", "12"
+_HINTS = {
+    _DEADLINE: "try again: the kubelet did not answer in time",
+    _EXHAUSTED: "try again in a second: the kubelet answers so many calls only",
+    _UNIMPLEMENTED: "this kubelet does not know the method, or a feature gate turns it off",
+}
+_NO_KUBELET = "is the kubelet running, and is this its socket (ROOT/pod-resources/kubelet.sock)?"
+
+
+class Kind(IntEnum):
+    """What a frame is for."""
+
+    DATA = 0
+    HEADERS = 1
+    RESET = 3
+    SETTINGS = 4
+    PING = 6
+    GO_AWAY = 7
+    WINDOW = 8
+    CONTINUATION = 9
+
+
+class _Frame(NamedTuple):
+    kind: int
+    flags: int
+    stream: int
+    payload: bytes
+
+
+def call(path: str, method: str, message: bytes = b"", *, seconds: float = _SECONDS) -> bytes:
+    """Ask the server at the socket *path*, and return the message it answers.
+
+    Raise NodeAccessError where the socket is closed to us, InputError where nobody listens or what is
+    answered is no gRPC, too large, too late or a refusal.
+    """
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+            link.settimeout(seconds)
+            link.connect(path)
+            return _Call(link, time.monotonic() + seconds).run(method, message)
+    except TimeoutError:
+        raise InputError(f"no answer within {seconds:g}s", where=path, hint=_NO_KUBELET) from None
+    except OSError as error:
+        raise _closed(error, path) from None
+    except ValueError as error:
+        raise InputError(f"the answer is no gRPC: {error}", where=path, hint=_NO_KUBELET) from None
+    except CpuctlError as error:
+        raise error.within(f"{path}: {method}") from None
+
+
+def _closed(error: OSError, path: str) -> CpuctlError:
+    if isinstance(error, PermissionError):
+        return NodeAccessError(f"cannot be asked: {os_reason(error)}", where=path, hint="try again with sudo")
+    if isinstance(error, ConnectionRefusedError):
+        return InputError("cannot be asked: nobody listens", where=path, hint=_NO_KUBELET)
+    return InputError(f"cannot be asked: {os_reason(error)}", where=path, hint=_NO_KUBELET)
+
+
+class _Call:
+    """A connection with one stream."""
+
+    def __init__(self, link: socket.socket, deadline: float) -> None:
+        self.link = link
+        self.deadline = deadline
+        self.body = bytearray()
+        self.block = bytearray()
+        self.headers: dict[str, str] = {}
+        self.ended = False
+
+    def run(self, method: str, message: bytes) -> bytes:
+        self.link.sendall(_request(method, message))
+        for _ in range(_MOST_FRAMES):
+            if self._take(self._frame()):
+                return self._message()
+        raise ValueError(f"more than {_MOST_FRAMES} frames")
+
+    def _frame(self) -> _Frame:
+        head = self._receive(9)
+        length = int.from_bytes(head[:3])
+        if length > _LARGEST_FRAME:
+            raise ValueError(f"a frame of {length} bytes")
+        stream = int.from_bytes(head[5:]) & _WINDOW
+        return _Frame(head[3], head[4], stream, self._receive(length))
+
+    def _receive(self, count: int) -> bytes:
+        got = bytearray()
+        while len(got) < count:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self.link.settimeout(left)
+            more = self.link.recv(count - len(got))
+            if not more:
+                raise ValueError("the connection ends early")
+            got += more
+        return bytes(got)
+
+    def _take(self, frame: _Frame) -> bool:
+        """Do what a frame asks for, and tell whether it is the last."""
+        match frame.kind:
+            case Kind.RESET if frame.stream == 1:
+                raise ValueError("the call is reset")
+            case Kind.GO_AWAY:
+                raise ValueError("the server hangs up")
+            case Kind.SETTINGS | Kind.PING if not frame.flags & _ACK:
+                payload = frame.payload if frame.kind == Kind.PING else b""
+                with suppress(BrokenPipeError):  # what is on its way is read all the same
+                    self.link.sendall(_frame(frame.kind, _ACK, 0, payload))
+            case Kind.DATA if frame.stream == 1:
+                self.body += _unpadded(frame)
+                if len(self.body) > MAX_MESSAGE + 5:
+                    raise InputError(f"the answer has more than {MAX_MESSAGE >> 20} MiB")
+            case Kind.HEADERS | Kind.CONTINUATION if frame.stream == 1:
+                self.block += _block(frame)
+                if len(self.block) > _LARGEST_BLOCK:
+                    raise ValueError("headers without end")
+                if frame.flags & _END_HEADERS:
+                    self.headers |= decode_headers(bytes(self.block))
+                    self.block.clear()
+        # Trailers that end the stream may go on in other frames, which say when they end.
+        return frame.stream == 1 and self._ends(frame)
+
+    def _ends(self, frame: _Frame) -> bool:
+        if frame.kind in (Kind.DATA, Kind.HEADERS) and frame.flags & _END_STREAM:
+            self.ended = True
+        return self.ended and (frame.kind == Kind.DATA or bool(frame.flags & _END_HEADERS))
+
+    def _message(self) -> bytes:
+        http, status = self.headers.get(":status", ""), self.headers.get("grpc-status", "")
+        if status not in ("", _OK):
+            said = unquote(self.headers.get("grpc-message", "")) or "without a reason"
+            raise InputError(f"refused (gRPC status {status}): {said}", hint=_HINTS.get(status, ""))
+        if http not in ("", "200"):
+            raise ValueError(f"HTTP status {http}")
+        if len(self.body) < 5:
+            raise ValueError("it has no message")
+        compressed, length = struct.unpack_from(">BI", self.body)
+        if compressed or length != len(self.body) - 5:
+            raise ValueError("its message is compressed, cut off or not the only one")
+        return bytes(self.body[5:])
+
+
+def _request(method: str, message: bytes) -> bytes:
+    headers = encode_headers(
+        [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", method),
+            (":authority", "localhost"),
+            ("content-type", "application/grpc"),
+            ("te", "trailers"),
+        ]
+    )
+    # No table of headers, no pushes, and all of an answer without asking for more.
+    settings = struct.pack(">HIHIHI", 1, 0, 2, 0, 4, _WINDOW)
+    return b"".join(
+        (
+            _PREFACE,
+            _frame(Kind.SETTINGS, 0, 0, settings),
+            _frame(Kind.WINDOW, 0, 0, struct.pack(">I", _WINDOW - _FIRST_WINDOW)),
+            _frame(Kind.HEADERS, _END_HEADERS, 1, headers),
+            _frame(Kind.DATA, _END_STREAM, 1, struct.pack(">BI", 0, len(message)) + message),
+        )
+    )
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + payload
+
+
+def _unpadded(frame: _Frame) -> bytes:
+    if not frame.flags & _PADDED:
+        return frame.payload
+    if not frame.payload or frame.payload[0] >= len(frame.payload):
+        raise ValueError("a frame of padding only")
+    return frame.payload[1 : len(frame.payload) - frame.payload[0]]
+
+
+def _block(frame: _Frame) -> bytes:
+    if frame.kind == Kind.CONTINUATION:
+        return frame.payload
+    return _unpadded(frame)[5 if frame.flags & _PRIORITY else 0 :]

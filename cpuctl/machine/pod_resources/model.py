@@ -1,0 +1,72 @@
+"""What the kubelet's pod resources API answers (``k8s.io/kubelet/pkg/apis/podresources/v1``), as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
+
+NO_NODE = -1
+"""The NUMA node of what is next to none."""
+
+
+class MemoryHeld(NamedTuple):
+    """``size`` bytes of memory or of huge pages (``type`` is the resource's name) on a set of NUMA nodes."""
+
+    type: str
+    size: int
+    nodes: CPUSet
+
+
+class ContainerHoldings(NamedTuple):
+    """What a container has for its own: exclusive CPUs, memory, devices by resource."""
+
+    name: str
+    cpus: CPUSet = CPUSet()
+    memory: tuple[MemoryHeld, ...] = ()
+    devices: Mapping[str, frozenset[str]] = {}
+
+
+class PodHoldings(NamedTuple):
+    """A pod that the kubelet lists; ``cpus`` are those that it has as a whole, ``memory`` likewise."""
+
+    namespace: str
+    name: str
+    containers: tuple[ContainerHoldings, ...] = ()
+    cpus: CPUSet = CPUSet()
+    memory: tuple[MemoryHeld, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name."""
+        return f"{self.namespace}/{self.name}"
+
+
+class PodResources(NamedTuple):
+    """The answers of ``List`` and ``GetAllocatableResources`` (its CPUs); None where one is not there.
+
+    ``problems`` say why.
+    """
+
+    pods: tuple[PodHoldings, ...] | None = None
+    allocatable: CPUSet | None = None
+    problems: tuple[str, ...] = ()
+
+
+def cpu_set(numbers: Iterable[int]) -> CPUSet:
+    """Collect CPU numbers; raise ValueError for one that no machine has."""
+    return CPUSet.of(_checked(number, MAX_CPUS, "CPU") for number in numbers)
+
+
+def node_set(numbers: Iterable[int]) -> CPUSet:
+    """Collect NUMA nodes without ``NO_NODE``; raise ValueError for one that no machine has."""
+    nodes = (number for number in numbers if number != NO_NODE)
+    return CPUSet.of(_checked(number, MAX_NUMA_NODES, "NUMA node") for number in nodes)
+
+
+def _checked(number: int, limit: int, what: str) -> int:
+    if not 0 <= number < limit:
+        raise ValueError(f"{what} {number} is none that a machine has (0 to {limit - 1})")
+    return number

@@ -1,0 +1,142 @@
+"""The API's answers as they come over the wire: protobuf, as far as these messages need it.
+
+Rule: ``k8s.io/kubelet/pkg/apis/podresources/v1/api.proto`` and protobuf's encoding. Fields that are not known
+are passed over, as every reader of protobuf does: later releases add some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, cpu_set, node_set
+
+_LONGEST_VARINT = 10
+_BITS = 64
+
+
+def decode_list(message: bytes) -> tuple[PodHoldings, ...]:
+    """Decode ``ListPodResourcesResponse``; raise InputError for what is none."""
+    try:
+        return tuple(_pod(pod) for pod in _messages(message, 1))
+    except ValueError as error:
+        raise _no_answer("ListPodResourcesResponse", error) from None
+
+
+def decode_allocatable_cpus(message: bytes) -> CPUSet:
+    """Decode the CPUs of ``AllocatableResourcesResponse``; raise InputError for what is none."""
+    try:
+        return cpu_set(_integers(message, 2))
+    except ValueError as error:
+        raise _no_answer("AllocatableResourcesResponse", error) from None
+
+
+def _no_answer(name: str, error: ValueError) -> InputError:
+    return InputError(f"the answer is no {name}: {error}")
+
+
+def _pod(message: bytes) -> PodHoldings:
+    return PodHoldings(
+        name=_text(message, 1),
+        namespace=_text(message, 2),
+        containers=tuple(_container(container) for container in _messages(message, 3)),
+        cpus=cpu_set(_integers(message, 4)),
+        memory=_memory(message, 5),
+    )
+
+
+def _container(message: bytes) -> ContainerHoldings:
+    devices: dict[str, frozenset[str]] = {}
+    for entry in _messages(message, 2):
+        resource = _text(entry, 1)
+        devices[resource] = devices.get(resource, frozenset()).union(map(_decoded, _messages(entry, 2)))
+    return ContainerHoldings(
+        name=_text(message, 1),
+        cpus=cpu_set(_integers(message, 3)),
+        memory=_memory(message, 4),
+        devices=devices,
+    )
+
+
+def _memory(message: bytes, number: int) -> tuple[MemoryHeld, ...]:
+    return tuple(
+        MemoryHeld(
+            type=_text(block, 1),
+            size=next(iter(_integers(block, 2)), 0) % (1 << _BITS),
+            nodes=node_set(
+                next(iter(_integers(node, 1)), 0)
+                for topology in _messages(block, 3)
+                for node in _messages(topology, 1)
+            ),
+        )
+        for block in _messages(message, number)
+    )
+
+
+def _messages(message: bytes, number: int) -> Iterator[bytes]:
+    """Yield the values of a field that has a length: messages and texts."""
+    for found, value in fields(message):
+        if found == number:
+            if isinstance(value, int):
+                raise ValueError(f"field {number} is a number")
+            yield value
+
+
+def _text(message: bytes, number: int) -> str:
+    return _decoded(next(_messages(message, number), b""))
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode()  # what is no UTF-8 is a ValueError, too
+
+
+def _integers(message: bytes, number: int) -> Iterator[int]:
+    """Yield the numbers of a field, packed or one by one, as int64."""
+    for found, value in fields(message):
+        if found != number:
+            continue
+        if isinstance(value, int):
+            yield _signed(value)
+            continue
+        at = 0
+        while at < len(value):
+            each, at = _varint(value, at)
+            yield _signed(each)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << _BITS) if value >> (_BITS - 1) else value
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and value of every field; raise ValueError where the message is cut off or malformed."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        match key & 7:
+            case 0:
+                value, at = _varint(message, at)
+                yield key >> 3, value
+                continue
+            case 2:
+                length, at = _varint(message, at)
+            case 1:
+                length = 8
+            case 5:
+                length = 4
+            case kind:
+                raise ValueError(f"a field of kind {kind}")
+        if length > len(message) - at:
+            raise ValueError("it ends within a field")
+        yield key >> 3, message[at : at + length]
+        at += length
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift, byte in enumerate(message[at : at + _LONGEST_VARINT]):
+        value |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return value % (1 << _BITS), at + shift + 1
+    raise ValueError("it ends within a number, or a number is too long")

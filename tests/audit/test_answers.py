@@ -1,0 +1,88 @@
+"""What the running kubelet answers against its state files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cpuctl.audit.checks import audit
+from cpuctl.audit.picture import Picture
+from cpuctl.audit.unchecked import unchecked
+from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
+from tests.audit.node_tree import DATABASE, OWN, clean_node
+
+GIB = (MemoryHeld("memory", 1 << 30, CPUSet.of([0])),)
+GPU = "nvidia.com/gpu"
+FINE = ContainerHoldings("server", CPUSet.parse(OWN), GIB)
+
+
+def node() -> Picture:
+    return clean_node().picture()
+
+
+def name_of_database() -> tuple[str, str]:
+    namespace, _, name = node().pod_name(DATABASE).partition("/")
+    return namespace, name
+
+
+def answered(container: ContainerHoldings = FINE, allocatable: str = "1-3,5-7") -> PodResources:
+    return PodResources((PodHoldings(*name_of_database(), (container,)),), CPUSet.parse(allocatable))
+
+
+def found(answers: PodResources, picture: Picture | None = None) -> list[Any]:
+    whole = (picture or node())._replace(answers=answers)
+    return [(each.code, each.expected, each.detected) for each in audit(whole, ["answers"])]
+
+
+def test_a_kubelet_that_says_what_its_files_say() -> None:
+    assert found(answered()) == []
+    assert unchecked(node()._replace(answers=answered()), ["answers"]) == ()
+    assert audit(node(), ["answers"]) == ()
+
+
+def test_other_cpus_and_other_memory() -> None:
+    other = FINE._replace(cpus=CPUSet.parse("2,6"), memory=())
+    assert found(answered(other)) == [
+        ("answer-differs", "1,5", "2,6"),
+        ("answer-differs", "memory 1073741824 on 0", "none"),
+    ]
+
+
+def test_other_devices() -> None:
+    picture = node()
+    entry = DeviceEntry(pod_uid=DATABASE, container="server", resource=GPU, devices={0: ("g0",), 1: ("g1",)})
+    saved = picture._replace(
+        state=picture.state._replace(
+            devices=DevicesStateFile(entries=(entry,), registered={GPU: ("g0", "g1")})
+        )
+    )
+    assert found(answered(FINE._replace(devices={GPU: frozenset({"g1", "g0"})})), saved) == []
+    held = {GPU: frozenset({"g0"}), "example.com/nic": frozenset({"eth0"})}
+    assert found(answered(FINE._replace(devices=held)), saved) == [
+        ("answer-differs", "none", "eth0"),
+        ("answer-differs", "g0, g1", "g0"),
+    ]
+
+
+def test_pods_that_one_of_both_does_not_know() -> None:
+    assert found(PodResources(())) == [("answer-lacks-pod", OWN, "not listed")]
+    new = PodHoldings("ai", "new", (ContainerHoldings("main", CPUSet.of([3])),))
+    answers = answered()
+    both = answers._replace(pods=(*(answers.pods or ()), new))
+    assert found(both) == [("answer-differs", "none", "3")]
+
+
+def test_a_kubelet_that_has_not_read_its_configuration_yet() -> None:
+    assert found(answered(allocatable="2-3,6-7")) == [("allocatable-differs", "1-3,5-7", "2-3,6-7")]
+    assert found(answered(allocatable="")) == [("allocatable-differs", "1-3,5-7", "none")]
+
+
+def test_what_was_not_answered_and_who_is_not_known_was_not_checked() -> None:
+    picture = node()._replace(answers=PodResources(problems=("kubelet.sock: nobody listens",)))
+    assert [each.missing for each in unchecked(picture, ["answers"])] == [
+        "the kubelet's answer (--pod-resources): kubelet.sock: nobody listens"
+    ]
+    nameless = node()._replace(owners={}, pods={}, answers=answered(FINE._replace(cpus=CPUSet.of([3]))))
+    assert audit(nameless, ["answers"]) == ()
+    assert [each.missing.split(":")[0] for each in unchecked(nameless, ["answers"])] == ["pods (--pods)"]

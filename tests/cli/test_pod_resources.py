@@ -1,0 +1,44 @@
+"""``audit --pod-resources``: a socket, a file, its name alone, and what is said where nobody answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+
+NODE = ("audit", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz", "--pods", "fixtures/nodes/v2-2-numa/pods.json")
+ANSWERS = ("--check", "answers", "-o", "json")
+
+
+def audited(cpuctl: Cpuctl, where: Path) -> tuple[int, list[Any], list[Any]]:
+    result = cpuctl(*NODE, "--pod-resources", str(where), *ANSWERS)
+    document = json.loads(result.out)
+    return result.code, [each["code"] for each in document["findings"]], document["unchecked"]
+
+
+def test_a_file_of_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The kubelet lists no pod, and calls no CPU allocatable: the state has pods with CPUs."""
+    path = tmp_path / "answers.json"
+    path.write_text('{"podResources": []}\n---\n{"cpuIds": []}\n')
+    code, codes, unchecked = audited(cpuctl, path)
+    assert (code, unchecked) == (3, [])
+    assert set(codes) == {"answer-lacks-pod", "allocatable-differs"}
+
+
+def test_nobody_answers(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    code, codes, unchecked = audited(cpuctl, tmp_path / "kubelet.sock")
+    assert (code, codes) == (3, [])
+    assert {"cannot be asked: no such file or directory" in each["missing"] for each in unchecked} == {True}
+    assert unchecked[0]["checks"] == ["answers"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--pod-resources",), ("--pod-resources", "-q"), ("--pod-resources=live",)]
+)
+def test_alone_it_is_the_kubelets_own_socket(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
+    result = cpuctl(*NODE, *words)
+    assert (result.code, "a recording has no kubelet to ask" in result.err) == (2, True)

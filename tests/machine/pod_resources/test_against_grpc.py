@@ -1,0 +1,92 @@
+"""The client against the reference implementation of gRPC (``make grpc``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.machine.pod_resources.asking import ask_kubelet
+from cpuctl.machine.pod_resources.grpc_call import MAX_MESSAGE, call
+from cpuctl.machine.pod_resources.protobuf import decode_allocatable_cpus, decode_list
+from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED, container, pod, pods
+
+pytestmark = pytest.mark.grpc
+
+LIST, ALL = "/v1.PodResourcesLister/List", "/v1.PodResourcesLister/GetAllocatableResources"
+Answer = Callable[[bytes, Any], bytes]
+
+
+@contextmanager
+def serving(path: Path, **methods: Answer) -> Iterator[str]:
+    import grpc
+
+    handlers = {name: grpc.unary_unary_rpc_method_handler(answer) for name, answer in methods.items()}
+    unlimited = [("grpc.max_send_message_length", -1)]
+    server = grpc.server(ThreadPoolExecutor(2), options=unlimited)
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler("v1.PodResourcesLister", handlers),)
+    )
+    server.add_insecure_port(f"unix:{path}")
+    server.start()
+    try:
+        yield str(path)
+    finally:
+        server.stop(None).wait()
+
+
+def test_both_answers(tmp_path: Path) -> None:
+    with serving(
+        tmp_path / "s", List=lambda *_: LISTED, GetAllocatableResources=lambda *_: ALLOCATABLE
+    ) as path:
+        answer = ask_kubelet(path)
+    assert (answer.pods, answer.allocatable) == (decode_list(LISTED), decode_allocatable_cpus(ALLOCATABLE))
+    assert answer.problems == ()
+
+
+def test_an_answer_of_many_frames(tmp_path: Path) -> None:
+    many = pods(*(pod("load", f"pod-{n:06}", container("main", cpus=range(64))) for n in range(20_000)))
+    with serving(tmp_path / "s", List=lambda *_: many) as path:
+        assert call(path, LIST) == many
+
+
+def test_a_method_that_is_turned_off_leaves_the_other(tmp_path: Path) -> None:
+    with serving(tmp_path / "s", List=lambda *_: LISTED) as path:
+        answer = ask_kubelet(path)
+    assert (answer.pods, answer.allocatable) == (decode_list(LISTED), None)
+    (problem,) = answer.problems
+    assert problem.startswith(
+        f"{path}: {ALL}: refused (gRPC status 12): Method not found! (this kubelet does"
+    )
+
+
+def test_a_refusal_in_its_words(tmp_path: Path) -> None:
+    def busy(_message: bytes, context: Any) -> bytes:
+        import grpc
+
+        context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "rejected by rate limit: 100% (näh)")
+        raise AssertionError
+
+    with serving(tmp_path / "s", List=busy) as path, pytest.raises(InputError) as caught:
+        call(path, LIST)
+    assert caught.value.message == "refused (gRPC status 8): rejected by rate limit: 100% (näh)"
+    assert caught.value.hint.startswith("try again in a second")
+
+
+def test_bounds_of_time_and_size(tmp_path: Path) -> None:
+    def slow(_message: bytes, _context: Any) -> bytes:
+        time.sleep(1)
+        return b""
+
+    large = bytes(MAX_MESSAGE + 1)
+    with serving(tmp_path / "s", List=slow, GetAllocatableResources=lambda *_: large) as path:
+        with pytest.raises(InputError, match=r"no answer within 0\.2s"):
+            call(path, LIST, seconds=0.2)
+        with pytest.raises(InputError, match="the answer has more than 16 MiB"):
+            call(path, ALL)

@@ -50,7 +50,7 @@ Examples:
 \b
   sudo cpuctl audit
   kubectl get pods -A -o json | sudo cpuctl audit --pods -
-  sudo cpuctl audit --pod-resources     # what the kubelet answers, too
+  sudo cpuctl audit --pod-resources=live     # what the kubelet answers, too
   sudo cpuctl audit --check cpusets,threads -o plan > plan.json
   cpuctl audit -m node7.tar.gz -o json
   cpuctl audit --root /host       # in a debugging pod

@@ -165,6 +165,7 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("checkpoint new", "-f"): ("-m", MACHINE, *V36),
     ("cgroups show", "--pods"): ("--root", "NODE", *V36),
     ("cgroups apply", "--pods"): ("--root", "NODE", *V36),
+    ("replay", "-f"): ("-m", MACHINE, str(ROOT / "fixtures" / "logs" / "kubelet-1.36.jsonl")),
     ("audit", "--pods"): ("--root", "NODE", *V36),
     ("checkpoint dump", "--pods"): ("--state", str(RECORDED)),
     ("checkpoint verify", "--pods"): ("-m", str(RECORDED), *V36),

@@ -66,3 +66,19 @@ def test_a_state_file_does_not_stand_in_for_a_setting(cpuctl: Cpuctl, tmp_path: 
     )
     assert document["start"]["outcome"] == "Refused"
     assert "not-started" in [each["code"] for each in document["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"), [('{"policyName":"none","defaultCpuSet":"","checksum":1}', 0), ("{", 1)]
+)
+@pytest.mark.parametrize("command", [("config", "check", "--state"), STATE])
+def test_what_another_release_would_read_is_no_error_of_an_unknown_one(
+    cpuctl: Cpuctl, tmp_path: Path, command: tuple[str, ...], text: str, errors: int
+) -> None:
+    """A checksum is one release's; what no release reads is an error of all."""
+    (tmp_path / "cpu_manager_state").write_text(text)
+    words = (*command, str(tmp_path / "cpu_manager_state"), "-m", "synthetic:4c,mem=8Gi")
+    shown = cpuctl(*words, "-o", "json")
+    document = json.loads(shown.out)
+    assert (shown.code, document["start"]["outcome"]) == (3, "Undetermined")
+    assert document["summary"]["error"] == errors

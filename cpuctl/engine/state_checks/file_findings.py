@@ -88,11 +88,18 @@ AnyFile: TypeAlias = (
 
 
 def file_findings(
-    name: str, file: AnyFile, policy: str | None, version: str, failure: LoadFailure = LoadFailure.STOPS
+    name: str,
+    file: AnyFile,
+    policy: str | None,
+    version: str,
+    failure: LoadFailure = LoadFailure.STOPS,
+    *,
+    released: bool = True,
 ) -> Iterator[StateFinding]:
     """Say what is wrong with a file; *policy* is the configured one, None where none is known.
 
-    *failure* tells what the kubelet does with it.
+    *failure* tells what the kubelet does with it. Where its release is not known (*released* is False), what
+    another one reads is no error.
     """
     if failure is LoadFailure.UNREAD:
         yield _unread(name, file, version)
@@ -101,7 +108,9 @@ def file_findings(
         yield from _gone_on(name, file)
         return
     if isinstance(file.read, UnreadableState):
-        yield _unreadable(name, file, file.read.error, version)
+        found = _unreadable(name, file, file.read.error, version)
+        in_doubt = not released and file.whole is not None
+        yield found._replace(severity=Severity.WARNING) if in_doubt else found
     elif file.facts.wrong_checksums:
         yield _unseen_checksum(name, file)
     if file.facts.embedded_differs:
@@ -113,16 +122,16 @@ def file_findings(
             "from another state",
             fix=REPAIR,
         )
-    found = getattr(file.state, "policy_name", None)
-    if policy is not None and found is not None and found != policy:
+    written = getattr(file.state, "policy_name", None)
+    if policy is not None and written is not None and written != policy:
         yield StateFinding(
             severity=Severity.ERROR,
             code="policy-differs",
             place=StatePlace(name),
-            message=f'the file was written under the policy "{found}", and "{policy}" is configured',
+            message=f'the file was written under the policy "{written}", and "{policy}" is configured',
             expected=policy,
-            detected=found,
-            fix=f"configure the policy {found}, or {REPAIR}" if found else REPAIR,
+            detected=written,
+            fix=f"configure the policy {written}, or {REPAIR}" if written else REPAIR,
         )
     yield from _passed_over(name, file)
 

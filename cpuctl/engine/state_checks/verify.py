@@ -64,9 +64,9 @@ def verify_states(
     begun = start_on(info, kubelet, _saved(found))
     managers, node = begun.managers, begun.node
     if not isinstance(managers, Started):
-        look = _Look(version, found, owners, kubelet.gates, None)
+        look = _Look(version, found, owners, kubelet.gates, None, kubelet.released)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
-    look = _Look(version, found, owners, managers.gates, node)
+    look = _Look(version, found, owners, managers.gates, node, kubelet.released)
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
@@ -97,6 +97,7 @@ class _Look(NamedTuple):
     owners: Owners
     gates: FeatureGates
     node: Node | None
+    released: bool
 
     @property
     def tables(self) -> Mapping[int, MemoryNode] | None:
@@ -120,7 +121,8 @@ class _Look(NamedTuple):
             policies = {CPU_FILE: _cpu_policy(self.node), MEMORY_FILE: _memory_policy(self.node)}
         for name, file in self.found.by_name.items():
             failure = load_failure_of(name, self.gates)
-            yield from file_findings(name, file, policies.get(name), self.version, failure)
+            policy = policies.get(name)
+            yield from file_findings(name, file, policy, self.version, failure, released=self.released)
         yield from self._of_cpus()
         yield from self._of_memory()
 

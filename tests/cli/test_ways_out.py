@@ -17,6 +17,7 @@ from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfigurat
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
+from tests.cli.conftest import Cpuctl
 from tests.cli.test_fixes import CASES
 from tests.support.proposals import texts_of
 
@@ -114,3 +115,8 @@ def test_every_way_out_is_taken() -> None:
     left = [way for way in ways if not any(re.fullmatch(way, each) for each in told)]
     assert [way for way in left if not re.sub(r"\\(.)", r"\1", way).startswith(NOT_HERE)] == []
     assert len(left) == len(NOT_HERE)
+
+
+def test_what_a_flag_set_is_left_out_by_its_flag(cpuctl: Cpuctl) -> None:
+    words = ("-m", "synthetic:4c,mem=8Gi", "--kubelet-args=--container-runtime-endpoint=")
+    assert "  fix: leave out --container-runtime-endpoint\n" in cpuctl("config", "check", *words).out

@@ -68,7 +68,7 @@ def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     paths = settings_to_mend(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     read = _list_of(loaded) if (_RESERVED,) in own else ""
-    leave = read or (f"leave out {', '.join(map(path_name, own))}" if own else "")
+    leave = read or (f"leave out {', '.join(_written(loaded, path) for path in own)}" if own else "")
     missing = [path[0] for path in paths if path not in own]
     # What is off beside another setting is mended with that.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
@@ -85,6 +85,12 @@ def _list_of(loaded: LoadedConfiguration) -> str:
     except ValueError:
         return ""
     return "" if mask is None else f"write {_RESERVED}: {mask}, as kubelets read lists and no masks"
+
+
+def _written(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:
+    """Name a setting as it was given: a flag, or the member of a file."""
+    origin = loaded.origin(*path)
+    return origin.text if origin.kind is OriginKind.FLAG and len(path) == 1 else path_name(path)
 
 
 def _is_set(loaded: LoadedConfiguration, *path: str) -> bool:

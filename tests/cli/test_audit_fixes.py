@@ -364,6 +364,9 @@ NOT_RUN = {
             for option in ("", "set the CPU Manager policy option full-pcpus-only, then ")
         ),
     ],
+    "no recording answers as a running kubelet does": [
+        "cpuctl checkpoint verify && systemctl restart kubelet"
+    ],
     "shows what is not recorded": ["cat /proc/irq/*/effective_affinity_list"],
     "nobody is kept out of a file who runs tests as root": ["sudo cpuctl audit"],
     "no name of a pod begins with a dash": [

@@ -11,16 +11,20 @@ from cpuctl.messages.message import Message, Speaker, Text
 _SHOW = "cpuctl cgroups show"
 _AUDIT = "cpuctl audit --check cpusets"
 
+
+def _refused(file: str, reason: str) -> tuple[Text, ...]:
+    """Write the kernel's reason as runc, a Go program, and as crun and systemd, C programs, print it."""
+    said = reason.capitalize()
+    return Text(f"{file}: {reason}"), Text(f"{file}: {said}"), Text(f"{file}`: {said}")
+
+
 CGROUP_WRITES = (
     Message(
         code="cpuset-invalid",
         speaker=Speaker.RUNTIME,
         texts=(
-            Text("cpuset.cpus: invalid argument"),
-            Text("cpuset.cpus: Invalid argument"),
-            Text("cpuset.cpus`: Invalid argument"),
-            Text("cpuset.cpus` : Invalid argument"),
-            Text("cpuset.cpus.exclusive: invalid argument"),
+            *_refused("cpuset.cpus", "invalid argument"),
+            *_refused("cpuset.cpus.exclusive", "invalid argument"),
         ),
         meaning="the kernel takes no such CPUs: the list names CPUs that the machine has not, or under "
         "cgroup v1 exclusive ones of a sibling",
@@ -31,13 +35,7 @@ CGROUP_WRITES = (
     Message(
         code="cpuset-denied",
         speaker=Speaker.RUNTIME,
-        texts=(
-            Text("cpuset.cpus: permission denied"),
-            Text("cpuset.cpus: Permission denied"),
-            Text("cpuset.cpus`: Permission denied"),
-            Text("cpuset.mems: permission denied"),
-            Text("cpuset.mems: Permission denied"),
-        ),
+        texts=(*_refused("cpuset.cpus", "permission denied"), *_refused("cpuset.mems", "permission denied")),
         meaning="under cgroup v1 a control group gets only CPUs and NUMA nodes of its parent, and this "
         "one's has fewer: another agent, LXC or a systemd slice narrowed a group above",
         fix="widen the group above first: kubepods and its slices have to hold all CPUs",
@@ -46,13 +44,10 @@ CGROUP_WRITES = (
     Message(
         code="cpuset-busy",
         speaker=Speaker.RUNTIME,
-        texts=(
-            Text("cpuset.cpus: device or resource busy"),
-            Text("cpuset.cpus: Device or resource busy"),
-            Text("cpuset.cpus`: Device or resource busy"),
-            Text("cpuset.mems: device or resource busy"),
-            Text("cpuset.mems: Device or resource busy"),
-            Text("cpuset.cpu_exclusive: device or resource busy"),
+        texts=tuple(
+            text
+            for name in ("cpuset.cpus", "cpuset.mems", "cpuset.cpu_exclusive")
+            for text in _refused(name, "device or resource busy")
         ),
         meaning="a control group below still uses CPUs or NUMA nodes that are taken away, or tasks run with "
         "a real-time or deadline reservation on them",
@@ -63,11 +58,10 @@ CGROUP_WRITES = (
     Message(
         code="cpuset-empty",
         speaker=Speaker.RUNTIME,
-        texts=(
-            Text("cpuset.cpus: no space left on device"),
-            Text("cpuset.mems: no space left on device"),
-            Text("cgroup.procs: no space left on device"),
-            Text("tasks: no space left on device"),
+        texts=tuple(
+            text
+            for name in ("cpuset.cpus", "cpuset.mems", "cgroup.procs", "tasks")
+            for text in _refused(name, "no space left on device")
         ),
         meaning="under cgroup v1 a group with tasks must have CPUs and NUMA nodes, and this one has none, "
         "or would have none left",
@@ -77,7 +71,7 @@ CGROUP_WRITES = (
     Message(
         code="cpuset-mems-invalid",
         speaker=Speaker.RUNTIME,
-        texts=(Text("cpuset.mems: invalid argument"), Text("cpuset.mems: Invalid argument")),
+        texts=_refused("cpuset.mems", "invalid argument"),
         meaning="the kernel takes no such NUMA nodes: one of them has no memory, or does not exist",
         commands=("cpuctl topology show --memory", _SHOW),
     ),
@@ -85,9 +79,8 @@ CGROUP_WRITES = (
         code="cpuset-missing",
         speaker=Speaker.RUNTIME,
         texts=(
-            Text("cpuset.cpus: no such file or directory"),
-            Text("cpuset.cpus: No such file or directory"),
-            Text("cpuset.cpus.effective: no such file or directory"),
+            *_refused("cpuset.cpus", "no such file or directory"),
+            *_refused("cpuset.cpus.effective", "no such file or directory"),
             Text("controller `cpuset` is not available"),
             Text("Failed to find cpuset cgroup (v2)"),
             Text("failed to find cpuset cgroup (v2)"),

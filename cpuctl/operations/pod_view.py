@@ -144,16 +144,14 @@ def allocatable_of_node(
     machine: MachineSource, config: KubeletConfiguration, sources: Sources
 ) -> dict[str, Quantity] | None:
     """Work out what a configuration leaves of a machine to pods; None, and a warning, where that fails."""
-    from cpuctl.engine.node_resources import node_capacity, node_reservations
-    from cpuctl.engine.reservation_summary import summarize
+    from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
 
     try:
-        kept = node_reservations(machine.info, config)
+        lines = reservations_of_node(machine.info, config).lines
     except GoError as error:
         sources.warnings.append(f"what the node keeps from pods cannot be said: {error}")
         return None
-    lines = summarize(machine.info, config, kept, node_capacity(machine.info)).lines
     return {line.resource: line.allocatable for line in lines if line.allocatable is not None}
 
 

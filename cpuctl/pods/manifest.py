@@ -62,7 +62,7 @@ def manifest_of(pod: Pod) -> Manifest | None:
 def owner_of(pod: Pod) -> str | None:
     """Tell who makes a pod anew, as ``Kind/name``: empty for nobody, None for a pod that nobody wrote down.
 
-    A pod as ``kubectl get`` prints it names its controller.
+    A pod as ``kubectl get`` prints it names its controller; kinds of others have their group.
     """
     written = manifest_of(pod)
     if pod.owner or written is None:
@@ -70,5 +70,7 @@ def owner_of(pod: Pod) -> str | None:
     references = written.metadata.get("ownerReferences")
     for each in references if isinstance(references, list) else ():
         if isinstance(each, dict) and each.get("controller") is True:
-            return f"{each.get('kind')}/{each.get('name')}"
+            group = str(each.get("apiVersion")).rpartition("/")[0]
+            own = group not in ("", "apps", "batch")
+            return f"{each.get('kind')}{f'.{group}' if own else ''}/{each.get('name')}"
     return ""

@@ -449,6 +449,11 @@ def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) 
             [{"kind": "ReplicaSet", "name": "web-1", "controller": True}],
             "ReplicaSet/web-1 replaces it",
         ),
+        (
+            "Pod",
+            [{"apiVersion": "batch.volcano.sh/v1", "kind": "Job", "name": "sum", "controller": True}],
+            "Job.batch.volcano.sh/sum may replace it",
+        ),
         ("Pod", None, "nobody replaces a pod without an owner"),
     ],
 )

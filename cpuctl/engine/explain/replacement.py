@@ -40,7 +40,7 @@ def replacement_of(
         decision.rule is Rule.NOT_ENOUGH and decision.provider == "devices"
     ):
         return None  # the node's status tells how many devices are healthy
-    kind = owner.partition("/")[0].partition(".")[0]
+    kind = owner.partition("/")[0]
     if not owner:
         return Replacement(loops=False, text="nobody replaces a pod without an owner: it stays Failed")
     if kind in ("Job", "CronJob"):

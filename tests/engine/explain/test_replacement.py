@@ -25,6 +25,7 @@ NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
         ("DaemonSet/agent", True, "for this node"),
         ("Job/sum", True, "backoffLimit"),
         ("PyTorchJob.kubeflow.org/train", False, "may replace it"),
+        ("Job.batch.volcano.sh/sum", False, "may replace it"),
         ("", False, "stays Failed"),
     ],
 )

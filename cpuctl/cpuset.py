@@ -167,3 +167,11 @@ def _integer(text: str) -> int:
     if number > MAX_CPU:
         raise CPUSetLimitError(f"CPU {number} is beyond {MAX_CPU}, the largest CPU number cpuctl accepts")
     return number
+
+
+def union(sets: Iterable[CPUSet]) -> CPUSet:
+    """Return the CPUs that are in any of the sets."""
+    mask = 0
+    for each in sets:
+        mask |= each.mask
+    return CPUSet(mask)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.diagnostics import found, graded
-from cpuctl.audit.checks import Verdict, verdicts
+from cpuctl.audit.checks import Verdict, unchecked, verdicts
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.picture import Picture, Seen, State
-from cpuctl.audit.unchecked import unchecked
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet

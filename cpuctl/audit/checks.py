@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.audit.check_names import CheckName
-from cpuctl.audit.containers.cpusets import check_cpusets, check_mems, check_partitions
-from cpuctl.audit.containers.memory_spill import check_memory
-from cpuctl.audit.containers.quota import check_quota
-from cpuctl.audit.containers.threads import check_threads
-from cpuctl.audit.containers.volumes import check_volumes
-from cpuctl.audit.disturbers.foreign import check_foreign_processes, check_kernel_threads
-from cpuctl.audit.disturbers.interrupts import check_interrupts, check_irqbalance
-from cpuctl.audit.disturbers.isolation import check_isolation
-from cpuctl.audit.disturbers.siblings import check_siblings
+from cpuctl.audit.containers import (
+    check_cpusets,
+    check_memory,
+    check_mems,
+    check_partitions,
+    check_quota,
+    check_threads,
+)
+from cpuctl.audit.devices import check_devices
+from cpuctl.audit.disturbers import (
+    check_foreign_processes,
+    check_interrupts,
+    check_irqbalance,
+    check_isolation,
+    check_kernel_threads,
+    check_siblings,
+)
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.kubelet_state.answers import check_answers
-from cpuctl.audit.kubelet_state.devices import check_devices
-from cpuctl.audit.kubelet_state.hotplug import check_hotplug
-from cpuctl.audit.kubelet_state.stale import (
+from cpuctl.audit.kubelet_state import (
     check_finished_init_containers,
+    check_hotplug,
     check_missing_groups,
+    check_reserved,
     check_stale,
+    check_state,
     check_unclaimed,
 )
-from cpuctl.audit.kubelet_state.state import check_reserved, check_state
-from cpuctl.audit.picture import Picture, Seen
+from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
+from cpuctl.audit.pod_resources import check_answers, unnamed_pods
+from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
+from cpuctl.state_names import CPU_FILE, DEVICES_FILE
 
 Check = Callable[[Picture], Iterator[Finding]]
 
@@ -106,3 +117,72 @@ def _verdict(seen: Seen, codes: Collection[str]) -> Verdict:
             return verdict
     known = seen.expected.cpus is not None or seen.expected.choices
     return Verdict.OK if known else Verdict.NOT_CHECKED
+
+
+class Unchecked(NamedTuple):
+    """What is missing of a node, and the names of the checks that say nothing without it."""
+
+    missing: str
+    checks: tuple[str, ...]
+
+
+_OF_STATE = (
+    "state", "hotplug", "reserved", "cpusets", "mems", "threads", "quota", "memory", "stale",
+    "foreign", "kernel", "interrupts", "siblings", "isolation", "volumes",
+)  # fmt: skip
+_OF_DEVICES = ("devices",)
+_OF_ANSWERS = ("answers",)
+_OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
+_OF_TASKS = ("threads", "foreign", "kernel")
+_OF_INTERRUPTS = ("interrupts",)
+_OF_VOLUMES = ("volumes",)
+
+
+def unchecked(picture: Picture, wanted: Collection[str]) -> tuple[Unchecked, ...]:
+    """Tell what was not there to be checked, as far as the *wanted* checks need it."""
+    told = ((missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(picture))
+    return tuple(Unchecked(missing, checks) for missing, checks in told if checks)
+
+
+def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
+    state = picture.state.cpu
+    if state is None and not picture.state.cpu_problem:
+        yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is not known", _OF_STATE
+    if picture.state.devices is None and not picture.state.devices_problem and _ask_for_devices(picture):
+        yield f"{DEVICES_FILE}: which devices containers hold is not known", _OF_DEVICES
+    yield from _unanswered(picture)
+    if picture.promises.tells_assigned and not picture.pods_known:
+        yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
+    if not all(told.looked_at for told in picture.downward_files):
+        yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
+    if picture.hierarchies is None:
+        yield "control groups: what containers are configured to is not known", _OF_GROUPS
+    if not picture.others and not any(seen.tasks for seen in picture.containers):
+        yield "processes: where threads may run is not known", _OF_TASKS
+    if state is not None and (state.policy_name == POLICY_NONE or not picture.exclusive):
+        return  # nothing that an interrupt could disturb
+    interrupts = picture.interrupts
+    if not interrupts.known and interrupts.default is None:
+        yield "interrupts: where they come to is not known", _OF_INTERRUPTS
+    elif interrupts.known and all(each.allowed is None for each in interrupts.known):
+        yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
+
+
+def _unanswered(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if picture.answers is None:
+        return
+    for problem in picture.answers.problems:
+        yield f"the kubelet's answer (--pod-resources): {problem}", _OF_ANSWERS
+    if picture.answers.pods and unnamed_pods(picture):
+        yield "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known", _OF_ANSWERS
+
+
+def _ask_for_devices(picture: Picture) -> bool:
+    """Tell whether a pod asks for a resource that has a name of a domain, as plugins' resources have."""
+    return any(
+        "/" in name
+        for pod in picture.pods.values()
+        if not pod.terminal
+        for container in pod.all_containers
+        for name in container.resources.requests
+    )

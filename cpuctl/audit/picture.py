@@ -1,4 +1,8 @@
-"""A node at one moment, from every side that an audit compares: values only, nothing is read here."""
+"""A node at one moment, from every side that an audit compares: values only, nothing is read here.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` and ``memorymanager``: a container gets the CPUs and the
+NUMA nodes that are recorded for it, else the shared pool and no nodes at all; nothing empty is written.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from cpuctl.audit.sets import union
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.machine.model import Machine
 from cpuctl.machine.pod_resources.model import PodResources
 from cpuctl.pods.model import StoredPod
@@ -266,3 +269,42 @@ class Picture(_Parts):
             names.append(self.pod_name(uid))
             rest -= self.held[uid]
         return ", ".join(names)
+
+
+MOST_CHOICES = 64
+"""Of different sets that the containers of one pod have; beyond, a nameless one cannot be judged."""
+
+
+class Expectations:
+    """What the kubelet gives containers, by one state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._choices: dict[str, tuple[CPUSet, ...]] = {}
+
+    def of(self, owner: Owner) -> Expected:
+        """Return what the kubelet gives a container."""
+        if owner.part is Part.SANDBOX:
+            return Expected()
+        mems = _mems(owner, self._state.memory) if self._state.memory else None
+        cpu = self._state.cpu
+        if cpu is None or cpu.policy_name == POLICY_NONE:
+            return Expected(mems=mems)
+        entries, pool = cpu.entries.get(owner.uid, {}), cpu.default_cpu_set
+        if owner.container:
+            own = entries.get(owner.container)
+            return Expected(cpus=own or pool or None, exclusive=bool(own), mems=mems)
+        if not entries:
+            return Expected(cpus=pool or None, mems=mems)
+        return Expected(choices=self._choices_of(owner.uid, pool), mems=mems)
+
+    def _choices_of(self, uid: str, pool: CPUSet) -> tuple[CPUSet, ...]:
+        if uid not in self._choices:
+            sets = tuple(dict.fromkeys(cpus for cpus in (*self._state.entries[uid].values(), pool) if cpus))
+            self._choices[uid] = sets if len(sets) <= MOST_CHOICES else ()
+        return self._choices[uid]
+
+
+def _mems(owner: Owner, state: MemoryStateFile) -> CPUSet | None:
+    blocks = state.entries.get(owner.uid, {}).get(owner.container, ())
+    return CPUSet.of(node for block in blocks for node in block.numa_affinity) or None

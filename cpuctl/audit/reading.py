@@ -1,16 +1,18 @@
-"""Taking the picture of a node: the same way from the live one, a directory and a recording."""
+"""Taking the picture of a node: the same way from the live one, a directory and a recording.
+
+Rule for the files in which containers read their exclusive CPUs (``assigned.cpuset`` in volumes): KEP-6122;
+``pkg/volume/downwardapi`` and ``pkg/volume/projected`` write below a pod's directory.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuctl.audit.node.downward_files import read_downward_files
-from cpuctl.audit.node.expected import Expectations
-from cpuctl.audit.node.interrupt_files import read_interrupts
-from cpuctl.audit.node.tasks import sandbox_ids, sort_tasks
-from cpuctl.audit.picture import Picture, Promises, Seen, State
+from cpuctl.audit.interrupts import read_interrupts
+from cpuctl.audit.picture import DownwardFile, Expectations, Picture, Promises, Seen, State
+from cpuctl.audit.tasks import sandbox_ids, sort_tasks
 from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.processes import read_members, read_processes
@@ -21,8 +23,15 @@ from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
 from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
 from cpuctl.machine.model import Machine
-from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES, STATE_DIRECTORY
-from cpuctl.pods.model import StoredPod
+from cpuctl.machine.recording_layout import (
+    CONTAINER_LOGS,
+    DOWNWARD_API_VOLUMES,
+    PROCESSES,
+    PROJECTED_VOLUMES,
+    STATE_DIRECTORY,
+)
+from cpuctl.pods.model import ResourceFieldRef, StoredPod
+from cpuctl.pods.rules import ASSIGNED_CPUSET
 
 
 class Known(NamedTuple):
@@ -156,3 +165,38 @@ def _containers(groups: Mapping[str, Cgroup]) -> dict[str, tuple[Cgroup, ...]]:
             # A group follows the one above it, and all that is below it comes before its neighbour.
             found[current].append(group)
     return {path: tuple(below) for path, below in found.items()}
+
+
+_NOWHERE = frozenset({"", ".", ".."})
+
+
+def read_downward_files(
+    files: NodeFiles, pods: Mapping[str, StoredPod], roots: Iterable[str], *, live: bool
+) -> Iterator[DownwardFile]:
+    """Read the files of all *pods* by UID that have not ended; the kubelet's directory is one of *roots*.
+
+    What a manifest names beyond its volume is passed over: no API server takes such a path.
+    """
+    for pod in pods.values():
+        for ref in pod.field_refs if not pod.terminal else ():
+            if ref.in_file and ref.resource == ASSIGNED_CPUSET and (below := _place(pod.uid, ref)):
+                yield _read(files, pod.uid, ref, [f"{root}/{below}" for root in roots], live=live)
+
+
+def _place(uid: str, ref: ResourceFieldRef) -> str:
+    """Name a file below the kubelet's directory, nothing where that would be somewhere else."""
+    if "/" in uid or "/" in ref.volume or not _NOWHERE.isdisjoint((uid, ref.volume, *ref.name.split("/"))):
+        return ""
+    kind = PROJECTED_VOLUMES if ref.projected else DOWNWARD_API_VOLUMES
+    return f"pods/{uid}/volumes/{kind}/{ref.volume}/{ref.name}"
+
+
+def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *, live: bool) -> DownwardFile:
+    told = DownwardFile(uid=uid, container=ref.container, path=paths[0])
+    for path in paths:
+        text = files.read(path)
+        if text is not None or path in files.refused:
+            return told._replace(path=path, text=text, looked_at=text is not None)
+    # A recording need not have volumes at all: where it has this one, it has its files.
+    volumes = (path.removesuffix(f"/{ref.name}") for path in paths)
+    return told._replace(looked_at=live or any(files.names(volume) for volume in volumes))

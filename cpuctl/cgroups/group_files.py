@@ -1,15 +1,24 @@
-"""Reading and writing a control group's files on the live node, by the kernel's rules.
+"""Files of control groups on the live node: read, written, locked; where the threads of a group may run.
 
 Rule: *Documentation/admin-guide/cgroup-v2.rst*: a value is one ``write()``, in place; nothing is renamed.
+
+The lock is on the hierarchy itself, so that every view of it shares the lock; a file below ``/run`` would not
+do: a container with the host's control groups has a ``/run`` of its own.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import NodeAccessError, unreadable
 
 _ATTEMPTS = 6
 _FIRST_PAUSE = 0.005
@@ -91,3 +100,69 @@ def _whole(descriptor: int) -> bytes:
     while len(text) < _MAX_TEXT and (part := os.read(descriptor, _MAX_TEXT)):
         text += part
     return text
+
+
+@contextmanager
+def locked(hierarchy: Path) -> Iterator[None]:
+    """Lock a mounted hierarchy as long as this lasts; the kernel lets go of it when the process is killed.
+
+    Raise NodeAccessError where another cpuctl holds it.
+    """
+    try:
+        handle = os.open(hierarchy, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise unreadable(error, str(hierarchy)) from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise NodeAccessError(
+                "another cpuctl writes here", where=str(hierarchy), hint="try again"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+_THREADS = ("cgroup.threads", "tasks", "cgroup.procs")
+"""v2, v1, and what v2 still tells of a group whose threads it cannot list."""
+_ALLOWED = re.compile(r"^Cpus_allowed_list:[ \t]*(\S*)", re.MULTILINE)
+
+
+class Stray(NamedTuple):
+    """A thread that may run outside its group's CPUs."""
+
+    tid: int
+    group: str
+    cpus: CPUSet
+
+
+def stray_threads(files: GroupFiles, proc: Path, sets: Iterable[tuple[str, CPUSet]]) -> Iterator[Stray]:
+    """Yield threads that may run outside their group's CPUs; those that end meanwhile do not count."""
+    for group, cpus in sets:
+        for tid in _threads(files, group):
+            allowed = _allowed(proc, tid)
+            if allowed is not None and not allowed <= cpus:
+                yield Stray(tid, group, allowed)
+
+
+def _threads(files: GroupFiles, group: str) -> list[int]:
+    for name in _THREADS:
+        try:
+            text = files.read(group, name)
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            continue
+        if text is not None:
+            # 0 is a thread of another PID namespace, of which nothing can be asked.
+            return [int(word) for word in text.split() if word.isdecimal() and word != "0"]
+    return []
+
+
+def _allowed(proc: Path, tid: int) -> CPUSet | None:
+    try:
+        found = _ALLOWED.search((proc / str(tid) / "status").read_text(errors="replace"))
+        return CPUSet.parse(found[1]) if found else None
+    except (OSError, ValueError):
+        return None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpuctl.audit.checks import audit
+from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.picture import Picture, State
-from cpuctl.audit.unchecked import unchecked
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod

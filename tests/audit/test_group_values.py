@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.audit.group_rules import Room, Rules
-from cpuctl.audit.group_values import Value, group_values
+from cpuctl.audit.group_values import Room, Rules, Value, group_values
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.cgroups.files import WeightFormula

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.audit.checks import audit
+from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.reading import take_picture
-from cpuctl.audit.unchecked import unchecked
 from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from cpuctl.cgroups.changing.objections import Force, Situation, find_objections
-from cpuctl.cgroups.changing.quotas import driver_quota, plan_quotas
-from cpuctl.cgroups.changing.writes import plan_writes
 from cpuctl.cgroups.desired import Assignment, Member, Place, Wanted, by_assignment, by_reference
 from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues
 from cpuctl.cgroups.names import Driver, Level, Role
+from cpuctl.cgroups.objections import Force, Situation, find_objections
 from cpuctl.cgroups.owners import Owner, Part
+from cpuctl.cgroups.writes import driver_quota, plan_quotas, plan_writes
 from cpuctl.cpuset import CPUSet
 
 ID = "0123456789abcdef"

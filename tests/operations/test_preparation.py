@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.hierarchies import Hierarchies
+from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.operations.cgroups.preparation import inhabited, require_kernel

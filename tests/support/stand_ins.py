@@ -15,8 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cpuctl.audit.sets import union
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from tests.support import kubelet_stand_in as kubelet
 
 REPOSITORY = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import owner_answer
 from cpuctl.audit.picture import Picture
-from cpuctl.cgroups.changing.applying import Entry, Outcome
-from cpuctl.cgroups.changing.objections import Objection
-from cpuctl.cgroups.changing.writes import CPUS
+from cpuctl.cgroups.applying import Entry, Outcome
+from cpuctl.cgroups.objections import Objection
+from cpuctl.cgroups.writes import CPUS
 from cpuctl.operations.cgroups.preparation import Prepared
 from cpuctl.operations.cgroups.writing import step_answer
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import node_answer, owner_answer, unreadable_answer
-from cpuctl.audit.group_rules import Rules
-from cpuctl.audit.group_values import Value, group_values
+from cpuctl.audit.group_values import Rules, Value, group_values
 from cpuctl.audit.picture import Picture
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.groups import Cgroup

@@ -24,7 +24,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.answers.cgroups import CgroupsApply
-    from cpuctl.cgroups.changing.applying import Outcome
+    from cpuctl.cgroups.applying import Outcome
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Preparation
 
 app = command_group()
@@ -116,7 +116,7 @@ def apply(
     quiet: QuietOption = False,
 ) -> None:
     """Read, show, write, watch."""
-    from cpuctl.cgroups.changing.objections import Force
+    from cpuctl.cgroups.objections import Force
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Insisted, root_of
     from cpuctl.operations.cgroups.request import read_asked

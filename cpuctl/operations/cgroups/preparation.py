@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.below_root import DanglingLinkError, Root
-from cpuctl.cgroups.changing.objections import Force, Objection, Situation, find_objections, moved_on
-from cpuctl.cgroups.changing.quotas import plan_quotas
-from cpuctl.cgroups.changing.writes import CPUS, MEMS, PlannedWrite, plan_writes
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUP_TYPES, CGROUPS, Hierarchies, mount_of
 from cpuctl.cgroups.names import Driver, Level
+from cpuctl.cgroups.objections import Force, Objection, Situation, find_objections, moved_on
+from cpuctl.cgroups.writes import CPUS, MEMS, PlannedWrite, plan_quotas, plan_writes
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.machine.tree import DirectoryTree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.audit.group_rules import Room, Rules
+from cpuctl.audit.group_values import Room, Rules
 
 if TYPE_CHECKING:
     from cpuctl.inputs.live_node import LiveNode

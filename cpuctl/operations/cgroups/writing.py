@@ -14,12 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cgroups.changing.applying import Applier, Guard, Outcome, carry_out
-from cpuctl.cgroups.changing.lock import locked
-from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
-from cpuctl.cgroups.group_files import GroupFiles
+from cpuctl.cgroups.applying import Applier, Guard, Outcome, carry_out
+from cpuctl.cgroups.group_files import GroupFiles, locked, stray_threads
 from cpuctl.cgroups.hierarchies import CGROUPS
-from cpuctl.cgroups.threads import stray_threads
+from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unwritable
 from cpuctl.machine.kernel_text import parse_cpu_list
@@ -27,7 +25,7 @@ from cpuctl.operations.cgroups.preparation import Prepared, below, digests
 
 if TYPE_CHECKING:
     from cpuctl.answers.cgroups import Step as StepAnswer
-    from cpuctl.cgroups.changing.applying import Entry
+    from cpuctl.cgroups.applying import Entry
 
 _ONLINE = "sys/devices/system/cpu/online"
 _SHOWN = 3

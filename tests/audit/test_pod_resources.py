@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpuctl.audit.checks import audit
+from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.picture import Picture
-from cpuctl.audit.unchecked import unchecked
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources

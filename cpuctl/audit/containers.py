@@ -1,22 +1,29 @@
-"""The CPU sets and NUMA nodes of containers: expected by the state, configured, and effective.
+"""Containers against what the kubelet gives them: CPUs, memory nodes, threads, quotas.
 
 A kubelet never reads back what it has written (kubelet v1.36, cpumanager ``reconcileState``): a set that
 somebody else has changed stays as it is. The files: *Documentation/admin-guide/cgroup-v2.rst* and
 *Documentation/admin-guide/cgroup-v1/cpusets.rst*.
+
+A CFS quota on exclusive CPUs throttles what nobody else can use. Rule: since 1.33 kubelets lift it (gate
+DisableCPUQuotaWithExclusiveCPUs), for the container and its pod; they never limit the groups above.
+Threads: ``Cpus_allowed_list`` of *proc(5)*; memory: ``/proc/PID/numa_maps`` (*numa(7)*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from shlex import quote
 
+from cpuctl.audit.commands import for_each
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
+from cpuctl.audit.picture import POLICY_NONE, Picture, Seen, Task
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.wording import named
+from cpuctl.engine.placement import Isolation, isolation_of
+from cpuctl.machine.wording import are, count, named
+from cpuctl.pods.model import Container
 
 _NOT_PARTITIONS = ("", "member")
 
@@ -196,3 +203,151 @@ def file_of(picture: Picture, path: str, name: str) -> str:
     """Name a file of a group in the hierarchy that decides on CPUs, for a shell on the node."""
     root = picture.hierarchies.cpuset if picture.hierarchies else ""
     return quote(f"/{root}{path.rstrip('/')}/{name}")
+
+
+TOLERANCE = 1 << 20
+"""Bytes elsewhere that are nobody's fault: what a process had before it was put into its group."""
+
+
+def check_memory(picture: Picture) -> Iterator[Finding]:
+    """Tell containers that have memory of their own outside of their NUMA nodes."""
+    for seen in picture.containers:
+        allowed = seen.expected.mems or seen.group.cpuset.effective_mems or seen.group.cpuset.mems
+        if allowed:
+            yield from _spilled(seen, allowed)
+
+
+def _spilled(seen: Seen, allowed: CPUSet) -> Iterator[Finding]:
+    amounts: dict[int, int] = {}
+    pids = []
+    for leader in seen.leaders:
+        outside = {node: size for node, size in (leader.memory or {}).items() if node not in allowed}
+        if sum(outside.values()):
+            pids.append(leader.pid)
+        for node, size in (leader.memory or {}).items():
+            amounts[node] = amounts.get(node, 0) + size
+    nodes = CPUSet.of(node for node, size in amounts.items() if node not in allowed and size)
+    spilled = sum(amounts[node] for node in nodes)
+    if spilled <= TOLERANCE:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        code="memory-spill",
+        place=NodePart.of(seen),
+        message=f"{spilled >> 20} of its {sum(amounts.values()) >> 20} MiB of own memory have come from "
+        f"{named(nodes, 'NUMA node')}",
+        expected=f"node {allowed}",
+        detected=", ".join(f"node {node}: {size >> 20} MiB" for node, size in sorted(amounts.items())),
+        fix=for_each(pids, f"migratepages {{}} {nodes} {allowed}"),
+    )
+
+
+_SHOWN = 3
+
+
+def check_threads(picture: Picture) -> Iterator[Finding]:
+    """Tell threads that may run elsewhere than their container, and exclusive CPUs that no thread may use."""
+    for seen in picture.containers:
+        wanted = seen.expected.cpus
+        if wanted is None or seen.sleeps:
+            continue
+        # Where the whole group has other CPUs, that is the finding, and not each of its threads.
+        allowed = wanted | (seen.effective or CPUSet())
+        if outside := [task for task in seen.tasks if not task.cpus <= allowed]:
+            yield _outside(seen, wanted, outside)
+        elif seen.expected.exclusive and seen.tasks:
+            yield from _unused(seen, wanted & picture.machine.online)
+
+
+def _outside(seen: Seen, wanted: CPUSet, outside: list[Task]) -> Finding:
+    shown = ", ".join(f"{task.tid} ({task.comm})" for task in outside[:_SHOWN])
+    more = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
+    return Finding(
+        severity=Severity.ERROR,
+        code="threads-outside",
+        place=NodePart.of(seen),
+        message=f"{count(len(outside), 'thread')} of {len(seen.tasks)} may run on other CPUs: {shown}{more}",
+        expected=str(wanted),
+        detected=str(union(task.cpus for task in outside)),
+        fix=for_each((task.tid for task in outside), f"taskset -cp {wanted} {{}}"),
+    )
+
+
+def _unused(seen: Seen, wanted: CPUSet) -> Iterator[Finding]:
+    unused = wanted - seen.running_on
+    if unused and seen.effective in (None, wanted):
+        yield Finding(
+            severity=Severity.NOTE,
+            code="cpus-unused",
+            place=NodePart.of(seen),
+            message=f"its {are(unused)} exclusive, but none of its {count(len(seen.tasks), 'thread')} may "
+            f"run on {'them' if len(unused) > 1 else 'it'}: it has pinned itself to {named(seen.running_on)}",
+            expected=str(wanted),
+            detected=str(seen.running_on),
+        )
+
+
+def check_quota(picture: Picture) -> Iterator[Finding]:
+    """Tell quotas at and above containers with CPUs of their own, each once."""
+    if not picture.promises.lifts_quota:
+        return
+    told: set[str] = set()
+    for seen in picture.containers:
+        if not seen.expected.exclusive or not _is_isolated(picture, seen):
+            continue
+        for path in (seen.group.path, *_above(picture, seen)):
+            group = picture.groups.get(path)
+            if group is not None and group.cpu.quota is not None and path not in told:
+                told.add(path)
+                yield _finding(picture, seen, group)
+
+
+def _is_isolated(picture: Picture, seen: Seen) -> bool:
+    """Tell whether the quota is lifted: not for a container that shares its pod's CPUs (KEP-5526)."""
+    state = picture.state.cpu
+    divided = state is not None and seen.owner.uid in state.pod_entries
+    if not divided:
+        return True
+    container = _containers(picture, seen).get(seen.owner.container)
+    return (
+        container is not None and isolation_of(container, assigned=True, divided=True) is Isolation.CONTAINER
+    )
+
+
+def _above(picture: Picture, seen: Seen) -> Iterator[str]:
+    """Name the groups above; a pod whose containers divide its CPUs keeps its quota for the others."""
+    state = picture.state.cpu
+    divided = state is not None and seen.owner.uid in state.pod_entries
+    for path in ancestors(seen.group.path):
+        group = picture.groups.get(path)
+        if group is not None and not (divided and group.role.uid):
+            yield path
+
+
+def _containers(picture: Picture, seen: Seen) -> Mapping[str, Container]:
+    pod = picture.pods.get(seen.owner.uid)
+    return {container.name: container for container in pod.all_containers} if pod else {}
+
+
+def _finding(picture: Picture, seen: Seen, group: Cgroup) -> Finding:
+    quota, period = group.cpu.quota or 0, group.cpu.period or 0
+    own = group.path == seen.group.path
+    where = "it" if own else f"the group {group.path} above it"
+    share = f"{quota / period:g} CPUs" if period else "some time"
+    return Finding(
+        severity=Severity.ERROR,
+        code="quota-on-exclusive",
+        place=NodePart(str(seen.owner), seen.owner, group.path),
+        message=f"it has exclusive CPUs {seen.expected.cpus}, but {where} is throttled at {share}",
+        expected="no quota",
+        detected=f"{quota} us in {period} us",
+        fix=_fix(picture, group.path),
+    )
+
+
+def _fix(picture: Picture, path: str) -> str:
+    at = picture.hierarchies
+    assert at is not None
+    if at.version == 1:
+        return f"echo -1 > {quote(f'/{at.cpu}{path}/cpu.cfs_quota_us')}"
+    return f"echo max > {quote(f'/{at.cpu}{path}/cpu.max')}"

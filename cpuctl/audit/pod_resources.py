@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.kubelet_state.stale import is_gone
+from cpuctl.audit.kubelet_state import is_gone
 from cpuctl.audit.picture import Picture
 from cpuctl.checkpoints.model import DevicesStateFile, MemoryBlock
 from cpuctl.cpuset import CPUSet

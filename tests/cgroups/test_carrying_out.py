@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.changing.applying import Applier, Change, Entry, Guard, Outcome, Step, carry_out
-from cpuctl.cgroups.changing.lock import locked
-from cpuctl.cgroups.group_files import GroupFiles
+from cpuctl.cgroups.applying import Applier, Change, Entry, Guard, Outcome, Step, carry_out
+from cpuctl.cgroups.group_files import GroupFiles, locked, stray_threads
 from cpuctl.cgroups.hierarchies import mount_of
-from cpuctl.cgroups.threads import stray_threads
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import NodeAccessError
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cgroups.changing.ordering import Write, order_writes
 from cpuctl.cgroups.names import ancestors
+from cpuctl.cgroups.writes import Write, order_writes
 from cpuctl.cpuset import CPUSet
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from cpuctl.audit.commands import delete_pod
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.kubelet_state.stale import is_gone
+from cpuctl.audit.kubelet_state import is_gone
 from cpuctl.audit.picture import Picture
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.audit.node.interrupt_files import banned_cpus, fired_on, listed_actions
+from cpuctl.audit.interrupts import banned_cpus, fired_on, listed_actions
 from cpuctl.cpuset import CPUSet
 from tests.audit.node_tree import NodeTree, clean_node
 

@@ -1,6 +1,6 @@
 """Changing control groups so that it is done, or undone: every value is read back, the first failure ends it.
 
-What is changed is a value at a time, in the order that is given (``ordering``); what had been changed before
+What is changed is a value at a time, in the order that is given (``writes``); what had been changed before
 a failure is put back in the opposite order.
 
 A kubelet compares with what it wrote last, not with what is there, so it may rewrite a value much later: two

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.changing.applying import Applied, Applier, Change, Entry, Step
+from cpuctl.cgroups.applying import Applied, Applier, Change, Entry, Step
 from cpuctl.cgroups.group_files import GroupFiles
 
 V1 = Path("/sys/fs/cgroup/cpuset")

@@ -1,1 +1,0 @@
-"""Containers against what the kubelet gives them: CPUs, memory nodes, threads, quotas."""

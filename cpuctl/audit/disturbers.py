@@ -1,0 +1,433 @@
+"""What disturbs exclusive CPUs: foreign threads, interrupts, siblings, boot parameters.
+
+Every program of a host may run everywhere unless somebody has told it otherwise; a kubelet does not.
+
+Boot parameters, isolcpus and nohz_full: *Documentation/admin-guide/kernel-parameters.txt*. Neither is needed;
+half of one surprises. Where a core is shared, a thread on its other CPU takes half of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from shlex import quote
+
+from cpuctl.audit.commands import MOST, delete_pod, for_each, operand
+from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.picture import Interrupt, Picture, Seen, Task
+from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
+from cpuctl.cgroups.names import Level, role_of
+from cpuctl.cpuset import CPUSet, union
+from cpuctl.diagnostics import Severity
+from cpuctl.machine.wording import are, count, named
+
+_UNIT = (".slice", ".scope", ".service")
+_BOUND = r".*/[0-9]+|kworker/.*|irq/.*|kthreadd"
+"""Names of kernel threads that cannot or need not be moved: one for each CPU, workers, handlers of
+interrupts, which go where these go, and the one that only makes the others."""
+_SHOWN = 3
+_INFRA = (
+    "mkdir -p /etc/crio/crio.conf.d; printf '[crio.runtime]\\ninfra_ctr_cpuset = \"{}\"\\n' "
+    "> /etc/crio/crio.conf.d/99-infra-cpuset.conf; systemctl restart crio"
+)
+"""Where CRI-O puts its monitors (*crio.conf(5)*): those of containers that are still to come."""
+
+
+class _Group:
+    """Threads that one command moves: those below one group at the top, or of one kind."""
+
+    def __init__(self, path: str, title: str, kind: str) -> None:
+        self.path = path
+        self.title = title
+        self.kind = kind
+        self.tasks: list[Task] = []
+
+
+def check_foreign_processes(picture: Picture) -> Iterator[Finding]:
+    """Tell programs that may run on exclusive CPUs, all below one group at the top together."""
+    groups: dict[str, _Group] = {}
+    titles: dict[str, str] = {}
+    for task in _candidates(picture):
+        if not task.kernel and not task.cpus.isdisjoint(picture.exclusive):
+            if task.group not in titles:
+                group = _group_of(task.group)
+                titles[task.group] = group.title
+                groups.setdefault(group.title, group)
+            groups[titles[task.group]].tasks.append(task)
+    for group in groups.values():
+        yield _foreign(picture, group)
+
+
+def check_kernel_threads(picture: Picture) -> Iterator[Finding]:
+    """Tell kernel threads on exclusive CPUs that could be elsewhere, and where unbound kernel work goes."""
+    movable = [
+        task for task in picture.others if _is_movable(task) and task.cpus.mask & picture.exclusive.mask
+    ]
+    if movable:
+        yield Finding(
+            severity=Severity.NOTE,
+            code="kernel-threads",
+            place=NodePart("kernel"),
+            message=f"{count(len(movable), 'kernel thread')} that can be moved may run on exclusive CPUs: "
+            f"{_names(movable)}",
+            expected=str(picture.housekeeping),
+            detected=str(union(task.cpus for task in movable)),
+            fix=for_each((task.pid for task in movable), f"taskset -cp {picture.housekeeping} {{}}"),
+        )
+    work = picture.interrupts.workqueues
+    if work is not None and not work.isdisjoint(picture.exclusive):
+        kept = picture.housekeeping
+        yield Finding(
+            severity=Severity.NOTE,
+            code="kernel-work",
+            place=NodePart("unbound workqueues"),
+            message=f"work of the kernel may be done on exclusive {named(work & picture.exclusive)}",
+            expected=str(kept),
+            detected=str(work),
+            fix=f"echo {kept.kernel_mask} > /sys/devices/virtual/workqueue/cpumask",
+        )
+
+
+def _candidates(picture: Picture) -> Iterator[Task]:
+    """Yield the threads of no container, and of containers of which nobody knows what CPUs they are due."""
+    yield from picture.others
+    for seen in picture.containers:
+        known = seen.expected.cpus is not None or seen.expected.choices or seen.sleeps
+        if not known and seen.owner.uid not in picture.held:
+            yield from seen.tasks
+
+
+def _is_movable(task: Task) -> bool:
+    return task.kernel and not task.fixed and not re.fullmatch(_BOUND, task.comm)
+
+
+def _group_of(path: str) -> _Group:
+    role = role_of(path)
+    if role is None:
+        parts = path.split("/")
+        top = f"/{parts[1]}" if len(parts) > 1 else "/"
+        return _Group(top, f"cgroup {top}", "host")
+    if role.level is Level.HELPER:
+        return _Group("", "monitors of containers (conmon)", "conmon")
+    return _Group(path, f"cgroup {path}", "pod")
+
+
+def _foreign(picture: Picture, group: _Group) -> Finding:
+    allowed = union(task.cpus for task in group.tasks)
+    processes = {task.pid for task in group.tasks}
+    return Finding(
+        severity=Severity.WARNING,
+        code="foreign-processes",
+        place=NodePart(group.title, path=group.path),
+        message=f"{count(len(group.tasks), 'thread')} of {len(processes)} "
+        f"process{'es' if len(processes) > 1 else ''} may run on exclusive CPUs of "
+        f"{picture.holders(allowed)}: {_names(group.tasks)}",
+        expected=str(picture.housekeeping),
+        detected=str(allowed),
+        fix=_fix(picture, group, processes),
+    )
+
+
+def _fix(picture: Picture, group: _Group, processes: Iterable[int]) -> str:
+    kept, at = picture.housekeeping, picture.hierarchies
+    if group.kind == "conmon":
+        return f"{_INFRA.format(kept)}; {for_each(processes, f'taskset -acp {kept} {{}}')}"
+    if group.kind == "host" and at is not None and at.version == 2 and group.path.endswith(_UNIT):
+        unit = operand(group.path.removeprefix("/"))
+        return f"systemctl set-property --runtime {unit} AllowedCPUs={kept}"
+    return for_each(processes, f"taskset -acp {kept} {{}}")
+
+
+def _names(tasks: Iterable[Task]) -> str:
+    names = list(dict.fromkeys(task.comm for task in tasks))
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
+
+
+def check_interrupts(picture: Picture) -> Iterator[Finding]:
+    """Tell every interrupt that comes to an exclusive CPU, and in one sentence those that could."""
+    possible, came = [], []
+    for interrupt in picture.interrupts.known:
+        if interrupt.allowed is None and interrupt.fired:
+            came.append(interrupt)
+        if (interrupt.allowed or CPUSet()).isdisjoint(picture.exclusive):
+            continue
+        comes = _comes_to(interrupt, picture.exclusive)
+        if comes.isdisjoint(picture.exclusive):
+            possible.append(interrupt)
+        else:
+            yield _coming(picture, interrupt, comes)
+    if possible:
+        yield _possible(picture, possible)
+    if came:
+        yield _came(picture, came)
+    yield from _default(picture)
+
+
+def _comes_to(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
+    """Return where it comes to; one that was sent elsewhere moves with its next event, not before."""
+    allowed = interrupt.allowed or CPUSet()
+    now = allowed if interrupt.effective is None else interrupt.effective & allowed
+    return now or (allowed if allowed <= exclusive else CPUSet())
+
+
+def check_irqbalance(picture: Picture) -> Iterator[Finding]:
+    """Tell when irqbalance runs and is not told to stay away from exclusive CPUs.
+
+    Untold, it stays away from isolated and nohz_full CPUs (*irqbalance(1)*).
+    """
+    balancer, machine = picture.interrupts.balancer, picture.machine
+    if balancer is None:
+        return
+    banned = machine.isolated | machine.nohz_full if balancer.banned is None else balancer.banned
+    missing = picture.exclusive - banned
+    if missing:
+        wanted = banned | picture.exclusive
+        line = f"IRQBALANCE_BANNED_CPULIST={wanted}"
+        yield Finding(
+            severity=Severity.WARNING,
+            code="irqbalance",
+            place=NodePart("irqbalance"),
+            message=f"it runs, and may send interrupts to exclusive {named(missing)}",
+            expected=f"{wanted} banned",
+            detected=f"{banned} banned" if banned else "none banned",
+            # Not every package brings the file.
+            fix=f"touch {balancer.file}; sed -i /^IRQBALANCE_BANNED_CPU/d {balancer.file}; "
+            f"echo {line} >>{balancer.file}; systemctl restart irqbalance",
+        )
+
+
+def _coming(picture: Picture, interrupt: Interrupt, comes: CPUSet) -> Finding:
+    often = f", {count(interrupt.fired, 'time')} since boot" if interrupt.fired else ""
+    kept = (interrupt.allowed or comes) - picture.exclusive or picture.housekeeping
+    return Finding(
+        severity=Severity.WARNING,
+        code="interrupt",
+        place=NodePart(f"IRQ {interrupt.number} ({', '.join(interrupt.actions)})"),
+        message=f"it comes to exclusive {named(comes & picture.exclusive)} of "
+        f"{picture.holders(comes)}{often}",
+        expected=str(kept),
+        detected=str(comes),
+        fix=f"echo {kept} > /proc/irq/{interrupt.number}/smp_affinity_list",
+    )
+
+
+def _possible(picture: Picture, interrupts: list[Interrupt]) -> Finding:
+    shown = ", ".join(f"{each.number} ({', '.join(each.actions)})" for each in interrupts[:_SHOWN])
+    more = f" and {len(interrupts) - _SHOWN} more" if len(interrupts) > _SHOWN else ""
+    commands = [
+        f"echo {(each.allowed or CPUSet()) - picture.exclusive} > /proc/irq/{each.number}/smp_affinity_list"
+        for each in interrupts[:MOST]
+    ]
+    return Finding(
+        severity=Severity.NOTE,
+        code="interrupts-allowed",
+        place=NodePart("interrupts"),
+        message=f"{count(len(interrupts), 'interrupt')} may be sent to exclusive CPUs, but "
+        f"{'are' if len(interrupts) > 1 else 'is'} handled elsewhere now: {shown}{more}",
+        expected=f"none on {picture.exclusive}",
+        detected="all CPUs" if _anywhere(picture, interrupts) else "some",
+        fix="; ".join(commands),
+    )
+
+
+def _came(picture: Picture, interrupts: list[Interrupt]) -> Finding:
+    often = sorted(interrupts, key=lambda each: -each.fired)
+    shown = ", ".join(f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often[:_SHOWN])
+    more = f" and {len(often) - _SHOWN} more" if len(often) > _SHOWN else ""
+    return Finding(
+        severity=Severity.NOTE,
+        code="interrupts-came",
+        place=NodePart("interrupts"),
+        message=f"{count(len(often), 'interrupt')} came to exclusive CPUs since boot, and where "
+        f"{'they' if len(often) > 1 else 'it'} may come now is not recorded: {shown}{more}",
+        expected=f"none on {picture.exclusive}",
+        detected=count(sum(each.fired for each in often), "time"),
+        fix="cat /proc/irq/*/effective_affinity_list",
+    )
+
+
+def _anywhere(picture: Picture, interrupts: list[Interrupt]) -> bool:
+    return all(picture.machine.online <= (each.allowed or CPUSet()) for each in interrupts)
+
+
+def _default(picture: Picture) -> Iterator[Finding]:
+    default, exclusive = picture.interrupts.default, picture.exclusive
+    # The mask has bits for CPUs that are not there, too.
+    if default is None or default.isdisjoint(exclusive):
+        return
+    kept = (default & picture.machine.online) - exclusive or picture.housekeeping
+    yield Finding(
+        severity=Severity.NOTE,
+        code="interrupts-default",
+        place=NodePart("new interrupts"),
+        message=f"an interrupt that comes into being may be sent to exclusive {named(default & exclusive)}",
+        expected=str(kept),
+        detected=str(default & picture.machine.online),
+        fix=f"echo {kept.kernel_mask} > /{DEFAULT_AFFINITY}",
+    )
+
+
+_WHOLE = "set the CPU Manager policy option full-pcpus-only"
+
+
+def check_siblings(picture: Picture) -> Iterator[Finding]:
+    """Tell for every pod with whom it shares cores; with full-pcpus-only that must not be."""
+    first, told = _no_parts_of_cores(picture), CPUSet()
+    for uid, held in picture.held.items():
+        # CPUs that are given twice are a finding of their own.
+        siblings = _siblings(picture, held, held - told)
+        told |= held
+        if not siblings:
+            continue
+        wrong = picture.promises.full_cores
+        option = "" if wrong else f"{_WHOLE}, then "
+        name = picture.pod_name(uid)
+        yield Finding(
+            severity=Severity.ERROR if wrong else Severity.NOTE,
+            code="siblings-shared",
+            place=NodePart(name),
+            message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(picture, uid, siblings)}",
+            expected="whole cores, as full-pcpus-only promises" if wrong else "whole cores",
+            detected=str(siblings),
+            fix=f"{first}{option}{_delete(picture, uid)}",
+        )
+
+
+def _siblings(picture: Picture, held: CPUSet, looked_at: CPUSet) -> CPUSet:
+    """Return the CPUs that run on the same cores as some of the held ones without being held."""
+    cpus = picture.machine.cpu_by_number
+    cores = union(cpus[cpu].siblings for cpu in looked_at if cpu in cpus)
+    return (cores & picture.machine.online) - held
+
+
+def _whose(picture: Picture, uid: str, siblings: CPUSet) -> str:
+    others = picture.holders(siblings, but=uid)
+    whose = [f"used by {others}"] if others else []
+    if reserved := siblings & picture.promises.reserved:
+        whose.append(f"reserved ({reserved})")
+    if pool := (siblings & (picture.shared_pool or CPUSet())) - picture.promises.reserved:
+        whose.append(f"in the shared pool ({pool})")
+    return ", ".join(whose) or "nobody's"
+
+
+def _no_parts_of_cores(picture: Picture) -> str:
+    """Say what must be done first, as a kubelet that restarts with the option refuses running pods, too."""
+    threads = len(picture.machine.online) // len(picture.machine.cores)
+    asking = [
+        quote(picture.pod_name(uid))
+        for uid in picture.held
+        if any(len(cpus) % threads for cpus in picture.state.entries[uid].values())
+    ]
+    return f"let {' and '.join(asking)} ask for multiples of {threads} CPUs, then " if asking else ""
+
+
+def _delete(picture: Picture, uid: str) -> str:
+    pod = picture.pods.get(uid)
+    return delete_pod(pod) if pod else f"crictl pods --label {quote(f'io.kubernetes.pod.uid={uid}')}"
+
+
+_PARTLY = {"isolcpus": "isolated-partly", "nohz_full": "nohz-partly"}
+
+
+def check_isolation(picture: Picture) -> Iterator[Finding]:
+    """Compare the CPUs of both parameters with reserved, shared and exclusive ones."""
+    machine, pool = picture.machine, picture.shared_pool
+    if pool is None:
+        return
+    reserved = picture.promises.reserved
+    yield from _isolated_reserved(machine.isolated, reserved)
+    for seen in picture.containers:
+        if seen.expected.exclusive and not seen.sleeps:
+            yield from _isolated_threads(seen, machine.isolated)
+    yield from _isolated_pool(picture, (machine.isolated & pool) - reserved)
+    if machine.isolated and (missing := (picture.exclusive - machine.isolated) & machine.online):
+        yield _missing("isolcpus", missing, machine.isolated, "other threads may be moved to them")
+    if machine.nohz_full and (missing := (picture.exclusive - machine.nohz_full) & machine.online):
+        yield _missing("nohz_full", missing, machine.nohz_full, "the scheduler's tick goes on there")
+    if noisy := machine.nohz_full & reserved:
+        yield Finding(
+            severity=Severity.NOTE,
+            code="nohz-reserved",
+            place=NodePart("nohz_full"),
+            message=f"{are(noisy)} reserved for the system, whose programs gain nothing from nohz_full",
+            expected=str(machine.nohz_full - noisy) or "none",
+            detected=str(machine.nohz_full),
+            fix=_boot("nohz_full", machine.nohz_full - noisy),
+        )
+
+
+def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
+    if cpus := isolated & reserved:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="isolated-reserved",
+            place=NodePart("isolcpus"),
+            message=f"{are(cpus)} reserved for the system, but isolated: its programs do not spread there",
+            expected="no reserved CPU",
+            detected=str(cpus),
+            fix=f"{_boot('isolcpus', isolated - reserved)}, or reserve other CPUs",
+        )
+
+
+def _isolated_threads(seen: Seen, isolated: CPUSet) -> Iterator[Finding]:
+    """Tell threads that have several isolated CPUs to choose from: each stays on the one that it began on."""
+    loose = [task for task in seen.tasks if len(task.cpus & isolated) > 1 and task.cpus <= isolated]
+    if len(loose) > 1:
+        cpus = union(task.cpus for task in loose)
+        yield Finding(
+            severity=Severity.WARNING,
+            code="isolated-threads",
+            place=NodePart.of(seen),
+            message=f"{len(loose)} of its threads may run on all of the isolated {named(cpus)}: the kernel"
+            " moves none of them, so most stay on the CPU on which the first began",
+            expected="threads that pin themselves, each to a CPU",
+            detected=str(cpus),
+            fix=_pinned(loose, isolated),
+        )
+
+
+def _pinned(tasks: Iterable[Task], isolated: CPUSet) -> str:
+    """Write the commands that give every thread one of its CPUs, by turns."""
+    taken: Counter[int] = Counter()
+    commands = []
+    for task in islice(tasks, MOST):
+        cpu = min(task.cpus & isolated, key=lambda each: (taken[each], each))
+        taken[cpu] += 1
+        commands.append(f"taskset -cp {cpu} {task.tid}")
+    return "; ".join(commands)
+
+
+def _isolated_pool(picture: Picture, cpus: CPUSet) -> Iterator[Finding]:
+    """Tell isolated CPUs that containers share: a thread that starts on one stays there."""
+    if not cpus:
+        return
+    sharing = sum(1 for seen in picture.containers if seen.expected.cpus == picture.shared_pool)
+    if sharing:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="isolated-shared",
+            place=NodePart("isolcpus"),
+            message=f"{are(cpus)} isolated and in the shared pool: the threads of {sharing} "
+            f"container{'s' if sharing > 1 else ''} are not balanced there",
+            expected="no CPU of the shared pool",
+            detected=str(cpus),
+            fix=_boot("isolcpus", picture.machine.isolated - cpus),
+        )
+
+
+def _missing(parameter: str, missing: CPUSet, there: CPUSet, so: str) -> Finding:
+    return Finding(
+        severity=Severity.NOTE,
+        code=_PARTLY[parameter],
+        place=NodePart(parameter),
+        message=f"exclusive {named(missing)} {'are' if len(missing) > 1 else 'is'} not in {parameter}: {so}",
+        expected=str(there | missing),
+        detected=str(there),
+        fix=_boot(parameter, there | missing),
+    )
+
+
+def _boot(parameter: str, cpus: CPUSet) -> str:
+    return f"boot with {parameter}={cpus}" if cpus else f"boot without {parameter}"

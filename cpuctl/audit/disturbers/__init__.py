@@ -1,1 +1,0 @@
-"""What disturbs exclusive CPUs: foreign threads, interrupts, siblings, boot parameters."""

@@ -1,0 +1,315 @@
+"""The kubelet's state against the node: files, CPUs that came or went, entries that nobody has.
+
+Rule: kubelet v1.36 ``state/state_checkpoint.go`` of ``cm/cpumanager`` and ``cm/memorymanager``: a file of
+another policy, or one that makes no sense, keeps the kubelet from starting.
+
+``policy_static.go``: CPUs that are not those of its state are found at the next start,
+and refused. A group of cgroup v1 has lost a CPU that went for good (*cgroup-v1/cpusets.rst*).
+
+``removeStaleState``: a running kubelet takes back what belongs to no active pod; an init
+container's CPUs stay its own for as long as its pod lives, whoever else uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from cpuctl.audit.commands import RESTART, delete_pod, show_pod
+from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
+from cpuctl.cgroups.owners import Owner
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.cpuset import CPUSet, union
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.state_checks.findings import DRAIN
+from cpuctl.machine.wording import are, named
+from cpuctl.pods.model import ContainerKind, StoredPod
+from cpuctl.pods.running import RunState
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+
+_NO_POLICY = ("", "none", "None")
+_REPAIR = (
+    "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
+    "systemctl start kubelet"
+)
+"""A dry run comes first: where it finds nothing that is safe, it says what to do instead, and nothing
+happens."""
+
+
+class _File(NamedTuple):
+    """One of the two files: whose it is, what policy is configured, and what came of reading it."""
+
+    name: str
+    manager: str
+    configured: str
+    saved: CPUStateFile | MemoryStateFile | None
+    problem: str
+
+
+def check_state(picture: Picture) -> Iterator[Finding]:
+    """Tell files that are missing, closed, of another policy or refused, and CPUs that are given twice."""
+    state, promises = picture.state, picture.promises
+    files = (
+        _File(CPU_FILE, "CPU Manager", promises.policy, state.cpu, state.cpu_problem),
+        _File(MEMORY_FILE, "Memory Manager", promises.memory_policy, state.memory, state.memory_problem),
+    )
+    for file in files:
+        yield from _file(picture, file)
+    for path in state.closed:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="state-closed",
+            place=NodePart(path),
+            message="it cannot be read, so nobody knows what the kubelet has given to whom",
+            expected="a file that can be read",
+            detected="permission denied",
+            fix="sudo cpuctl audit",
+        )
+    if state.cpu is not None:
+        yield from _twice(picture, state.cpu)
+
+
+def _file(picture: Picture, file: _File) -> Iterator[Finding]:
+    """Look at one file; a kubelet reads either under every policy."""
+    if file.problem:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="state-unusable",
+            place=NodePart(file.name),
+            message=f"a kubelet would not load it: {file.problem}",
+            expected="a state file",
+            detected=file.problem,
+            fix=DRAIN if file.name in picture.state.lost else _REPAIR,
+        )
+    elif file.saved is None:
+        if file.configured not in _NO_POLICY and _was_looked_for(picture, file):
+            yield _missing(file)
+    elif file.configured not in ("", file.saved.policy_name):
+        yield Finding(
+            severity=Severity.ERROR,
+            code="state-policy",
+            place=NodePart(file.name),
+            message=f"it was written under another {file.manager} policy: a kubelet does not start with it",
+            expected=file.configured,
+            detected=file.saved.policy_name,
+            fix=_REPAIR,
+        )
+
+
+def _was_looked_for(picture: Picture, file: _File) -> bool:
+    """Tell whether a running kubelet must have left the file where it would have been seen."""
+    closed = any(path.endswith(f"/{file.name}") for path in picture.state.closed)
+    return picture.state.own and bool(picture.groups) and not closed
+
+
+def _missing(file: _File) -> Finding:
+    return Finding(
+        severity=Severity.WARNING,
+        code="state-missing",
+        place=NodePart(file.name),
+        message=f"there is none, although the {file.manager} policy {file.configured} is configured: "
+        "what the kubelet has given to whom is not known",
+        expected="a state file",
+        detected="none",
+        fix=RESTART,
+    )
+
+
+def check_reserved(picture: Picture) -> Iterator[Finding]:
+    """Tell reserved CPUs that a container has for its own, or that are shared although strictly reserved."""
+    reserved, state = picture.promises.reserved, picture.state.cpu
+    if state is None or not reserved:
+        return
+    for uid, containers in state.entries.items():
+        for name, cpus in containers.items():
+            if taken := cpus & reserved:
+                yield _reserved(f"{picture.pod_name(uid)}/{name}", taken, "it has them for its own")
+    if picture.promises.strict_reservation and (taken := state.default_cpu_set & reserved):
+        yield _reserved("shared pool", taken, "strict-cpu-reservation keeps them free")
+
+
+def _reserved(subject: str, taken: CPUSet, why: str) -> Finding:
+    return Finding(
+        severity=Severity.ERROR,
+        code="reserved-in-use",
+        place=NodePart(subject),
+        message=f"{are(taken)} reserved for the system, but {why}",
+        expected="no reserved CPU",
+        detected=str(taken),
+        fix=_REPAIR,
+    )
+
+
+def _twice(picture: Picture, state: CPUStateFile) -> Iterator[Finding]:
+    """Tell CPUs of two pods, or of a pod and the shared pool; the containers of one pod may share."""
+    taken = state.default_cpu_set
+    for uid, containers in state.entries.items():
+        held = union(containers.values())
+        if double := taken & held:
+            yield Finding(
+                severity=Severity.ERROR,
+                code="given-twice",
+                place=NodePart(picture.pod_name(uid)),
+                message=f"{are(double)} its own, but the shared pool's or another pod's, too",
+                expected="CPUs of its own",
+                detected=str(double),
+                fix=_REPAIR,
+            )
+        taken |= held
+
+
+def check_hotplug(picture: Picture) -> Iterator[Finding]:
+    """Compare the CPUs of the state with those that run."""
+    state, online = picture.state.cpu, picture.machine.online
+    if state is None or state.policy_name == POLICY_NONE:
+        return
+    given = (cpus for containers in state.entries.values() for cpus in containers.values())
+    known = union((state.default_cpu_set, *given))
+    if gone := known - online:
+        yield _gone(picture, known, gone)
+    strict = picture.promises.reserved if picture.promises.strict_reservation else CPUSet()
+    if new := online - known - strict:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="cpus-unknown",
+            place=NodePart("node"),
+            message=f"{are(new)} online, but not in the kubelet's state: it does not start again with it",
+            expected=str(known),
+            detected=str(online),
+            fix=_switch(new, 0),
+        )
+
+
+def _gone(picture: Picture, known: CPUSet, gone: CPUSet) -> Finding:
+    holders = picture.holders(gone)
+    whose = f" (exclusive to {holders})" if holders else ""
+    return Finding(
+        severity=Severity.ERROR,
+        code="cpus-offline",
+        place=NodePart("node"),
+        message=f"{are(gone)} offline, but in the kubelet's state{whose}: it does not start again with it",
+        expected=str(known),
+        detected=str(picture.machine.online),
+        fix=_switch(gone, 1),
+    )
+
+
+def _switch(cpus: CPUSet, on: int) -> str:
+    commands = (f"echo {on} > /sys/devices/system/cpu/cpu{cpu}/online" for cpu in cpus)
+    return "; ".join(commands)
+
+
+def check_stale(picture: Picture) -> Iterator[Finding]:
+    """Tell entries of pods that are gone, and of containers that a pod does not have."""
+    for uid, containers in _entries(picture).items():
+        pod = picture.pods.get(uid)
+        if is_gone(picture, uid, pod):
+            yield _stale(picture, uid, "", containers, "its pod is gone")
+        elif pod is not None:
+            known = {container.name for container in pod.all_containers}
+            for name in containers.keys() - known:
+                entry = {name: containers[name]}
+                yield _stale(picture, uid, name, entry, "its pod has no such container")
+
+
+def check_finished_init_containers(picture: Picture) -> Iterator[Finding]:
+    """Tell CPUs that only an init container holds that has ended."""
+    for uid, containers in picture.state.entries.items():
+        pod = picture.pods.get(uid)
+        if pod is None or uid not in picture.uids:
+            continue
+        ended = _ended_init_containers(pod) & containers.keys()
+        used = union(cpus for name, cpus in containers.items() if name not in ended)
+        if stranded := union(containers[name] for name in ended) - used:
+            names = ", ".join(name for name in containers if name in ended)
+            yield Finding(
+                severity=Severity.WARNING,
+                code="finished-init-container",
+                place=NodePart.in_pod(pod, uid, names),
+                message=f"it has ended, and holds {named(stranded)}: no other container of its pod does",
+                expected="CPUs that app containers use",
+                detected=str(stranded),
+                fix=delete_pod(pod),
+            )
+
+
+def check_unclaimed(picture: Picture) -> Iterator[Finding]:
+    """Tell entries of which no container of the pod has the CPUs, where names of containers are not known."""
+    if picture.pods_known or not picture.groups:
+        return
+    by_pod: dict[str, list[Seen]] = {}
+    for seen in picture.containers:
+        by_pod.setdefault(seen.owner.uid, []).append(seen)
+    for uid, containers in picture.state.entries.items():
+        found = {each.owner.container for each in by_pod.get(uid, ())}
+        sets = {each.group.cpuset.cpus for each in by_pod.get(uid, ()) if not each.owner.container}
+        for name, cpus in containers.items():
+            if uid in picture.uids and name not in found and cpus not in sets:
+                yield Finding(
+                    severity=Severity.NOTE,
+                    code="entry-unclaimed",
+                    place=NodePart(f"{picture.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
+                    message=f"{are(cpus)} its own, but no container of its pod has them: it does not run, "
+                    "or --pods tells which one it is",
+                    expected=str(cpus),
+                    detected=" or ".join(str(each) for each in sets if each) or "none",
+                )
+
+
+def check_missing_groups(picture: Picture) -> Iterator[Finding]:
+    """Tell containers that run as the API server says, but have no control group here."""
+    if picture.hierarchies is None:
+        return
+    there = {group.role.container_id for group in picture.groups.values()}
+    for uid in sorted(picture.uids & picture.pods.keys()):
+        pod = picture.pods[uid]
+        for status in pod.statuses:
+            if status.state is RunState.RUNNING and status.container_id not in there:
+                yield Finding(
+                    severity=Severity.WARNING,
+                    code="group-missing",
+                    place=NodePart.in_pod(pod, uid, status.name),
+                    message="it runs, as the API server says, but has no control group: it has ended since",
+                    expected=f"a group of container {status.container_id[:12]}",
+                    detected="none",
+                    fix=show_pod(pod),
+                )
+
+
+def _entries(picture: Picture) -> dict[str, Mapping[str, CPUSet]]:
+    """Return the containers of both state files by their pod's UID, with the CPUs that they hold."""
+    entries: dict[str, dict[str, CPUSet]] = {}
+    state = picture.state
+    for uid, blocks in (state.memory.entries if state.memory else {}).items():
+        entries.setdefault(uid, {}).update(dict.fromkeys(blocks, CPUSet()))
+    for uid, containers in state.entries.items():
+        entries.setdefault(uid, {}).update(containers)
+    return dict(entries)
+
+
+def is_gone(picture: Picture, uid: str, pod: StoredPod | None) -> bool:
+    """Tell whether a pod is no more: neither on the node nor, as far as known, in the API server."""
+    if uid in picture.uids or not (picture.groups or picture.pods_known):
+        return False
+    return pod is None or pod.terminal
+
+
+def _stale(picture: Picture, uid: str, name: str, held: Mapping[str, CPUSet], why: str) -> Finding:
+    cpus, owner = union(held.values()), Owner(uid=uid, container=name)
+    what = are(cpus) if cpus else "memory is"
+    pod = picture.pod_name(uid)
+    return Finding(
+        severity=Severity.WARNING,
+        code="stale-entry",
+        place=NodePart(f"{pod}/{name}" if name else pod, owner),
+        message=f"{what} kept for {', '.join(sorted(held))}, but {why}",
+        expected="no entry",
+        detected=str(cpus) or "memory",
+        fix=RESTART,
+    )
+
+
+def _ended_init_containers(pod: StoredPod) -> set[str]:
+    inits = {each.name for each in pod.init_containers if each.kind is ContainerKind.INIT}
+    return {each.name for each in pod.statuses if each.name in inits and each.state is RunState.TERMINATED}

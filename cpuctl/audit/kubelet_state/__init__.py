@@ -1,1 +1,0 @@
-"""The kubelet's state against the node: files, stale entries, CPUs that came or went."""

@@ -1,1 +1,0 @@
-"""The parts of a picture of the node: what is expected, which threads run where, interrupts."""

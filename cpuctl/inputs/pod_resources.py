@@ -36,7 +36,7 @@ def load_pod_resources(
         sources.add("podResources", source_name(name), "given")
         found = read_answers(read_input(name), source_name(name))
         return lambda: found
-    from cpuctl.machine.pod_resources.asking import ask_kubelet
+    from cpuctl.machine.pod_resources.live_answers import ask_kubelet
 
     sources.add("podResources", name, "live")
     return lambda: ask_kubelet(name)

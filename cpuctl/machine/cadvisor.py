@@ -12,8 +12,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import note, topology_findings, without_files
+from cpuctl.machine.foreign.form import CADVISOR, Fact, Told
 from cpuctl.machine.foreign.rows import ForeignMachine
-from cpuctl.machine.foreign.told import CADVISOR, Fact, Told
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
 

@@ -15,8 +15,8 @@ from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
 
 if TYPE_CHECKING:
-    from cpuctl.machine.foreign.told import Told
-    from cpuctl.machine.support.gathered_files import GatheredFiles
+    from cpuctl.machine.foreign.form import Told
+    from cpuctl.machine.support.must_gather import GatheredFiles
     from cpuctl.machine.support.view import Gathered
 
 LIVE = "live"
@@ -59,7 +59,7 @@ def read_machine(spec: str) -> MachineSource:
     if spec == LIVE:
         return _live()
     if spec.startswith(SYNTHETIC):
-        from cpuctl.machine.synthetic.one_line import parse_synthetic
+        from cpuctl.machine.synthetic import parse_synthetic
 
         return _seen_by_kubelet(parse_synthetic(spec), spec)
     if spec == STDIN:
@@ -174,8 +174,7 @@ def _from_directory(path: Path, node: str) -> MachineSource:
     if found:
         return _read_collected(DirectoryTree(found[0]), str(found[0]))
 
-    from cpuctl.machine.support.gathered_files import UnpackedFiles
-    from cpuctl.machine.support.must_gather import DIRECTORIES
+    from cpuctl.machine.support.must_gather import DIRECTORIES, UnpackedFiles
 
     if source := _from_must_gather(UnpackedFiles(path, DIRECTORIES), node):
         return source
@@ -204,7 +203,7 @@ def _from_archive(path: Path, node: str) -> MachineSource:
     try:
         return _read_collected(read_archive(path), str(path))
     except NoRecordingError:
-        from cpuctl.machine.support.gathered_files import PackedFiles
+        from cpuctl.machine.support.must_gather import PackedFiles
 
         if source := _from_must_gather(PackedFiles(str(path), lambda: path.open("rb")), node):
             return source

@@ -23,18 +23,17 @@ from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import MAX_CPUS
-from cpuctl.machine.pod_resources.header_block import decode_headers, encode_headers
+from cpuctl.machine.pod_resources.grpc_call import decode_headers, encode_headers
 from cpuctl.machine.pod_resources.json_answers import read_answers
+from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_list
 from cpuctl.machine.pod_resources.model import PodHoldings
-from cpuctl.machine.pod_resources.protobuf import decode_allocatable_cpus, decode_list
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
-from cpuctl.machine.support.gathered_files import PackedFiles
 from cpuctl.machine.support.gatherinfo import read_gatherinfo
-from cpuctl.machine.support.must_gather import must_gather
+from cpuctl.machine.support.must_gather import PackedFiles, must_gather
 from cpuctl.machine.support.sosreport import sosreport
 from cpuctl.machine.support.view import not_collected
-from cpuctl.machine.synthetic.one_line import parse_synthetic
+from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node

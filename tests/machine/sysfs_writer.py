@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
-from cpuctl.machine.synthetic.one_line import parse_synthetic
+from cpuctl.machine.synthetic import parse_synthetic
 
 CPU_DIR = "sys/devices/system/cpu"
 NODE_DIR = "sys/devices/system/node"

@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.model import CPU, Machine, MachineFinding, NumaNode
-from cpuctl.machine.synthetic.one_line import parse_synthetic
+from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.machine.wording import are, count, have, named
 from tests.support.costs import seconds_below
 

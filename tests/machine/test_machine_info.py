@@ -10,7 +10,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine
-from cpuctl.machine.synthetic.one_line import parse_synthetic
+from cpuctl.machine.synthetic import parse_synthetic
 
 
 def threads(node: InfoNode) -> list[tuple[int, ...]]:

@@ -5,7 +5,7 @@ import pytest
 from cpuctl.errors import InputError
 from cpuctl.machine.model import Machine
 from cpuctl.machine.set_names import parse_cpu_names
-from cpuctl.machine.synthetic.one_line import parse_synthetic
+from cpuctl.machine.synthetic import parse_synthetic
 
 MACHINE = parse_synthetic("2s4n4c2t")
 

@@ -7,8 +7,8 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.model import Cache, Machine
-from cpuctl.machine.synthetic.description import write_bytes
-from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic_description import write_bytes
 
 GiB = 1 << 30
 

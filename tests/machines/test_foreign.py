@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.machine.foreign.form import Fact
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.rows import ForeignMachine
-from cpuctl.machine.foreign.told import Fact
 from cpuctl.machine.sources import read_machine
 from tests.machines.test_truth import MACHINES, NAMES, pytestmark
 from tests.support.machine_facts import differences

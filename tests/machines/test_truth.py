@@ -21,7 +21,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.archive import read_archive
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource, read_machine
-from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
 
 MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in MACHINES.glob("*.tar.gz"))

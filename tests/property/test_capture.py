@@ -114,7 +114,7 @@ def test_no_uid_survives_anonymizing(tree: dict[str, str | None]) -> None:
 
 @given(text=descriptions())
 def test_every_machine_is_recorded_whole(text: str) -> None:
-    from cpuctl.machine.synthetic.one_line import parse_synthetic
+    from cpuctl.machine.synthetic import parse_synthetic
 
     machine = parse_synthetic(text)
     files = sysfs_files(machine)

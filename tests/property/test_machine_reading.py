@@ -23,7 +23,7 @@ from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import MAX_CPUS, Machine
 from cpuctl.machine.sources import MachineSource
-from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import cpu_map, small_machine, sysfs_files

@@ -207,7 +207,7 @@ def test_nothing_is_defined_that_writes_its_own_source(words: tuple[str, ...]) -
 
 def test_dataclasses_would_be_seen() -> None:
     found = probed("topology", "-q", "-m", MACHINE)["dataclasses"]
-    assert "cpuctl.machine.synthetic.layout.Figures" in found
+    assert "cpuctl.machine.synthetic_description.Figures" in found
 
 
 def test_annotations_of_many_fields_are_no_texts_to_compile() -> None:

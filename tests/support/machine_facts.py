@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cpuctl.machine.foreign.told import Fact, Told
+from cpuctl.machine.foreign.form import Fact, Told
 from cpuctl.machine.model import Machine
 
 FACTS: Mapping[Fact, Callable[[Machine], object]] = {

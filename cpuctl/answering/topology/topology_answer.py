@@ -67,7 +67,7 @@ def _summary(machine: Machine) -> answers.Summary:
 
 def _synthetic(machine: Machine) -> tuple[str | None, str | None]:
     """Write the machine in one line that ``-m`` takes, or say why that cannot be done."""
-    from cpuctl.machine.synthetic.one_line import describe_synthetic
+    from cpuctl.machine.synthetic import describe_synthetic
 
     try:
         return describe_synthetic(machine), None

@@ -23,7 +23,7 @@ def machine_words(given: Given) -> Iterator[str]:
     if not comma:
         yield from (f"{SYNTHETIC}{figures}" for figures in _USUAL)
         return
-    from cpuctl.machine.synthetic.description import CPU_OPTIONS, GROUP_OPTIONS
+    from cpuctl.machine.synthetic_description import CPU_OPTIONS, GROUP_OPTIONS
 
     names = [*(f"{each}=" for each in (*GROUP_OPTIONS, "mem", "distances", *CPU_OPTIONS))]
     names += ["hugepages=-", "hugepages-2Mi=", "hugepages-1Gi=", "near", "far", "interleaved"]

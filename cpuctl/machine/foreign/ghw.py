@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
+from cpuctl.machine.foreign.form import GHW, Fact, Told
 from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
-from cpuctl.machine.foreign.told import GHW, Fact, Told
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES, Cache, NumaNode
 
 _LARGEST = (1 << 63) - 1

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import HWLOC_2, HWLOC_3, Fact, Form, Told
 from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
-from cpuctl.machine.foreign.told import HWLOC_2, HWLOC_3, Fact, Form, Told
 from cpuctl.machine.foreign.xml_tree import Element, read_xml_tree
 from cpuctl.machine.kernel_text import shown, within_limit
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES, Cache, NumaNode

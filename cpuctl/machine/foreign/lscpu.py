@@ -13,16 +13,9 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import LSCPU_EXTENDED, LSCPU_JSON, LSCPU_PARSABLE, Fact, Form, Told
 from cpuctl.machine.foreign.recognition import comment_columns
 from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build, nodes_of
-from cpuctl.machine.foreign.told import (
-    LSCPU_EXTENDED,
-    LSCPU_JSON,
-    LSCPU_PARSABLE,
-    Fact,
-    Form,
-    Told,
-)
 from cpuctl.machine.kernel_text import shown
 from cpuctl.machine.model import MAX_CPUS, Cache
 

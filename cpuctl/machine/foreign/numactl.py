@@ -8,8 +8,8 @@ from typing import NamedTuple, NoReturn
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import NUMACTL, Fact, Told
 from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
-from cpuctl.machine.foreign.told import NUMACTL, Fact, Told
 from cpuctl.machine.kernel_text import parse_cpu_list, shown
 from cpuctl.machine.model import MAX_NUMA_NODES, NumaNode
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import note, topology_findings, warning, without_files
-from cpuctl.machine.foreign.told import Fact, Told
+from cpuctl.machine.foreign.form import Fact, Told
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine, MachineFinding, NumaNode, distinct_caches
 from cpuctl.machine.wording import named

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.foreign import told as told_of
+from cpuctl.machine.foreign import form as told_of
+from cpuctl.machine.foreign.form import Fact, Form
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
-from cpuctl.machine.foreign.told import Fact, Form
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import read_machine
 from tests.support.machine_facts import FACTS, differences

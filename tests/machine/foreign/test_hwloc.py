@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import Fact
 from cpuctl.machine.foreign.reading import read_printed
-from cpuctl.machine.foreign.told import Fact
 from cpuctl.machine.sources import read_machine
 from tests.support.machine_facts import differences
 

@@ -6,9 +6,9 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import Fact
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.rows import ForeignMachine
-from cpuctl.machine.foreign.told import Fact
 
 
 def read(text: str) -> ForeignMachine:

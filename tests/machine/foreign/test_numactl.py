@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import Fact
 from cpuctl.machine.foreign.reading import read_printed
-from cpuctl.machine.foreign.told import Fact
 
 GOOD = """available: 2 nodes (0,2)
 node 0 cpus: 0 1

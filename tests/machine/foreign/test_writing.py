@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine.foreign.form import Fact
 from cpuctl.machine.foreign.reading import read_printed
-from cpuctl.machine.foreign.told import Fact
 from cpuctl.machine.foreign.writing import as_lscpu, as_numactl
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
 from cpuctl.machine.sources import read_machine
-from cpuctl.machine.synthetic.one_line import parse_synthetic
+from cpuctl.machine.synthetic import parse_synthetic
 from tests.machine.foreign.test_forms import MACHINES, RECORDINGS, tool_output
 from tests.support.machine_facts import differences
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.machine.pod_resources.asking import ask_kubelet
 from cpuctl.machine.pod_resources.grpc_call import MAX_MESSAGE, call
-from cpuctl.machine.pod_resources.protobuf import decode_allocatable_cpus, decode_list
+from cpuctl.machine.pod_resources.live_answers import ask_kubelet, decode_allocatable_cpus, decode_list
 from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED, container, pod, pods
 
 pytestmark = pytest.mark.grpc

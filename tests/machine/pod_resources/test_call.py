@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import CpuctlError, InputError, NodeAccessError
-from cpuctl.machine.pod_resources.grpc_call import call
-from cpuctl.machine.pod_resources.header_block import decode_headers, encode_headers
+from cpuctl.machine.pod_resources.grpc_call import call, decode_headers, encode_headers
 
 SETTINGS, PING, GO_AWAY = 4, 6, 7
 DATA, HEADERS, RESET, CONTINUATION = 0, 1, 3, 9

@@ -10,8 +10,8 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.pod_resources.json_answers import read_answers
+from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_list
 from cpuctl.machine.pod_resources.model import PodResources
-from cpuctl.machine.pod_resources.protobuf import decode_allocatable_cpus, decode_list
 from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED
 
 GPU = "nvidia.com/gpu"

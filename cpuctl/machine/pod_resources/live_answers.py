@@ -1,4 +1,4 @@
-"""The API's answers as they come over the wire: protobuf, as far as these messages need it.
+"""The live kubelet's answers, asked for over its socket: protobuf, as far as these messages need it.
 
 Rule: ``k8s.io/kubelet/pkg/apis/podresources/v1/api.proto`` and protobuf's encoding. Fields that are not known
 are passed over, as every reader of protobuf does: later releases add some.
@@ -6,11 +6,20 @@ are passed over, as every reader of protobuf does: later releases add some.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import InputError
-from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, cpu_set, node_set
+from cpuctl.errors import CpuctlError, InputError
+from cpuctl.machine.pod_resources.grpc_call import call
+from cpuctl.machine.pod_resources.model import (
+    ContainerHoldings,
+    MemoryHeld,
+    PodHoldings,
+    PodResources,
+    cpu_set,
+    node_set,
+)
 
 _LONGEST_VARINT = 10
 _BITS = 64
@@ -140,3 +149,26 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value % (1 << _BITS), at + shift + 1
     raise ValueError("it ends within a number, or a number is too long")
+
+
+T = TypeVar("T")
+
+_SERVICE = "/v1.PodResourcesLister"
+
+
+def ask_kubelet(path: str) -> PodResources:
+    """Ask for what pods hold, and what they could; an answer that does not come leaves its problem."""
+    problems: list[str] = []
+    return PodResources(
+        pods=_asked(path, "List", decode_list, problems),
+        allocatable=_asked(path, "GetAllocatableResources", decode_allocatable_cpus, problems),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def _asked(path: str, method: str, decode: Callable[[bytes], T], problems: list[str]) -> T | None:
+    try:
+        return decode(call(path, f"{_SERVICE}/{method}"))
+    except CpuctlError as error:
+        problems.append(f"{error} ({error.hint})" if error.hint else str(error))
+        return None

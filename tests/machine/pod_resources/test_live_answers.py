@@ -6,8 +6,8 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_list
 from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings
-from cpuctl.machine.pod_resources.protobuf import decode_allocatable_cpus, decode_list
 from tests.machine.pod_resources.messages import (
     ALLOCATABLE,
     LISTED,

@@ -1,1 +1,0 @@
-"""Machines described in one line."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.documents.document import PlacedText
     from cpuctl.inputs.sources import Sources
-    from cpuctl.kubelet.configuration.drop_in_files import DropInSource
+    from cpuctl.kubelet.configuration.drop_ins import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.configuration.settings import Setting
@@ -322,7 +322,7 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
     if name == "":
         raise UsageError("the name of a directory is missing", where="--config-dir")
     if directory := name or recorded.config_directory:
-        from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
+        from cpuctl.kubelet.configuration.drop_ins import DropInDirectory
 
         sources.add("dropInDirectory", directory, "given" if name else "live")
         return DropInDirectory(directory)

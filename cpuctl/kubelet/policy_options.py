@@ -1,15 +1,16 @@
-"""Options of the CPU manager's static policy: which exist, from which release on, and how they clash.
+"""Policy options of the CPU and the Topology Manager: which exist, from which release on, and how they clash.
 
 History per option: the enhancement documents KEP-2625, KEP-2902, KEP-3327, KEP-4176, KEP-4540, KEP-4800 and
-KEP-6122. Error texts and their order are the kubelet's (``policy_options.go``), but for those of a bad
-``scale-delay-time``, which no document tells. Where it walks a map in random order, they come by name here.
+KEP-6122 for CPUs, KEP-3545 and KEP-4622 for the topology. Error texts and their order are the kubelet's
+(``policy_options.go`` of either manager), but for those of a bad ``scale-delay-time``, which no document
+tells. Where it walks a map in random order, they come by name here.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuctl.departures import LEAST_SHARED
-from cpuctl.golang.conversions import map_text, parse_bool
+from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool
 from cpuctl.golang.durations import SECOND, parse_duration
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.config import SettingError
@@ -51,7 +52,7 @@ class OptionHistory(NamedTuple):
         return "alpha" if minor >= self.alpha else ""
 
 
-OPTIONS: Mapping[str, OptionHistory] = {
+CPU_POLICY_OPTIONS: Mapping[str, OptionHistory] = {
     FULL_PCPUS_ONLY: OptionHistory(22, 23, 33),
     DISTRIBUTE_NUMA: OptionHistory(23, 33),
     ALIGN_BY_SOCKET: OptionHistory(25),
@@ -67,10 +68,10 @@ _CLASHES = (
     (PREFER_UNCORE, DISTRIBUTE_CORES),
     (PREFER_UNCORE, DISTRIBUTE_NUMA),
 )
-STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerPolicyBetaOptions"}
+CPU_STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerPolicyBetaOptions"}
 """The gates that options of a stage need."""
 
-_FIELD = "cpuManagerPolicyOptions"
+_CPU_FIELD = "cpuManagerPolicyOptions"
 
 
 class CPUPolicyOptions(NamedTuple):
@@ -91,11 +92,11 @@ def parse_cpu_policy_options(options: Mapping[str, str], gates: FeatureGates) ->
     Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, a value
     that is no boolean or no delay, or two options that exclude each other.
     """
-    values = {name: _read(name, options[name], gates) for name in sorted(options)}
+    values = {name: _read_cpu_option(name, options[name], gates) for name in sorted(options)}
     for one, other in _CLASHES:
         if values.get(one) and values.get(other):
             text = f"static policy options {one} and {other} can not be used at the same time"
-            raise SettingError(text, _FIELD, other)
+            raise SettingError(text, _CPU_FIELD, other)
     switches = {name.replace("-", "_"): value for name, value in values.items() if name != SCALE_DELAY}
     delay = parse_scale_delay(options.get(SCALE_DELAY, "0s"), gates)
     return CPUPolicyOptions(
@@ -109,11 +110,11 @@ def parse_scale_delay(text: str, gates: FeatureGates) -> int:
     try:
         delay = parse_duration(text)
     except GoError as error:
-        raise SettingError(f"{wrong}: {error}", _FIELD, SCALE_DELAY) from None
+        raise SettingError(f"{wrong}: {error}", _CPU_FIELD, SCALE_DELAY) from None
     if not 0 <= delay <= LONGEST_SCALE_DELAY:
-        raise SettingError(f"{wrong}: {text} is not between 0s and 10s", _FIELD, SCALE_DELAY)
+        raise SettingError(f"{wrong}: {text} is not between 0s and 10s", _CPU_FIELD, SCALE_DELAY)
     if delay and not gates.enabled(SCALE_DELAY_GATE):
-        raise SettingError(f"{wrong}: it must be 0 without {SCALE_DELAY_GATE}", _FIELD, SCALE_DELAY)
+        raise SettingError(f"{wrong}: it must be 0 without {SCALE_DELAY_GATE}", _CPU_FIELD, SCALE_DELAY)
     return delay
 
 
@@ -126,14 +127,14 @@ def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> Non
         raise SettingError(
             f"CPU Manager policy options {map_text(options)} require feature gates"
             ' "CPUManager", "CPUManagerPolicyOptions" enabled',
-            _FIELD,
+            _CPU_FIELD,
         )
 
 
 def refuse_options_of_none_policy(options: Mapping[str, str]) -> None:
     """Raise SettingError with the text of the policy ``none`` (``policy_none.go``): it takes no options."""
     if options:
-        raise SettingError(f"None policy: received unsupported options={map_text(options)}", _FIELD)
+        raise SettingError(f"None policy: received unsupported options={map_text(options)}", _CPU_FIELD)
 
 
 def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> None:
@@ -142,7 +143,7 @@ def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> No
         raise SettingError(
             "Topolgy manager single-numa-node policy is incompatible with CPUManager"
             " align-by-socket policy option",
-            _FIELD,
+            _CPU_FIELD,
             ALIGN_BY_SOCKET,
         )
 
@@ -153,23 +154,111 @@ def check_sockets_for_alignment(options: CPUPolicyOptions, *, sockets: int, numa
         raise SettingError(
             "Align by socket is not compatible with hardware where number of sockets are more than"
             " number of NUMA",
-            _FIELD,
+            _CPU_FIELD,
             ALIGN_BY_SOCKET,
         )
 
 
-def _read(name: str, value: str, gates: FeatureGates) -> bool:
-    stage = OPTIONS[name].stage(gates.minor) if name in OPTIONS else ""
+def _read_cpu_option(name: str, value: str, gates: FeatureGates) -> bool:
+    stage = CPU_POLICY_OPTIONS[name].stage(gates.minor) if name in CPU_POLICY_OPTIONS else ""
     if not stage:
-        raise SettingError(f"unknown CPU Manager Policy option: {quoted(name)}", _FIELD, name)
-    gate = STAGE_GATES.get(stage)
+        raise SettingError(f"unknown CPU Manager Policy option: {quoted(name)}", _CPU_FIELD, name)
+    gate = CPU_STAGE_GATES.get(stage)
     if gate is not None and not gates.enabled(gate):
         level = f"{stage.capitalize()}-level"
         text = f"CPU Manager Policy {level} Options not enabled, but option {quoted(name)} provided"
-        raise SettingError(text, _FIELD, name)
+        raise SettingError(text, _CPU_FIELD, name)
     if name == SCALE_DELAY:
         return False
     try:
         return parse_bool(value)
     except GoError as error:
-        raise SettingError(f"bad value for option {quoted(name)}: {error}", _FIELD, name) from None
+        raise SettingError(f"bad value for option {quoted(name)}: {error}", _CPU_FIELD, name) from None
+
+
+PREFER_CLOSEST = "prefer-closest-numa-nodes"
+MAX_NODES = "max-allowable-numa-nodes"
+DEFAULT_MAX_NODES = 8
+
+TOPOLOGY_OPTIONS: Mapping[str, OptionHistory] = {
+    PREFER_CLOSEST: OptionHistory(26, 28, 32),
+    MAX_NODES: OptionHistory(31, 31, 35),
+}
+
+TOPOLOGY_STAGE_GATES = {
+    "alpha": "TopologyManagerPolicyAlphaOptions",
+    "beta": "TopologyManagerPolicyBetaOptions",
+}
+"""The gates that options of a stage need."""
+
+_TOPOLOGY_FIELD = "topologyManagerPolicyOptions"
+
+
+class TopologyOptions(NamedTuple):
+    """The options of the topology manager, at their defaults unless asked for."""
+
+    prefer_closest_numa_nodes: bool = False
+    max_allowable_numa_nodes: int = DEFAULT_MAX_NODES
+
+
+def parse_topology_options(options: Mapping[str, str], gates: FeatureGates) -> TopologyOptions:
+    """Read ``topologyManagerPolicyOptions`` as the release of *gates* does.
+
+    Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, and a
+    value that is no boolean or too small a number.
+    """
+    values = {name: _read_topology_option(name, options[name], gates) for name in sorted(options)}
+    return TopologyOptions(
+        prefer_closest_numa_nodes=values.get(PREFER_CLOSEST, 0) == 1,
+        max_allowable_numa_nodes=values.get(MAX_NODES, DEFAULT_MAX_NODES),
+    )
+
+
+def refuse_gated_topology_options(options: Mapping[str, str], gates: FeatureGates) -> None:
+    """Raise SettingError where options are given, whatever the policy, and the gate of them all is off.
+
+    Rule: ``cmd/kubelet/app/server.go``.
+    """
+    if options and not gates.enabled("TopologyManagerPolicyOptions"):
+        raise SettingError(
+            f"topology manager policy options {map_text(options)} require feature gates"
+            ' "TopologyManagerPolicyOptions" enabled',
+            _TOPOLOGY_FIELD,
+        )
+
+
+def _read_topology_option(name: str, value: str, gates: FeatureGates) -> int:
+    stage = TOPOLOGY_OPTIONS[name].stage(gates.minor) if name in TOPOLOGY_OPTIONS else ""
+    if not stage:
+        raise SettingError(f"unknown Topology Manager Policy option: {quoted(name)}", _TOPOLOGY_FIELD, name)
+    gate = TOPOLOGY_STAGE_GATES.get(stage)
+    if gate is not None and not gates.enabled(gate):
+        small = gates.release.writes_topology_options_small
+        words = (
+            f"topology manager policy {stage}-level options"
+            if small
+            else f"Topology Manager Policy {stage.title()}-level Options"
+        )
+        text = f"{words} not enabled, but option {quoted(name)} provided"
+        raise SettingError(text, _TOPOLOGY_FIELD, name)
+    try:
+        return _switch(name, value) if name == PREFER_CLOSEST else _node_limit(name, value)
+    except GoError as error:
+        raise SettingError(str(error), _TOPOLOGY_FIELD, name) from None
+
+
+def _switch(name: str, value: str) -> int:
+    try:
+        return int(parse_bool(value))
+    except GoError as error:
+        raise GoError(f"bad value for option {quoted(name)}: {error}") from None
+
+
+def _node_limit(name: str, value: str) -> int:
+    try:
+        limit = parse_atoi(value)
+    except GoError as error:
+        raise GoError(f"unable to convert policy option to integer {quoted(name)}: {error}") from None
+    if limit < DEFAULT_MAX_NODES:
+        raise GoError(f"the minimum value of {quoted(name)} should not be less than {DEFAULT_MAX_NODES}")
+    return limit

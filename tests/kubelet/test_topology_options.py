@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.topology_options import (
+from cpuctl.kubelet.policy_options import (
     TopologyOptions,
     parse_topology_options,
     refuse_gated_topology_options,

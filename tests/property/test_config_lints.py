@@ -20,7 +20,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY
+from cpuctl.kubelet.policy_options import CPU_POLICY_OPTIONS, SCALE_DELAY
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine as WholeMachine
@@ -34,7 +34,7 @@ ALPHA = {"CPUManagerPolicyAlphaOptions": True}
 MACHINES = regular_machines() | nested_machines() | tangled_machines()
 REQUESTS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
 MAY_BE_IDLE = ("align-by-socket", "distribute-cpus-across-numa", "full-pcpus-only")
-OTHERS = st.sets(st.sampled_from(sorted(OPTIONS.keys() - {SCALE_DELAY})), max_size=2)
+OTHERS = st.sets(st.sampled_from(sorted(CPU_POLICY_OPTIONS.keys() - {SCALE_DELAY})), max_size=2)
 POLICIES = st.sampled_from(["none", "best-effort", "restricted"])
 
 

@@ -15,7 +15,7 @@ from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.kubelet.policy_options import OPTIONS, parse_cpu_policy_options
+from cpuctl.kubelet.policy_options import CPU_POLICY_OPTIONS, parse_cpu_policy_options
 from cpuctl.kubelet.version import KubeletVersion
 from tests.support.kubelet_config import read_kubelet_config
 from tests.support.topologies import CoreAt, machine_info
@@ -68,7 +68,10 @@ def test_explicit_gates_are_what_they_were_set_to(minor: int, settings: dict[str
         assert {name: found.enabled(name) for name in settings} == settings
 
 
-@given(MINORS, st.dictionaries(st.sampled_from([*OPTIONS, "bogus"]), st.sampled_from(["true", "false", "x"])))
+@given(
+    MINORS,
+    st.dictionaries(st.sampled_from([*CPU_POLICY_OPTIONS, "bogus"]), st.sampled_from(["true", "false", "x"])),
+)
 def test_accepted_options_are_what_they_were_set_to(minor: int, options: dict[str, str]) -> None:
     alpha = FeatureGates.for_minor(minor).with_overrides({"CPUManagerPolicyAlphaOptions": True})
     with suppress(ValueError):

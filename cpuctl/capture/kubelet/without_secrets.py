@@ -10,7 +10,7 @@ import json
 from cpuctl.documents.document import Syntax, Value
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.head import KIND, NoObjectError, read_config_object
+from cpuctl.kubelet.configuration.type_meta import KIND, NoObjectError, read_config_object
 from cpuctl.state_names import CLAIMS_FILE, DEVICES_FILE
 
 _SHORTEST_EXPONENT = 1e21

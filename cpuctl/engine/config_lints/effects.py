@@ -17,10 +17,10 @@ from cpuctl.kubelet.policy_options import (
     DISTRIBUTE_CORES,
     DISTRIBUTE_NUMA,
     FULL_PCPUS_ONLY,
+    PREFER_CLOSEST,
     PREFER_UNCORE,
 )
 from cpuctl.kubelet.reservations import default_eviction_hard
-from cpuctl.kubelet.topology_options import PREFER_CLOSEST
 
 _BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does"
 

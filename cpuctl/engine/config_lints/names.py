@@ -15,19 +15,17 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
     ARCHIVED,
     ARCHIVED_WHY,
-    OPTIONS,
-    SCALE_DELAY,
-    SCALE_DELAY_GATE,
-    STAGE_GATES,
-    STRICT_RESERVATION,
-    OptionHistory,
-    parse_scale_delay,
-)
-from cpuctl.kubelet.topology_options import (
+    CPU_POLICY_OPTIONS,
+    CPU_STAGE_GATES,
     DEFAULT_MAX_NODES,
     MAX_NODES,
+    SCALE_DELAY,
+    SCALE_DELAY_GATE,
+    STRICT_RESERVATION,
     TOPOLOGY_OPTIONS,
     TOPOLOGY_STAGE_GATES,
+    OptionHistory,
+    parse_scale_delay,
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 from cpuctl.spelling import MOST_TOLD, nearest, nearest_spelling
@@ -88,7 +86,9 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
 def lint_options(subject: LintSubject) -> Iterator[Lint]:
     """Tell options that this release does not know, that need a gate, or whose value is none."""
     config, gates = subject.config, subject.gates
-    yield from _options(CPU_OPTIONS, config.cpu_manager_policy_options, OPTIONS, STAGE_GATES, gates)
+    yield from _options(
+        CPU_OPTIONS, config.cpu_manager_policy_options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, gates
+    )
     if config.topology_manager_policy == "none":
         return  # nothing is looked at then
     options = config.topology_manager_policy_options

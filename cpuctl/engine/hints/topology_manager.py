@@ -21,7 +21,7 @@ from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.topology_options import (
+from cpuctl.kubelet.policy_options import (
     MAX_NODES,
     PREFER_CLOSEST,
     TopologyOptions,

@@ -1,20 +1,24 @@
-"""How drop-in files are merged into a kubelet's configuration.
+"""Drop-in files of a kubelet (``--config-dir``): which files count, in what order, and how they are merged.
 
-Rule: ``mergeKubeletConfigurations`` in ``cmd/kubelet/app/server.go``, 1.28, 1.29 to 1.31, and 1.32 to 1.36,
-which does not check anything against the configuration's types before all files are merged.
+Rule: ``cmd/kubelet/app/server.go``, for the directory ``filepath.WalkDir``, 1.36; for the merging
+``mergeKubeletConfigurations``, 1.28, 1.29 to 1.31, and 1.32 to 1.36, which does not check anything against
+the configuration's types before all files are merged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
+from cpuctl.documents.files import read_member
 from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.places import Path
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, unreadable
 from cpuctl.golang.json_mistakes import Mistake, Walk, all_mistakes, match_field
 from cpuctl.golang.text import quoted
 from cpuctl.kubelet.configuration.decoded import (
@@ -24,10 +28,8 @@ from cpuctl.kubelet.configuration.decoded import (
     with_defaults,
     with_eviction_defaults,
 )
-from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
-from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
 from cpuctl.kubelet.configuration.main_file import MainFile, empty, explained, read_main_file
-from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import (
@@ -38,11 +40,99 @@ from cpuctl.kubelet.configuration.settings import (
     plain,
     settings_of,
 )
+from cpuctl.kubelet.configuration.type_meta import (
+    API_VERSION,
+    KIND,
+    STAGE,
+    Head,
+    NoObjectError,
+    read_config_object,
+)
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.spelling import MOST_TOLD
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
+
+
+EXTENSION = ".conf"
+_OTHERS = (".yaml", ".yml", ".json")
+WALK = "failed to walk through kubelet dropin directory"
+
+
+class DropInSource(Protocol):
+    """A directory of drop-in files, wherever it is kept."""
+
+    @property
+    def name(self) -> str:
+        """What to call the directory."""
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield path and content of the files that count, in the order in which the kubelet reads them."""
+
+    def left_out(self) -> Iterable[tuple[str, str]]:
+        """Yield the path of what looks as if it counted and does not, and why."""
+
+
+class DropInDirectory(NamedTuple):
+    """A directory of this host.
+
+    The kubelet walks directories by the bytes of their names and does not follow links to directories; of
+    files only those count whose name ends in ``.conf``, hidden ones and links among them.
+    """
+
+    name: str
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Read the files one by one; raise as ``merge_drop_ins`` does."""
+        for path in _walk(self.name):
+            if counts_as_drop_in(path):
+                yield path, read_member(path)
+
+    def left_out(self) -> Iterable[tuple[str, str]]:
+        """Yield files with an extension that such files have elsewhere, and links to directories."""
+        for path in _walk(self.name):
+            if _extension(path) in _OTHERS:
+                yield path, f"the kubelet reads files of its drop-in directory whose names end in {EXTENSION}"
+            elif os.path.isdir(path):  # noqa: PTH112
+                yield path, "the kubelet does not follow links to directories"
+
+
+def merge_refused(error: InputError, text: str, others: Iterable[InputError] = ()) -> ConfigRefusedError:
+    """Add the kubelet's words about its drop-ins to an error of ours."""
+    refusal = Refusal(STAGE, text, f"failed to merge kubelet configs: {text}")
+    return ConfigRefusedError.from_error(error, refusal, tuple(others))
+
+
+def counts_as_drop_in(path: str) -> bool:
+    """Tell by a file's name whether the kubelet reads it."""
+    return _extension(path) == EXTENSION
+
+
+def _extension(path: str) -> str:
+    name = path[path.rfind("/") + 1 :]
+    return name[name.rfind(".") :]
+
+
+def _walk(directory: str) -> Iterator[str]:
+    """Yield everything below a directory that is none itself; a directory comes where its name does."""
+    waiting = [directory]
+    while waiting:
+        path = waiting.pop()
+        try:
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                yield path
+                continue
+            names = sorted(os.listdir(path), key=os.fsencode, reverse=True)  # noqa: PTH208
+        except FileNotFoundError as error:
+            missing = unreadable(error, path)
+            assert isinstance(missing, InputError)
+            text = f'{WALK} "{directory}": lstat {path}: no such file or directory'
+            raise merge_refused(missing, text) from None
+        except OSError as error:
+            raise unreadable(error, path) from None
+        waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118  # names may be no text
+
 
 _Read = TypeVar("_Read")
 

@@ -34,7 +34,7 @@ from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText
-    from cpuctl.kubelet.configuration.drop_in_files import DropInSource
+    from cpuctl.kubelet.configuration.drop_ins import DropInSource
 
 _VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
 _READ_ONLY_PORT_OF_FLAGS = 10255

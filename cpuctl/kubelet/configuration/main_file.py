@@ -20,7 +20,11 @@ from cpuctl.errors import InputError
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.json_mistakes import DURATION, QUANTITY, Mistake, Walk, all_mistakes
 from cpuctl.golang.text import GoError
-from cpuctl.kubelet.configuration.head import (
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
+from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS, structs_of
+from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
+from cpuctl.kubelet.configuration.type_meta import (
     API_VERSION,
     BEGIN,
     HINT,
@@ -32,10 +36,6 @@ from cpuctl.kubelet.configuration.head import (
     read_config_object,
     without,
 )
-from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
-from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS, structs_of
-from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 
 _PATHS = (

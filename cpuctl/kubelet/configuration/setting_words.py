@@ -29,8 +29,7 @@ from cpuctl.kubelet.configuration.settings import (
 )
 from cpuctl.kubelet.flags.values import read_flag
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.policy_options import OPTIONS
-from cpuctl.kubelet.topology_options import PREFER_CLOSEST, TOPOLOGY_OPTIONS
+from cpuctl.kubelet.policy_options import CPU_POLICY_OPTIONS, PREFER_CLOSEST, TOPOLOGY_OPTIONS
 from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
 from cpuctl.spelling import nearest
 
@@ -48,7 +47,7 @@ _ALONE: Mapping[str, str] = {
     "container": "topologyManagerScope=container",
     "pod": "topologyManagerScope=pod",
     PREFER_CLOSEST: f"{PREFER_CLOSEST}=true",
-    **{option: f"{option}=true" for option in OPTIONS},
+    **{option: f"{option}=true" for option in CPU_POLICY_OPTIONS},
 }
 """What a word means that stands alone."""
 
@@ -64,7 +63,7 @@ _KINDS: Mapping[str, str] = {
 """How the kubelet's flags read a value of a Go type."""
 
 _MEMBERS: Mapping[str, Collection[str]] = {
-    "cpuManagerPolicyOptions": OPTIONS,
+    "cpuManagerPolicyOptions": CPU_POLICY_OPTIONS,
     "topologyManagerPolicyOptions": TOPOLOGY_OPTIONS,
 }
 """The mappings of which all names are known; their members need no more than that."""
@@ -148,7 +147,7 @@ class _Reader:
             change = uniform(tree, ValueOrigin(OriginKind.FLAG, self.where))
             self.patch[root] = merge_patch(self.patch.get(root, Setting(None)), change)
         else:
-            known = (*FIELD_TYPES, VERSION, *OPTIONS, *TOPOLOGY_OPTIONS)
+            known = (*FIELD_TYPES, VERSION, *CPU_POLICY_OPTIONS, *TOPOLOGY_OPTIONS)
             raise self._unknown(root, "a kubelet's settings", known)
 
     def _tree(self, go_type: str, path: tuple[str, str], value: str) -> Value:

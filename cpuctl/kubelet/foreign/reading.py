@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.documents.loading import decoded
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.head import API_VERSION, KIND
+from cpuctl.kubelet.configuration.type_meta import API_VERSION, KIND
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText

@@ -9,11 +9,10 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.flags.table import FLAGS, flag_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
-from cpuctl.kubelet.policy_options import OPTIONS, OptionHistory
+from cpuctl.kubelet.policy_options import CPU_POLICY_OPTIONS, TOPOLOGY_OPTIONS, OptionHistory
 from cpuctl.kubelet.releases.concerns import Use, difference_concerns, gate_concerns
 from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
-from cpuctl.kubelet.topology_options import TOPOLOGY_OPTIONS
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -192,7 +191,7 @@ def _is_on(gates: FeatureGates, name: str) -> bool:
 
 def _options(config: KubeletConfiguration, before: int, after: int) -> Iterator[OptionChange]:
     tables: tuple[tuple[str, Mapping[str, OptionHistory], Mapping[str, str]], ...] = (
-        ("cpuManagerPolicyOptions", OPTIONS, config.cpu_manager_policy_options),
+        ("cpuManagerPolicyOptions", CPU_POLICY_OPTIONS, config.cpu_manager_policy_options),
         ("topologyManagerPolicyOptions", TOPOLOGY_OPTIONS, config.topology_manager_policy_options),
     )
     for field_name, histories, used in tables:

@@ -15,12 +15,12 @@ from cpuctl.kubelet.policy_options import (
     DISTRIBUTE_CORES,
     DISTRIBUTE_NUMA,
     FULL_PCPUS_ONLY,
+    MAX_NODES,
     PREFER_UNCORE,
     SCALE_DELAY,
 )
 from cpuctl.kubelet.releases.difference import Area, Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
-from cpuctl.kubelet.topology_options import MAX_NODES
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
 _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})

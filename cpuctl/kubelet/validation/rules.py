@@ -1,8 +1,9 @@
 """``ValidateKubeletConfiguration``: what the kubelet refuses whatever the machine, all of it at once.
 
-Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36, in
-the kubelet's order: one row a rule, for all releases. Checks, documents and the comparison of releases
-are made from this table. 1.37 and later follow 1.36.
+Rule: ``pkg/kubelet/apis/config/validation``, 1.27 to 1.36, in the kubelet's order: one row a rule, for all
+releases. Checks, documents and the comparison of releases are made from this table. 1.37 and later follow
+1.36. Of the rules for Linux hosts (``validation_linux.go``, 1.31 to 1.36) the kubelet stops at the first that
+is broken.
 """
 
 from __future__ import annotations
@@ -17,10 +18,17 @@ from cpuctl.golang.conversions import aggregated, float_text
 from cpuctl.golang.durations import MILLISECOND, SECOND, duration_text
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.config import SettingError
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.validation.enforcement import ENFORCEMENT, GROUPS_OF_ALL
-from cpuctl.kubelet.validation.host import HOST
-from cpuctl.kubelet.validation.housekeeping import LOGS, RESTARTS, SHUTDOWN, TAINTS
-from cpuctl.kubelet.validation.images import COLLECTION, CREDENTIALS, PULLS
+from cpuctl.kubelet.validation.housekeeping import (
+    COLLECTION,
+    CREDENTIALS,
+    LOGS,
+    PULLS,
+    RESTARTS,
+    SHUTDOWN,
+    TAINTS,
+)
 from cpuctl.kubelet.validation.later import LATER
 from cpuctl.kubelet.validation.observing import LOGGING, METRICS, TRACING
 from cpuctl.kubelet.validation.rule import (
@@ -34,6 +42,52 @@ from cpuctl.kubelet.validation.rule import (
     not_negative,
     when,
 )
+
+_IDS_UNIT, _MOST_IDS = 65536, (1 << 32) - 1
+_IDS = "userNamespaces.idsPerPod"
+_host_rule = partial(Rule, each=lambda _: (None,), ends=True)
+_V1 = "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is"
+
+
+def _refuses_v1(subject: Subject) -> Broken:
+    refuses = subject.config.fail_cgroup_v1
+    if refuses is None:
+        refuses = behaviours(subject.minor).refuses_cgroup_v1_by_default
+    return when(subject.cgroup_version == 1 and refuses)
+
+
+def _spares_groups(subject: Subject) -> Broken:
+    return when(subject.cgroup_version == 1 and subject.config.single_process_oom_kill is False)
+
+
+def _ids(wrong: str) -> Breaks:
+    """Break where the number of IDs is set, and is wrong in one way."""
+
+    def breaks(subject: Subject) -> Broken:
+        value = subject.member("userNamespaces", "idsPerPod")
+        number = _IDS_UNIT if value is None else int(value)
+        ways = {"few": number < _IDS_UNIT, "odd": bool(number % _IDS_UNIT), "many": number > _MOST_IDS}
+        return when(ways[wrong])
+
+    return breaks
+
+
+HOST = (
+    _host_rule("failCgroupV1", f"{_V1} in maintenance mode", _refuses_v1, since=31, until=35),
+    _host_rule(
+        "failCgroupV1", f"{_V1} unsupported and will be removed in a future release", _refuses_v1, since=35
+    ),
+    _host_rule(
+        "singleProcessOOMKill",
+        f"{PREFIX}singleProcessOOMKill must not be explicitly set to false when using cgroup v1",
+        _spares_groups,
+        since=32,
+    ),
+    _host_rule(_IDS, f"{PREFIX}{_IDS} must not be less than {_IDS_UNIT}", _ids("few"), since=33),
+    _host_rule(_IDS, f"{PREFIX}{_IDS} must be a multiple of {_IDS_UNIT}", _ids("odd"), since=33),
+    _host_rule(_IDS, f"{PREFIX}{_IDS} must not be more than {_MOST_IDS}", _ids("many"), since=33),
+)
+
 
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 TOPOLOGY_SCOPES = ("container", "pod")

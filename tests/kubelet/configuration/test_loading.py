@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
+from cpuctl.kubelet.configuration.drop_ins import DropInDirectory
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.settings import OriginKind

@@ -9,10 +9,10 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import Mistake
 from cpuctl.kubelet.config import ATTRIBUTES, DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.configuration.head import API_VERSION, KIND
 from cpuctl.kubelet.configuration.main_file import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
+from cpuctl.kubelet.configuration.type_meta import API_VERSION, KIND
 from tests.support.kubelet_config import ConfigFile, read_kubelet_config
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, SINCE
-from cpuctl.kubelet.validation.images import pattern_problem
+from cpuctl.kubelet.validation.housekeeping import pattern_problem
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST

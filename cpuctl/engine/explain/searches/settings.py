@@ -8,8 +8,13 @@ from cpuctl.engine.explain.searches.changes import SettingChange
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY, OptionHistory
-from cpuctl.kubelet.topology_options import PREFER_CLOSEST, TOPOLOGY_OPTIONS
+from cpuctl.kubelet.policy_options import (
+    CPU_POLICY_OPTIONS,
+    PREFER_CLOSEST,
+    SCALE_DELAY,
+    TOPOLOGY_OPTIONS,
+    OptionHistory,
+)
 
 _STRICTEST_FIRST = (*reversed(POLICIES), "none")
 _SCOPES = ("container", "pod")
@@ -36,7 +41,7 @@ def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[Set
 
 def _options(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange]:
     if config.cpu_manager_policy == "static":
-        for name in _known(OPTIONS, minor):
+        for name in _known(CPU_POLICY_OPTIONS, minor):
             before, after, options = _toggled(config.cpu_manager_policy_options, name)
             yield SettingChange(
                 setting="cpuManagerPolicyOptions",

@@ -15,8 +15,7 @@ from cpuctl.audit.picture import DownwardFile, Expectations, Picture, Promises, 
 from cpuctl.audit.tasks import sandbox_ids, sort_tasks
 from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.node.processes import read_members, read_processes
-from cpuctl.capture.recorded_processes import recorded_processes
+from cpuctl.capture.node.processes import read_members, read_processes, recorded_processes
 from cpuctl.cgroups.container_logs import by_container_id
 from cpuctl.cgroups.groups import Cgroup, read_groups
 from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies

@@ -15,7 +15,7 @@ from typing import Any
 
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Process, Unreadable
 from cpuctl.capture.kubelet.files import AREA as KUBELET_AREA
-from cpuctl.capture.kubelet.volumes import AREA as VOLUMES_AREA
+from cpuctl.capture.kubelet.files import VOLUMES_AREA
 from cpuctl.cgroups.container_logs import LogName, log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, CONTROLLERS, UNIFIED, is_interface_file
 from cpuctl.machine.recording_layout import (

@@ -17,7 +17,7 @@ from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from cpuctl.answers.sources import Sources
-    from cpuctl.capture.manifest import Capture
+    from cpuctl.capture.archive import Capture
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()
@@ -100,7 +100,7 @@ def capture(
 
 
 def _to_stdout(style: Style) -> "Callable[[Capture], None]":
-    from cpuctl.capture.packing import Compression, write_members
+    from cpuctl.capture.archive import Compression, write_members
 
     if style.output is not Output.TABLE:
         raise UsageError(
@@ -113,7 +113,7 @@ def _to_stdout(style: Style) -> "Callable[[Capture], None]":
 
 def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
     """Refuse a file that cannot be the target before the work, not after it."""
-    from cpuctl.capture.packing import compression_of, write_members
+    from cpuctl.capture.archive import compression_of, write_members
     from cpuctl.capture.saving import check_target, save
 
     try:

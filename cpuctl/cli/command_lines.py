@@ -13,7 +13,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
     from cpuctl.operations.checkpoint.states import CheckpointInputs
-    from cpuctl.operations.planning import PlanningInputs
+    from cpuctl.operations.plan_inputs import PlanningInputs
 
 _PROPOSED = (
     r"(?P<command>(?:cpuctl checkpoint|sudo cpuctl) (?P<verb>verify|repair|migrate|audit)"

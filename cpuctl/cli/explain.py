@@ -29,7 +29,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.errors import UsageError
-from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation, PendingResize
@@ -146,10 +146,9 @@ def explain(
 def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: Style) -> "Messages":
     """Find messages; where there are manifests, explain the pod that they name, too."""
     from cpuctl.answering.explain.messages_answer import messages_document
-    from cpuctl.inputs.message_lines import message_lines
     from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.operations.messages import find_messages, named_pod
+    from cpuctl.operations.messages import find_messages, message_lines, named_pod
 
     refuse_stdin_twice(*texts, *words.filenames, words.machine, words.kubelet.config, words.state, words.pods)
     try:

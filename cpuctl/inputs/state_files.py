@@ -135,8 +135,8 @@ def _directory(place: StatePlace) -> str:
     """Return where the kubelet keeps its files: as is said or, on this host, as the one that runs is told."""
     if place.directory != _USUAL or place.root != Path("/"):
         return place.directory
-    from cpuctl.capture.kubelet.command import flag_value
     from cpuctl.capture.kubelet.live import live_kubelet
+    from cpuctl.capture.kubelet.running import flag_value
     from cpuctl.machine.tree import DirectoryTree
 
     running = live_kubelet(DirectoryTree(place.root))

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl import __version__
-from cpuctl.errors import InputError
+from cpuctl.capture.collected import Area, Collected
+from cpuctl.capture.node.topology import AREA
+from cpuctl.errors import CpuctlError, InputError
+from cpuctl.machine.sources import MachineSource, read_machine_tree
+from cpuctl.machine.tree import MemoryTree
 
 if TYPE_CHECKING:
+    from cpuctl.capture.archive import Capture
     from cpuctl.capture.collected import Progress
-    from cpuctl.capture.manifest import Capture
     from cpuctl.capture.node.node import Node
-    from cpuctl.machine.sources import MachineSource
 
 
 class CaptureInputs(NamedTuple):
@@ -32,9 +35,8 @@ def capture_node(
     Raise InputError for a directory that holds no node.
     """
     from cpuctl.capture.anonymous import anonymized
-    from cpuctl.capture.manifest import make_capture
+    from cpuctl.capture.archive import make_capture
     from cpuctl.capture.node.node import record
-    from cpuctl.capture.reading import with_reading
 
     collected = record(_node(inputs.root), progress)
     if inputs.anonymize:
@@ -54,3 +56,36 @@ def _node(path: Path) -> Node:
         hint = "name the root of a node's files"
         raise InputError("found no sys/ in this directory", where=str(path), hint=hint)
     return recorded_node(path)
+
+
+READING = "topology.json"
+"""The member that holds the reading, to compare with what a later cpuctl or another program reads."""
+
+
+def with_reading(collected: Collected, describe: Callable[[MachineSource], str]) -> Collected:
+    """Read the machine out of what was recorded, and add its description to the topology.
+
+    Where it cannot be read, the area's notes say why.
+    """
+    try:
+        source = read_machine_tree(_tree(collected), "capture")
+    except CpuctlError as error:
+        note = f"cpuctl itself cannot read this machine: {error.where}: {error.message}"
+        return collected._replace(areas=_changed(collected, note=note))
+    members = {**collected.members, READING: describe(source)}
+    return collected._replace(members=members, areas=_changed(collected, entries=1))
+
+
+def _tree(collected: Collected) -> MemoryTree:
+    texts = {path: text if isinstance(text, str) else None for path, text in collected.members.items()}
+    return MemoryTree(texts)
+
+
+def _changed(collected: Collected, *, entries: int = 0, note: str = "") -> tuple[Area, ...]:
+    notes = (note,) if note else ()
+    return tuple(
+        area._replace(entries=area.entries + entries, notes=(*area.notes, *notes))
+        if area.name == AREA
+        else area
+        for area in collected.areas
+    )

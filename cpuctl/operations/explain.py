@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter
     from cpuctl.engine.explain.searches.huge_pages import MorePages
     from cpuctl.engine.start import NotStarted, StartResult
-    from cpuctl.inputs.pod_choice import PodChoice
+    from cpuctl.inputs.pods import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.machine_info import MachineInfo
-    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.resize import Pending
     from cpuctl.pods.model import StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
@@ -56,7 +56,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     """
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
-    from cpuctl.inputs.pod_choice import PodChoice, choose_pod
+    from cpuctl.inputs.pods import PodChoice, choose_pod
     from cpuctl.operations.resize import pending_resize
 
     if planning.rejections and not text:
@@ -91,7 +91,7 @@ def _last_rejected(planning: Planning) -> str:
 
     Raise UsageError where events tell of others only: what these ask for does not stand in events.
     """
-    from cpuctl.inputs.pod_choice import few_names
+    from cpuctl.inputs.pods import few_names
 
     for event in planning.rejections:
         for pod in planning.wanted:
@@ -172,7 +172,7 @@ def _scenario(planning: Planning, choice: PodChoice) -> Scenario:
 def _first_refused(admissions: Sequence[Admission]) -> int:
     """Find the first pod that is not admitted, or the only one."""
     from cpuctl.engine.outcome import Admitted
-    from cpuctl.inputs.pod_choice import few_names
+    from cpuctl.inputs.pods import few_names
 
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
     place = next(refused, None)

@@ -1,17 +1,17 @@
-"""Which messages stand in lines, each once."""
+"""Which messages stand in lines that somebody pasted, or in a log on standard input, each once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpuctl.messages.recognition import Recognized, recognize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cpuctl.pods.model import StoredPod
+
 
 MOST_MESSAGES = 1000
 """As many different messages are kept; more are counted."""
@@ -59,3 +59,20 @@ def named_pod(search: Search, pods: Sequence[StoredPod]) -> str:
     known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
     named = (found.recognized.pod for found in search.found.values())
     return next((known[name] for name in named if name in known), "")
+
+
+_LONGEST = 1 << 20
+"""Bytes of a line that are kept: what follows in it is a line of its own."""
+
+
+def message_lines(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of *texts*, ``-`` standing for standard input; empty lines are left out."""
+    for text in texts:
+        for line in _stdin() if text == "-" else text.splitlines():
+            if line.strip():
+                yield line
+
+
+def _stdin() -> Iterator[str]:
+    while line := sys.stdin.buffer.readline(_LONGEST):
+        yield line.decode(errors="replace").rstrip("\r\n")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.model import StoredPod
 
 Rounds: TypeAlias = int | Literal["max"]

@@ -16,8 +16,7 @@ from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints import PodLintSubject, lint_pod
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
-from cpuctl.inputs.component_gates import kubelet_gates, server_gates
-from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
+from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 from cpuctl.pods.reading.manifests import refuse_kubectl_table

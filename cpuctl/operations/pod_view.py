@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import UsageError
-from cpuctl.inputs.component_gates import kubelet_gates, server_gates
-from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
+from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 

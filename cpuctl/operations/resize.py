@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.operations.resize_node import ResizeInputs, RunningNode, start_running
+from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
-    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import StoredPod
 
@@ -49,7 +49,7 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
     Raise UsageError for nothing to change, InputError for pods that are not there.
     """
     from cpuctl.engine.resize.pending import resize_all
-    from cpuctl.operations.resize_requests import read_requests
+    from cpuctl.operations.resize_inputs import read_requests
     from cpuctl.operations.state_writing import state_texts
 
     running = start_running(planning)
@@ -96,7 +96,7 @@ def resize_path(
     from cpuctl.engine.resize.obstacles import whole_node
     from cpuctl.engine.resize.rules import ResizeRules
     from cpuctl.engine.resize.server_side import ResizeServer
-    from cpuctl.inputs.component_gates import server_gates
+    from cpuctl.inputs.kubelet import server_gates
 
     kubelet, info = planning.kubelet, planning.source.info
     rules = ResizeRules.of(

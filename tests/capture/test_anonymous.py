@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cpuctl.capture.anonymous import Pseudonyms, anonymized, anonymous_state
+from cpuctl.capture.archive import make_capture
 from cpuctl.capture.collected import Collected, Unreadable
-from cpuctl.capture.manifest import make_capture
 from tests.capture.node_texts import CONTAINER_ID, POD, SYSTEMD_UID, UID, node_texts, recorded
 
 NAMES = (UID, SYSTEMD_UID, CONTAINER_ID, "trading", "acme", "db7")

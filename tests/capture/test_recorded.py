@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cpuctl.capture.archive import make_capture
 from cpuctl.capture.collected import Unreadable
-from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.node.node import record
 from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.capture.recorded_kubelet import RecordedKubelet

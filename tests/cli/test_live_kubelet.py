@@ -139,7 +139,7 @@ def test_the_installed_kubelet_tells_the_release_of_the_live_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = ("v1.33.4", "/usr/bin/kubelet")
-    monkeypatch.setattr("cpuctl.capture.kubelet.version.installed_version", lambda: installed)
+    monkeypatch.setattr("cpuctl.capture.kubelet.running.installed_version", lambda: installed)
     kubelet, entries = told(tmp_path)
     assert str(kubelet.kubelet.version) == "1.33.4"
     assert entries["kubeletVersion"] == {"value": "v1.33.4", "from": "live"}

@@ -11,7 +11,7 @@ import pytest
 
 from cpuctl.cli.command_lines import planning_command
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.operations.planning import PlanningInputs
+from cpuctl.operations.plan_inputs import PlanningInputs
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.capture.kubelet import version
+from cpuctl.capture.kubelet import running
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_capture import archive as archive  # noqa: PLC0414  # a fixture
 from tests.cli.test_capture import root as root  # noqa: PLC0414
@@ -75,7 +75,7 @@ def test_a_recording_names_the_patch(root: str, archive: str, cpuctl: Cpuctl) ->
 def test_the_installed_kubelet_names_the_patch(
     command: str, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(version, "installed_version", lambda: ("v1.33.4+k3s1", "/usr/bin/kubelet"))
+    monkeypatch.setattr(running, "installed_version", lambda: ("v1.33.4+k3s1", "/usr/bin/kubelet"))
     words = ("-T", "a=1,1Gi") if command == "plan" else ()
     answer = json.loads(cpuctl(*command.split(), *words, "-o", "json").out)
     assert answer["sources"]["kubeletVersion"] == {"value": "v1.33.4+k3s1", "from": "live"}

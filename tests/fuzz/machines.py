@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cpuctl.audit.checks import audit, verdicts
+from cpuctl.capture.node.processes import recorded_processes
 from cpuctl.capture.recorded import recorded_kubelet
-from cpuctl.capture.recorded_processes import recorded_processes
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.archive import read_archive

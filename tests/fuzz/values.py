@@ -18,7 +18,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
-from cpuctl.operations.resize_requests import parse_set
+from cpuctl.operations.resize_inputs import parse_set
 from cpuctl.quantity import Quantity
 from tests.fuzz.target import Target, text_of, texts
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.manifest import make_capture
+from cpuctl.capture.archive import Compression, make_capture, write_members
 from cpuctl.capture.node.node import Node, record
-from cpuctl.capture.packing import Compression, write_members
 from cpuctl.machine.archive import read_archive
 from cpuctl.machine.sources import MachineSource, read_machine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.plan import Planner, PlanOptions
-from cpuctl.operations.planning import PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
 
 def test_every_pod_moves_the_bar() -> None:

@@ -9,7 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.operations.cgroups.quotas import wanted_quotas
+from cpuctl.operations.cgroups.rules import wanted_quotas
 from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, NodeTree, clean_node

@@ -15,9 +15,9 @@ from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.explain import Explained, explain_pod
 from cpuctl.operations.plan import Planner
-from cpuctl.operations.planning import PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
-from cpuctl.operations.resize_node import ResizeInputs
+from cpuctl.operations.resize_inputs import ResizeInputs
 
 STATIC = KubeletInputs(arguments="--cpu-manager-policy=static --reserved-cpus=0", version="1.36")
 EIGHT = "synthetic:1s1n8c1t"

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.capture.anonymous import Pseudonyms, anonymized, anonymous_state
+from cpuctl.capture.archive import Compression, make_capture, write_members
 from cpuctl.capture.collected import Collected, Content
-from cpuctl.capture.kubelet.command import KEPT_FLAGS, kept_flags
-from cpuctl.capture.manifest import make_capture
-from cpuctl.capture.packing import Compression, write_members
+from cpuctl.capture.kubelet.running import KEPT_FLAGS, kept_flags
 from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.errors import InputError
 from cpuctl.machine.archive import read_archive

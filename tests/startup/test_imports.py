@@ -214,7 +214,7 @@ def test_annotations_of_many_fields_are_no_texts_to_compile() -> None:
     """Each takes as long as the field itself; a module of models does without the future's annotations."""
     compiled = probed(*_PLAN, *_STATIC, *_FILES)["compiled"]
     assert {name: fields for name, fields in compiled.items() if fields > 12} == {}
-    assert compiled["cpuctl.operations.planning.PlanningInputs"], "the probe would notice"
+    assert compiled["cpuctl.operations.plan_inputs.PlanningInputs"], "the probe would notice"
 
 
 def test_python_hardly_looks_for_cycles() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.comparison import Comparison, Side
     from cpuctl.operations.plan import Plan, Planner
-    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.plan_inputs import Planning
 
 
 def planning_head(planning: Planning) -> PlanningHead:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cpuctl.capture.kubelet.command import kept_flags, other_flags
 from cpuctl.capture.kubelet.files import places_of
+from cpuctl.capture.kubelet.running import kept_flags, other_flags
 from cpuctl.capture.kubelet.unit import unit_command
 from cpuctl.capture.recorded_kubelet import RecordedKubelet, telling
 from cpuctl.errors import CpuctlError

@@ -2,17 +2,23 @@
 
 That is its systemd unit, that of a program with a kubelet inside, or the files of one that is a snap. Without
 any of them, the files that kubeadm and packages keep flags in are read alone.
+
+Rule: k3s' ``pkg/configfilearg`` and ``pkg/util/args.go``, which RKE2 shares, of releases with Kubernetes 1.27
+and later; k0s' ``pkg/component/worker/kubelet.go``; ``ReadArgsFromFile`` of MicroK8s' kubelite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from cpuctl.capture.kubelet.embedded import embedded_arguments, microk8s_arguments
-from cpuctl.capture.kubelet.service import Files, NotedFiles, Service
+from cpuctl.capture.kubelet.service import Command, Files, NotedFiles, Service
 from cpuctl.capture.kubelet.systemd import UnknownError, environment_file, with_variables
+from cpuctl.errors import InputError
+from cpuctl.kubelet.flags.given import handed_on, values_of
 from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8S_FLAGS, UNIT
 
 
@@ -79,3 +85,160 @@ def _flag_files_alone(files: NotedFiles) -> UnitCommand:
         return UnitCommand(gap="no process and no unit of a kubelet was found")
     gap = f"no {UNIT} was found: only {', '.join(f'/{path}' for path in files.used)} tells of flags"
     return UnitCommand(tuple(arguments), tuple(files.used), gap)
+
+
+_DATA = "data-dir"
+_HANDED_ON = "kubelet-arg"
+_WITHOUT_DROP_INS: Mapping[str, Sequence[str]] = {
+    "eviction-hard": ("imagefs.available<5%,nodefs.available<5%",),
+    "eviction-minimum-reclaim": ("imagefs.available=10%,nodefs.available=10%",),
+    "fail-swap-on": ("false",),
+}
+"""What k3s and RKE2 tell a kubelet up to 1.31; to later ones they write a file of drop-ins that says it."""
+
+_SNAP_VARIABLES: Mapping[str, str] = {
+    "SNAP": "/snap/microk8s/current",
+    "SNAP_DATA": "/var/snap/microk8s/current",
+    "SNAP_COMMON": "/var/snap/microk8s/common",
+}
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
+
+
+def embedded_arguments(files: NotedFiles, unit: str, command: Command) -> list[str]:
+    """Return the flags of the kubelet inside the program that a unit starts.
+
+    Raise UnknownError where files do not tell all, or no kubelet is inside.
+    """
+    program, *words = command.words or ("nothing",)
+    name = PurePosixPath(program).name
+    if name in ("k3s", "rke2"):
+        return _k3s_arguments(files, name, words, command.variables)
+    if name == "k0s":
+        return _k0s_arguments(files, unit, words)
+    raise UnknownError(f"{unit} starts {program}, in which no kubelet is known to be")
+
+
+def _k3s_arguments(
+    files: NotedFiles, name: str, words: Sequence[str], variables: Mapping[str, str]
+) -> list[str]:
+    """Return the kubelet's flags: those of the files come first, and the last of a flag counts."""
+    upper = name.upper()
+    config = variables.get(f"{upper}_CONFIG_FILE") or next(values_of(words, "--config", "-c"), "")
+    told = _configured(files, config or f"/etc/rancher/{name}/config.yaml")
+    if "server" in words and ("--disable-agent" in words or told.get("disable-agent") == ["true"]):
+        raise UnknownError(f"{name} server runs without an agent, and so without a kubelet")
+    given = [*values_of(words, f"--{_DATA}", "-d")]
+    data = [f"/var/lib/rancher/{name}", variables.get(f"{upper}_DATA_DIR", ""), *told.get(_DATA, ()), *given]
+    extra = [*(f"--{each.removeprefix('--')}" for each in told.get(_HANDED_ON, ())), *handed_on(words)]
+    drop_ins = f"{[each for each in data if each][-1].strip('/')}/agent/etc/kubelet.conf.d"
+    if not _is_there(files, drop_ins):
+        return _merged(_WITHOUT_DROP_INS, extra)
+    for flag in extra:
+        if flag.startswith(("--config=", "--config-dir=")):
+            raise UnknownError(f"{name} makes drop-ins of {flag} when it starts")
+    return _merged({"config-dir": (f"/{drop_ins}",)}, extra)
+
+
+def _is_there(files: NotedFiles, path: str) -> bool:
+    """Tell whether something is at a path; raise UnknownError where a directory on the way is closed."""
+    parent, name = posixpath.split(path)
+    return (not parent or _is_there(files, parent)) and name in files.sure_names(parent)
+
+
+def _merged(own: Mapping[str, Sequence[str]], extra: Iterable[str]) -> list[str]:
+    """Let given flags take the place of a program's own; ``NAME+`` adds to them, ``NAME-`` comes before."""
+    values = {name: list(each) for name, each in own.items()}
+    replaced: set[str] = set()
+    for flag in extra:
+        written, equals, value = flag.removeprefix("--").partition("=")
+        name = written.rstrip("+-")
+        if written == name and name not in replaced:
+            values[name] = []
+        replaced.add(name)
+        at = 0 if written.endswith("-") else len(values.setdefault(name, []))
+        values[name].insert(at, value if equals else "true")
+    return [f"--{name}={value}" for name in sorted(values) for value in values[name]]
+
+
+def _configured(files: NotedFiles, config: str) -> dict[str, list[str]]:
+    """Read a file of k3s or RKE2, and those in the directory beside it, as one.
+
+    The last file that sets something counts, unless it adds to the others: ``kubelet-arg+``.
+    """
+    if "://" in config:
+        raise UnknownError("its configuration stands on another host")  # whose address may hold a password
+    path = config.strip("/")
+    beside = [
+        each for each in sorted(files.sure_names(f"{path}.d")) if each.lower().endswith((".yaml", ".yml"))
+    ]
+    found: dict[str, list[str]] = {}
+    for each in (path, *(f"{path}.d/{name}" for name in beside)):
+        for key, values in _settings(files, each):
+            name = key.removesuffix("+")
+            found[name] = [*(found.get(name, ()) if key != name else ()), *values]
+    return found
+
+
+def _settings(files: NotedFiles, path: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield what a file sets of what concerns the kubelet; all else, tokens too, stays in it."""
+    from cpuctl.documents.loading import load_documents
+
+    text = files.sure_text(path)
+    if text is None:
+        return
+    try:
+        documents = load_documents(text, path, last_wins=True)
+    except InputError:
+        raise UnknownError(f"/{path} is no YAML") from None
+    value: Any = documents[0].value if documents else None
+    if not isinstance(value, dict | None):
+        raise UnknownError(f"/{path} holds no settings")
+    for key, member in (value or {}).items():
+        if key.removesuffix("+") in (_HANDED_ON, _DATA, "disable-agent"):
+            yield (
+                key,
+                [
+                    _text(each, f"/{path}: {key}")
+                    for each in (member if isinstance(member, list) else [member])
+                ],
+            )
+
+
+def _text(value: object, at: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        raise UnknownError(f"{at} is something else than text")
+    return value
+
+
+def _k0s_arguments(files: NotedFiles, unit: str, words: Sequence[str]) -> list[str]:
+    """Return the kubelet's flags: k0s' own, and on top of them those of ``--kubelet-extra-args``."""
+    if "worker" not in words and not {"--enable-worker", "--single"} & {
+        word.partition("=")[0] for word in words
+    }:
+        raise UnknownError(f"{unit} starts a controller that runs no kubelet")
+    data = next(values_of(words, f"--{_DATA}"), "/var/lib/k0s")
+    root = next(values_of(words, "--kubelet-root-dir"), f"{data}/kubelet")
+    config = f"{data}/kubelet-config.yaml"
+    if not files.lists(config.strip("/")):
+        raise UnknownError(f"k0s has written no {config}")
+    extra = [flag for text in values_of(words, "--kubelet-extra-args") for flag in text.split()]
+    return [f"--config={config}", f"--root-dir={root}", *extra]
+
+
+def microk8s_arguments(files: NotedFiles) -> list[str]:
+    """Return the flags of the kubelet in MicroK8s, a line of words each; quotes are dropped."""
+    lines = (line.strip() for line in (files.sure_text(MICROK8S_FLAGS) or "").splitlines())
+    flags = (line for line in lines if line and not line.startswith("#"))
+    return [_expanded(word) for line in flags for word in re.sub("[\"']", "", line).split(" ")]
+
+
+def _expanded(word: str) -> str:
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in _SNAP_VARIABLES:
+            raise UnknownError(f"/{MICROK8S_FLAGS} has ${name}, which only MicroK8s knows")
+        return _SNAP_VARIABLES[name]
+
+    return _VARIABLE.sub(value, word)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.capture.collected import Area, Collected, Progress, silent
-from cpuctl.capture.kubelet.files import record_kubelet
-from cpuctl.capture.kubelet.volumes import record_volumes
+from cpuctl.capture.kubelet.files import record_kubelet, record_volumes
 from cpuctl.capture.node.cgroups import record_cgroups
 from cpuctl.capture.node.files import Follow, NodeFiles
 from cpuctl.capture.node.interrupts import record_interrupts
@@ -32,7 +31,7 @@ class Node(NamedTuple):
 
 def live_node() -> Node:
     """Return the node that this process runs on."""
-    from cpuctl.capture.kubelet.version import installed_version
+    from cpuctl.capture.kubelet.running import installed_version
 
     tree = DirectoryTree(Path("/"))
     architecture = os.uname().machine

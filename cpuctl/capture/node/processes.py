@@ -1,19 +1,23 @@
-"""Processes, their threads and where these may run; no command lines, no environments.
+"""Processes, their threads and where these may run; their memory, if they are bound.
 
-Files: *Documentation/filesystems/proc.rst*, section 1.1, and *cgroups(7)*. They are read as they are, not by
-psutil: the file that tells where a thread may run tells its name, its NUMA nodes and its namespaces, too, of
-which psutil knows nothing; it opens more files for less, and takes more than twice as long.
+Command lines and environments are left out. Files: *Documentation/filesystems/proc.rst*, section 1.1,
+*cgroups(7)*, and *numa(7)* for ``numa_maps``. They are read as they are, not by psutil: the file that tells
+where a thread may run tells its name, its NUMA nodes and its namespaces, too, of which psutil knows nothing;
+it opens more files for less, and takes more than twice as long.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any
 
 from cpuctl.capture.collected import Area, Process, Progress, Thread
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.capture.node.numa_memory import NumaMemory
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.recording_layout import PROCESSES
 
 MAX_THREADS = 200_000
 MAX_TEXT = 30 << 20
@@ -153,3 +157,108 @@ def deciding_cgroup(text: str) -> str:
         if colon:
             paths.update(dict.fromkeys(controllers.split(","), path))
     return paths.get("cpuset", paths.get("", ""))
+
+
+MAX_NUMA_MAPS = 2000
+"""The kernel walks through all pages of a process for this file."""
+
+_WITH_MEMORY = "sys/devices/system/node/has_memory"
+_ON_NODE = r" N([0-9]{1,4})=([0-9]{1,15})(?= |$)"
+_PAGE_SIZE = r" kernelpagesize_kB=([0-9]{1,9})(?= |$)"
+_FILE = " file="
+_HUGE = " huge"
+
+
+class NumaMemory:
+    """Reads the memory of those processes that may not use every node, and of no others."""
+
+    def __init__(self, files: NodeFiles) -> None:
+        self.notes: tuple[str, ...] = ()
+        self._files = files
+        self._all = _nodes(files.read(_WITH_MEMORY) or "")
+        self._left = MAX_NUMA_MAPS
+
+    def of(self, pid: int, allowed: str | None) -> Mapping[int, int] | None:
+        """Return bytes by node; None for a process that may use them all, or that nobody may look into."""
+        nodes = _nodes(allowed or "")
+        if nodes is None or self._all is None or self._all <= nodes:
+            return None
+        if not self._left:
+            self.notes = (f"the memory of only {MAX_NUMA_MAPS} processes is looked at",)
+            return None
+        self._left -= 1
+        text = self._files.read(f"proc/{pid}/numa_maps")
+        return None if text is None else private_memory(text)
+
+
+def private_memory(text: str) -> dict[int, int]:
+    """Add up the bytes on every node, without the pages of files: others may have brought those in."""
+    page_size, on_node = re.compile(_PAGE_SIZE, re.ASCII), re.compile(_ON_NODE, re.ASCII)
+    amounts: dict[int, int] = {}
+    for line in text.splitlines():
+        if _FILE in line and _HUGE not in line:
+            continue
+        size = page_size.search(line)
+        if size is None:
+            continue
+        for node, pages in on_node.findall(line):
+            amounts[int(node)] = amounts.get(int(node), 0) + int(pages) * (int(size[1]) << 10)
+    return dict(sorted(amounts.items()))
+
+
+def _nodes(text: str) -> CPUSet | None:
+    try:
+        return CPUSet.parse(text.strip()) or None
+    except ValueError:
+        return None
+
+
+def recorded_processes(text: str) -> Iterator[Process]:
+    """Yield every process; raise InputError with the line that nobody can have written."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            yield _process(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise InputError(
+                "this is no process as cpuctl capture records one", where=f"{PROCESSES}:{number}"
+            ) from None
+
+
+def _process(told: Any) -> Process:  # noqa: ANN401  # any JSON
+    return Process(
+        pid=_number(told["pid"]),
+        cgroup=_text(told["cgroup"]),
+        kernel=bool(told.get("kernel")),
+        user=None,
+        nested=False,
+        threads=tuple(_thread(each) for each in told["threads"]),
+        started=_number(told["started"]) if "started" in told else None,
+        fixed=bool(told.get("fixed")),
+        memory=_memory(told["memory"]) if "memory" in told else None,
+    )
+
+
+def _thread(told: Any) -> Thread:  # noqa: ANN401
+    cpus, mems = told["cpus"], told["mems"]
+    return Thread(
+        tid=_number(told["tid"]),
+        comm=_text(told["comm"]),
+        cpus=None if cpus is None else _text(cpus),
+        mems=None if mems is None else _text(mems),
+    )
+
+
+def _memory(told: Any) -> dict[int, int]:  # noqa: ANN401
+    return {int(node[:4]): _number(amount) for node, amount in told.items()}
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

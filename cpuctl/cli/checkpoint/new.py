@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
-from cpuctl.operations.planning import PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.state_writing import changing
 
 app = command_group()

@@ -40,7 +40,7 @@ from cpuctl.cli.plan.options import (
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
-from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.metrics import Metrics

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.cli.pictures import Pictures
     from cpuctl.engine.start import StartResult
-    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.plan_inputs import Planning
 
 
 def draw(

@@ -31,9 +31,9 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit, remember_all
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.version import NEWEST
-from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
-from cpuctl.operations.resize_node import ResizeInputs
+from cpuctl.operations.resize_inputs import ResizeInputs
 
 if TYPE_CHECKING:
     from cpuctl.answers.resize import Resize, ResizeDecision

@@ -173,7 +173,7 @@ def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insist
         *find_objections(wanted, _situation(request, picture, root), insisted.forced),
     ]
     if insisted.quota:
-        from cpuctl.operations.cgroups.quotas import wanted_quotas
+        from cpuctl.operations.cgroups.rules import wanted_quotas
 
         writes += plan_quotas(picture.groups, wanted_quotas(wanted, picture, node.kubelet), at.version)
     return Prepared(

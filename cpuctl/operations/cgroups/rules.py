@@ -1,20 +1,35 @@
-"""The rules by which a node's kubelet writes the values of control groups."""
+"""What a node's kubelet writes into control groups: the rules for it, and the CFS quotas that are due.
+
+Rule: kubelet v1.36 ``kuberuntime_container_linux.go`` and ``cm/helpers_linux.go``: exclusive CPUs lift the
+quota of the container and of its pod; where containers share their pod's CPUs, they and the pod keep theirs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.audit.group_values import Room, Rules
+from cpuctl.cgroups.names import Level, ancestors
+from cpuctl.engine.placement import Isolation, isolation_of
+from cpuctl.engine.pod_rules import cgroup_settings, node_rules
+from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup
+from cpuctl.pods.qos import pod_qos
 
 if TYPE_CHECKING:
+    from cpuctl.audit.picture import Picture
+    from cpuctl.cgroups.desired import Wanted
     from cpuctl.inputs.live_node import LiveNode
     from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.pods.cgroups.values import CgroupSettings
+    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.rules import NodeRules
 
 
 def group_rules(node: LiveNode, runtime: str, sources: Sources) -> Rules:
     """Work out by what rules this kubelet writes the values of groups."""
-    from cpuctl.engine.pod_rules import cgroup_settings, node_rules
-    from cpuctl.inputs.component_gates import kubelet_gates
+    from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.operations.pod_view import allocatable_of_node, page_sizes, runtime_formula
 
     gates = kubelet_gates(node.kubelet, sources)
@@ -50,3 +65,82 @@ def _room(node: LiveNode, sources: Sources) -> Room | None:
     cpus, memory = (left_for_pods(config, kept, name, capacity[name]) for name in ("cpu", "memory"))
     known = node.source.machine.memory_bytes is not None
     return Room(milli_cpu=cpus.milli_value, memory=memory.value if known else None)
+
+
+def wanted_quotas(wanted: Sequence[Wanted], picture: Picture, kubelet: Kubelet) -> dict[str, int | None]:
+    """Return quotas in us of the period that a group has, by its path; None is no quota.
+
+    Limits are those of the pod's manifest: without it, quotas are lifted and none is set.
+    """
+    config = kubelet.config
+    gates = kubelet.gates
+    quotas = _Quotas(picture, cgroup_settings(config, gates), node_rules(gates), wanted)
+    found: dict[str, int | None] = {}
+    for one in wanted:
+        found |= quotas.of(one)
+    return found
+
+
+class _Quotas:
+    """Looks at pods as a kubelet does once everything is as wanted."""
+
+    def __init__(
+        self, picture: Picture, settings: CgroupSettings, rules: NodeRules, wanted: Sequence[Wanted]
+    ) -> None:
+        self.picture = picture
+        self.settings = settings
+        self.rules = rules
+        self.exclusive = {(one.owner.uid, one.owner.container): one.exclusive for one in wanted}
+
+    def of(self, one: Wanted) -> dict[str, int | None]:
+        """Return the quotas of a container and its pod, as far as they are known."""
+        uid, name, above = one.owner.uid, one.owner.container, self._pod_path(one.path)
+        pod = self.picture.pods.get(uid)
+        if pod is None:
+            lifted = one.exclusive and self.settings.lifts_quota and not self._has_divided(uid)
+            return {one.path: None, above: None} if lifted else {}
+        pod = self.rules.view(pod)
+        container = next((each for each in pod.all_containers if each.name == name), None)
+        if container is None:
+            return {}
+        qos, own = pod_qos(pod).qos_class, self._isolated(pod)
+        values = container_cgroup(pod, container, qos, self.settings, exclusive=own[name])
+        lifts = all(own.values()) if self._divides(pod) else any(own.values())
+        of_pod = pod_cgroup(pod, qos, self.settings, exclusive=lifts)
+        return {
+            one.path: self._in_period(one.path, values.quota),
+            above: self._in_period(above, of_pod.quota),
+        }
+
+    def _isolated(self, pod: StoredPod) -> dict[str, bool]:
+        """Tell of every container whether its CPUs are nobody else's."""
+        held, divided = self.picture.state.entries.get(pod.uid, {}), self._divides(pod)
+        levels = {
+            each.name: isolation_of(
+                each, assigned=self.exclusive.get((pod.uid, each.name), each.name in held), divided=divided
+            )
+            for each in pod.all_containers
+        }
+        return {name: level is Isolation.CONTAINER for name, level in levels.items()}
+
+    def _divides(self, pod: StoredPod) -> bool:
+        """Tell whether a pod has CPUs as a whole (KEP-5526), or will have once the kubelet sees it."""
+        return self._has_divided(pod.uid) or (self.rules.managers and pod.has_pod_level_resources)
+
+    def _has_divided(self, uid: str) -> bool:
+        state = self.picture.state.cpu
+        return state is not None and uid in state.pod_entries
+
+    def _pod_path(self, path: str) -> str:
+        groups = self.picture.groups
+        for above in ancestors(path):
+            if above in groups and groups[above].role.level is Level.POD:
+                return above
+        return path
+
+    def _in_period(self, path: str, quota: int | None) -> int | None:
+        """Write a quota for the period that a group has: somebody may have given it another."""
+        if quota is None or quota <= 0:
+            return None
+        period = self.picture.groups[path].cpu.period or self.settings.period
+        return quota * period // self.settings.period

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.engine.start import NotStarted
-    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.plan_inputs import Planning
 
 
 def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:

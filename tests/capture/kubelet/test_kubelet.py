@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.capture.collected import FileState, Unreadable
 from cpuctl.capture.kubelet import files as kubelet_files
-from cpuctl.capture.kubelet.command import kept_flags
+from cpuctl.capture.kubelet.running import kept_flags
 from cpuctl.capture.kubelet.without_secrets import reduced_configuration
 from cpuctl.capture.node.node import record
 from tests.capture.node_texts import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.capture.kubelet.volumes import record_volumes
+from cpuctl.capture.kubelet.files import record_volumes
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.machine.tree import MemoryTree
 

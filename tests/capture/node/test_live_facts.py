@@ -6,10 +6,8 @@ import pytest
 
 from cpuctl.capture.anonymous import anonymized
 from cpuctl.capture.collected import Process, Thread
-from cpuctl.capture.node import numa_memory
-from cpuctl.capture.node.numa_memory import private_memory
-from cpuctl.capture.node.processes import process_lines
-from cpuctl.capture.recorded_processes import recorded_processes
+from cpuctl.capture.node import processes
+from cpuctl.capture.node.processes import private_memory, process_lines, recorded_processes
 from cpuctl.errors import InputError
 from tests.capture.node_texts import CONTAINER_ID, node_texts, process, recorded
 
@@ -63,7 +61,7 @@ def test_pages_of_files_are_nobodys() -> None:
 
 
 def test_the_number_of_such_processes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numa_memory, "MAX_PROCESSES", 1)
+    monkeypatch.setattr(processes, "MAX_NUMA_MAPS", 1)
     collected = recorded(NODES | bound(5) | bound(6))
     assert [found.memory is None for found in collected.processes] == [False, True]
     area = {area.name: area for area in collected.areas}["processes"]

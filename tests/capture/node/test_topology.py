@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.capture.archive import Compression, make_capture, write_members
 from cpuctl.capture.collected import Link
-from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.node.node import Node, live_node, record, recorded_node
 from cpuctl.capture.node.topology import reduced_cpuinfo
-from cpuctl.capture.packing import Compression, write_members
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource, read_machine
 from tests.capture.node_texts import node, node_texts, recorded

@@ -1,17 +1,23 @@
+""""""
+
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from cpuctl.capture.collected import Collected, KubeletFacts
-from cpuctl.capture.manifest import make_capture
+from cpuctl.capture.archive import Compression, compression_of, make_capture, write_members
+from cpuctl.capture.collected import Collected, Content, KubeletFacts, Link
 from cpuctl.capture.node import files as node_files
 from cpuctl.capture.node.node import record
+from cpuctl.machine.archive import read_archive
 from cpuctl.schemas import schema_text
 from tests.capture.node_texts import SECRETS, node, node_texts, recorded
 
@@ -144,3 +150,66 @@ def test_names_that_are_no_text_are_left_out(tmp_path: Path) -> None:
     assert set(collected.members) == {"proc/irq/24/smp_affinity_list"}
     (refused,) = collected.unreadable
     assert (refused.path, refused.reason) == (r"proc/irq/24/eth\xff", "its name is no UTF-8 text")
+
+
+LONG = "sys/fs/cgroup/" + "kubepods-burstable/" * 20 + "cpuset.cpus"
+MEMBERS: Mapping[str, Content] = {
+    "sys/a": "0-3\n",
+    "sys/empty": "",
+    "sys/cpu0": None,
+    "sys/node0/cpu0": Link("../../cpu/cpu0"),
+    LONG: "1\n",
+    "sys/Füße": "grün\n",
+}
+
+
+def packed(members: Mapping[str, Content], compression: Compression = Compression.NONE) -> bytes:
+    file = io.BytesIO()
+    write_members(members.items(), file, compression)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("compression", Compression)
+def test_our_reader_gets_back_what_was_written(compression: Compression, tmp_path: Path) -> None:
+    path = tmp_path / f"node{compression}"
+    path.write_bytes(packed(MEMBERS, compression))
+    tree = read_archive(path)
+    assert {name: tree.read(name) for name in MEMBERS} == {
+        name: content if isinstance(content, str) else None for name, content in MEMBERS.items()
+    }
+    assert {"a", "cpu0", "empty", "fs", "node0", "Füße"} == set(tree.names("sys"))
+
+
+def test_tar_gets_it_too() -> None:
+    with tarfile.open(fileobj=io.BytesIO(packed(MEMBERS))) as tar:
+        members = tar.getmembers()
+        assert [member.name for member in members] == list(MEMBERS)
+        kinds = {member.name: (member.isdir(), member.linkname, member.mode) for member in members}
+        assert kinds["sys/a"] == (False, "", 0o644)
+        assert kinds["sys/cpu0"] == (True, "", 0o755)
+        assert kinds["sys/node0/cpu0"] == (False, "../../cpu/cpu0", 0o777)
+        assert {(m.mtime, m.uid, m.gid, m.uname, m.gname) for m in members} == {(0, 0, 0, "", "")}
+
+
+@pytest.mark.parametrize("compression", Compression)
+def test_the_same_node_gives_the_same_bytes(compression: Compression) -> None:
+    texts = node_texts()
+    backwards = dict(reversed(texts.items()))
+    first, second = (
+        packed(dict(make_capture(recorded(files), cpuctl="1").members), compression)
+        for files in (texts, backwards)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("name", "want"), [("a.tar", ".tar"), ("a.tar.gz", ".tar.gz"), ("d/a.b.tar.xz", ".tar.xz")]
+)
+def test_the_name_tells_the_compression(name: str, want: str) -> None:
+    assert compression_of(name) == want
+
+
+@pytest.mark.parametrize("name", ["a", "a.zip", "a.tar.zst", "a.tgz", "tar", "a.tar/"])
+def test_other_names_tell_none(name: str) -> None:
+    with pytest.raises(ValueError, match=r"expected an end of \.tar, \.tar\.gz, \.tar\.xz"):
+        compression_of(name)

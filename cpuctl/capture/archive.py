@@ -1,18 +1,23 @@
-"""What a capture says about itself, and the archive's members in their order."""
+"""A capture as an archive: its manifest, its members in their order, and all of it as bytes."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+import tarfile
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, cast
 
-from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts
+from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Link
 from cpuctl.capture.node.processes import process_lines
 from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST, PROCESSES
 
 if TYPE_CHECKING:
     from cpuctl.answers import capture as answers
+
 
 CHECKSUMS: Final = "SHA256SUMS"
 """Checksums of all files, for ``sha256sum -c``; thousands of them, so they stay out of the manifest."""
@@ -91,3 +96,61 @@ def _checksum_lines(members: list[tuple[str, Content]]) -> Iterator[str]:
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_MODES = {tarfile.REGTYPE: 0o644, tarfile.DIRTYPE: 0o755, tarfile.SYMTYPE: 0o777}
+
+
+class Compression(StrEnum):
+    """How an archive is compressed, by the end of its file's name."""
+
+    NONE = ".tar"
+    GZIP = ".tar.gz"
+    XZ = ".tar.xz"
+
+
+def compression_of(name: str) -> Compression:
+    """Tell the compression from a file's name; raise ValueError for a name with another end."""
+    for compression in Compression:
+        if name.endswith(compression):
+            return compression
+    ends = ", ".join(Compression)
+    raise ValueError(f"the name tells no archive format: expected an end of {ends}")
+
+
+def write_members(members: Iterable[tuple[str, Content]], file: IO[bytes], compression: Compression) -> None:
+    """Write a tar archive (POSIX pax) without times, owners and other traces of its making."""
+    with (
+        _compressor(file, compression) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path, content in members:
+            _add(tar, path, content)
+
+
+def _compressor(file: IO[bytes], compression: Compression) -> AbstractContextManager[IO[bytes]]:
+    match compression:
+        case Compression.NONE:
+            return nullcontext(file)
+        case Compression.GZIP:
+            import gzip
+
+            return cast("IO[bytes]", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
+        case Compression.XZ:
+            import lzma
+
+            return lzma.LZMAFile(file, mode="wb")
+
+
+def _add(tar: tarfile.TarFile, path: str, content: Content) -> None:
+    member, data = tarfile.TarInfo(path), b""
+    match content:
+        case str():
+            data = content.encode()
+            member.size = len(data)
+        case Link():
+            member.type, member.linkname = tarfile.SYMTYPE, content.target
+        case None:
+            member.type = tarfile.DIRTYPE
+    member.mode = _MODES[member.type]
+    tar.addfile(member, io.BytesIO(data))

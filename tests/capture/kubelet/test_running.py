@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.kubelet.version import installed_version
+from cpuctl.capture.kubelet.running import installed_version
 
 
 @pytest.fixture

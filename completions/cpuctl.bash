@@ -5,11 +5,12 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan resize replay explain pods topology config cgroups audit checkpoint capture schema completion' ;;
+        '') verbs='plan resize replay explain pods topology config cgroups audit fleet checkpoint capture schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'topology') verbs='show map distances devices' ;;
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
+        'fleet') verbs='list' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
     esac
@@ -40,6 +41,8 @@ _cpuctl_options() {
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet') options='-h --help' ;;
+        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -121,6 +124,10 @@ _cpuctl_value() {
         'audit:--state' | \
         'audit:--pods' | \
         'audit:--kubelet-config' | \
+        'fleet list:-f' | \
+        'fleet list:--filename' | \
+        'fleet list:--resume' | \
+        'fleet list:--kubelet-config' | \
         'checkpoint dump:--state' | \
         'checkpoint dump:--pods' | \
         'checkpoint dump:--svg' | \
@@ -194,6 +201,11 @@ _cpuctl_value() {
         'cgroups apply:--kubelet-args' | \
         'audit:--pod-resources' | \
         'audit:--kubelet-args' | \
+        'fleet list:-T' | \
+        'fleet list:--template' | \
+        'fleet list:--kubelet-args' | \
+        'fleet list:-j' | \
+        'fleet list:--jobs' | \
         'checkpoint verify:--memory' | \
         'checkpoint verify:--kubelet-args' | \
         'checkpoint migrate:--memory' | \
@@ -272,6 +284,7 @@ _cpuctl_value() {
         'cgroups apply:--config-dir' | \
         'audit:--root' | \
         'audit:--config-dir' | \
+        'fleet list:--config-dir' | \
         'checkpoint verify:--config-dir' | \
         'checkpoint migrate:--root' | \
         'checkpoint migrate:--config-dir' | \
@@ -305,6 +318,7 @@ _cpuctl_value() {
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
         'audit:--kubelet-version' | \
+        'fleet list:--kubelet-version' | \
         'checkpoint verify:--kubelet-version' | \
         'checkpoint migrate:--to-kubelet' | \
         'checkpoint repair:--kubelet-version' | \
@@ -328,6 +342,7 @@ _cpuctl_value() {
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
         'audit:--feature-gates' | \
+        'fleet list:--feature-gates' | \
         'checkpoint verify:--feature-gates' | \
         'checkpoint migrate:--feature-gates' | \
         'checkpoint repair:--feature-gates' | \
@@ -383,7 +398,9 @@ _cpuctl_value() {
         'pods lint:-o' | \
         'pods lint:--output' | \
         'cgroups show:-o' | \
-        'cgroups show:--output') value='words table wide json yaml jsonl' ;;
+        'cgroups show:--output' | \
+        'fleet list:-o' | \
+        'fleet list:--output') value='words table wide json yaml jsonl' ;;
         'explain:1') value='pod' ;;
         'pods show:--cgroup-version' | \
         'pods diff:--cgroup-version' | \
@@ -404,7 +421,7 @@ _cpuctl_value() {
         'audit:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

@@ -73,6 +73,8 @@ set -g __cpuctl_paths 'plan' \
     'cgroups show' \
     'cgroups apply' \
     'audit' \
+    'fleet' \
+    'fleet list' \
     'checkpoint' \
     'checkpoint dump' \
     'checkpoint verify' \
@@ -347,6 +349,20 @@ set -g __cpuctl_values 'plan:-f' \
     'audit:--check' \
     'audit:-o' \
     'audit:--output' \
+    'fleet list:-f' \
+    'fleet list:--filename' \
+    'fleet list:-T' \
+    'fleet list:--template' \
+    'fleet list:--resume' \
+    'fleet list:--kubelet-config' \
+    'fleet list:--config-dir' \
+    'fleet list:--kubelet-args' \
+    'fleet list:--kubelet-version' \
+    'fleet list:--feature-gates' \
+    'fleet list:-j' \
+    'fleet list:--jobs' \
+    'fleet list:-o' \
+    'fleet list:--output' \
     'checkpoint dump:--state' \
     'checkpoint dump:-m' \
     'checkpoint dump:--machine' \
@@ -429,6 +445,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s configuration; would it start with it?'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list them, and find the odd ones.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of an answer.'
@@ -799,6 +816,24 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with N
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
+complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a dump -d 'Show who holds which CPUs and memory in the kubelet\'s state files.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a verify -d 'Tell whether a kubelet would start on this machine with these state files.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a diff -d 'Tell who gained or lost which CPUs and which memory between two states.'
@@ -919,7 +954,7 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -27,19 +27,29 @@ class StopSignal:
 
 
 @contextmanager
-def held_back(stop: StopSignal | None = None) -> Iterator[StopSignal]:
-    """Only note signals that would end the process; a reader that goes away does not end it either."""
+def noted(stop: StopSignal | None = None) -> Iterator[StopSignal]:
+    """Only note signals that would end the process."""
     stop = StopSignal() if stop is None else stop
 
     def note(number: int, _frame: FrameType | None) -> None:
         stop.number = stop.number or number
 
     # What is ignored already (nohup) stays so.
-    noted = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, note) for each in noted}
-    before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    heeded = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, note) for each in heeded}
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def held_back(stop: StopSignal | None = None) -> Iterator[StopSignal]:
+    """Only note them, and let a reader that goes away not end the process either."""
+    with noted(stop) as ending:
+        before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        try:
+            yield ending
+        finally:
+            signal.signal(signal.SIGPIPE, before)

@@ -82,9 +82,14 @@ def _from_file(name: str, node: str) -> MachineSource:
     head = _first_bytes(path, HEAD_BYTES)
     if recognised(head):
         return _from_printed(path)
-    if head.removeprefix(b"---\n").startswith(_GATHERINFO):
+    if begins_gatherinfo(head):
         return _from_gatherinfo(path)
     return _from_archive(path, node)
+
+
+def begins_gatherinfo(head: bytes) -> bool:
+    """Tell a report of ``dracpu gatherinfo`` by its first bytes."""
+    return head.removeprefix(b"---\n").startswith(_GATHERINFO)
 
 
 def _with_node(spec: str) -> tuple[str, str]:

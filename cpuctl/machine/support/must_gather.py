@@ -196,6 +196,12 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, Gathered] | None
     return view, Gathered(f"{WHAT}'s node {node}", version=told.version, config_at=configuration_place(view))
 
 
+class SeveralNodesError(InputError):
+    """A must-gather of several nodes, of which none is named; ``nodes`` are their names."""
+
+    nodes: tuple[str, ...] = ()
+
+
 def _contents(files: GatheredFiles) -> _Contents:
     found = _Contents({}, {}, {})
     for path in files.paths(lambda path: _WANTED.fullmatch(path) is not None):
@@ -220,8 +226,12 @@ def _chosen(contents: _Contents, node: str, where: str) -> str:
     if node in names:
         return node
     listed = ", ".join(names[:_MOST_LISTED]) + (", ..." if len(names) > _MOST_LISTED else "")
-    problem = f"has no node {node}" if node else f"holds {len(names)} nodes, expected one to be named"
-    raise InputError(problem, where=where, hint=f"name one of {listed}: {where}#{names[0]}")
+    hint = f"name one of {listed}: {where}#{names[0]}"
+    if node:
+        raise InputError(f"has no node {node}", where=where, hint=hint)
+    several = SeveralNodesError(f"holds {len(names)} nodes, expected one to be named", where=where, hint=hint)
+    several.nodes = tuple(names)
+    raise several
 
 
 class _Node(NamedTuple):

@@ -1,0 +1,139 @@
+"""The answers of ``cpuctl fleet``: many nodes, and what they come to together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict, final
+
+from cpuctl.answers.start import Start
+from cpuctl.answers.values import ApiVersion, Count, CPUList, Pattern, Release
+
+Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
+
+
+class NodeName(TypedDict):
+    node: str
+    """The recording's name without its endings, or the whole path where two have the same; a must-gather's
+    nodes have their own names."""
+    source: str
+    """What -m takes to ask this node alone."""
+    answerKey: str | None
+    """Equal where files of equal content are asked the same (--resume goes by it); null for directories."""
+
+
+@final
+class UnreadableNode(NodeName):
+    """A recording that cannot be used."""
+
+    outcome: Literal["Unreadable"]
+    error: str
+    hint: str
+    """What to do; empty where that is not known."""
+
+
+class FleetMachine(TypedDict):
+    """What a kubelet counts; null where it refuses the machine, or nothing is recorded."""
+
+    cpus: int | None
+    cores: int | None
+    sockets: int | None
+    numaNodes: int | None
+    uncoreCaches: int | None
+    memory: int | None
+    """Bytes."""
+
+
+class FleetKubelet(TypedDict):
+    """The kubelet's release and policies."""
+
+    version: Release
+    cpuManagerPolicy: str
+    topologyManagerPolicy: str
+    topologyManagerScope: str
+    memoryManagerPolicy: str
+
+
+class FreeCPUs(TypedDict):
+    """What is left of a node whose kubelet starts."""
+
+    exclusiveCPUs: Count
+    """CPUs that containers can still get exclusively."""
+    cpuList: CPUList
+    largestOnOneNode: Count
+    """The most exclusive CPUs that one container can get on a single NUMA node."""
+
+
+@final
+class ListedNode(NodeName):
+    """One node of a fleet."""
+
+    outcome: Literal["Read"]
+    kind: Kind
+    """Equal for nodes that a kubelet could not tell apart, but for the amount of memory."""
+    machine: FleetMachine
+    kubelet: FleetKubelet | None
+    """Null where the kubelet cannot load its configuration."""
+    start: Start
+    free: FreeCPUs | None
+    """Null where the kubelet has no static CPU Manager policy, or would not start."""
+    facts: dict[str, str]
+    """All that the kind is made of: the kubelet's release, its settings but for usual ones, and what it is
+    told of its machine."""
+
+
+FleetNode = ListedNode | UnreadableNode
+
+
+class FactDifference(TypedDict):
+    fact: str
+    here: str
+    """Empty where the nodes of this group have no such fact."""
+    there: str
+
+
+class GroupPlacements(TypedDict):
+    """Whether the given pods are placed otherwise than on the group that it is compared with."""
+
+    differ: bool
+    pods: list[str]
+    """Those that are, by namespace and name."""
+
+
+class FleetGroup(TypedDict):
+    """Nodes that a kubelet could not tell apart."""
+
+    kind: Kind
+    count: Count
+    nodes: list[str]
+    machine: FleetMachine
+    kubelet: FleetKubelet | None
+    comparedWith: str | None
+    """A node of the larger group that is most alike; null for the largest group."""
+    differences: list[FactDifference]
+    placements: NotRequired[GroupPlacements]
+    """Only where pods are given."""
+
+
+class FleetListSummary(TypedDict):
+    nodes: Count
+    groups: Count
+    odd: Count
+    """Nodes outside the largest group."""
+    wouldNotStart: Count
+    undetermined: Count
+    unreadable: Count
+
+
+@final
+class FleetList(TypedDict):
+    """The nodes of a fleet, and the groups of those that are alike."""
+
+    apiVersion: ApiVersion
+    kind: Literal["FleetList"]
+    complete: bool
+    """False where it was interrupted: nodes are missing then."""
+    passedOver: list[str]
+    """Files of the directories that are no recordings."""
+    summary: FleetListSummary
+    groups: list[FleetGroup]
+    """The largest first."""
+    nodes: list[FleetNode]

@@ -1,0 +1,1 @@
+"""``cpuctl fleet``: many nodes at once."""

@@ -1,0 +1,75 @@
+"""Ask every node of a fleet: with progress, with lines as answers come, until somebody interrupts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cpuctl.cli.output import ListOutput, Style, note, takes_every_character
+from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.stop_signals import noted
+from cpuctl.errors import unreadable
+from cpuctl.exports.wording import counted, few
+from cpuctl.fleet.asking import NOTHING_KNOWN, Question, Row, ask, earlier_answers, in_processes, processors
+from cpuctl.fleet.collection import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class FleetWords(NamedTuple):
+    """Which nodes are asked, and how."""
+
+    recordings: Sequence[str]
+    jobs: int = 0
+    resume: str = ""
+
+
+class Asked(NamedTuple):
+    """The answers in the order of the nodes; ``stopped`` is the exit code where a signal ends that, or 0."""
+
+    rows: list[Any]
+    passed_over: tuple[str, ...]
+    stopped: int
+
+
+def ask_fleet(words: FleetWords, question: Question, style: Style) -> Asked:
+    """Ask all nodes; where answers are to be lines, write each as it comes."""
+    found = collect(words.recordings)
+    if found.passed_over:
+        note(f"note: passed over, as they are no recordings: {few(found.passed_over)}", style)
+    known = _earlier(words.resume) if words.resume else NOTHING_KNOWN
+    rows: list[Row] = []
+    with noted() as stop, ProgressBar(style) as progress:
+        answers = ask(
+            question,
+            found.recordings,
+            in_processes(words.jobs or processors()),
+            lambda done, total: progress("reading nodes", done, total),
+            known,
+        )
+        for row in answers:
+            rows.append(row)
+            if style.output is ListOutput.JSONL:
+                _write_line(row)
+            if stop:
+                break
+        answers.close()
+    if stop:
+        note(f"note: interrupted, {counted(len(rows), 'node')} answered", style)
+    return Asked(rows, found.passed_over, stop.exit_code if stop else 0)
+
+
+def _earlier(name: str) -> Mapping[str, list[Row]]:
+    from pathlib import Path
+
+    try:
+        return earlier_answers(Path(name).read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        raise unreadable(error, name) from None
+
+
+def _write_line(row: Row) -> None:
+    sys.stdout.write(json.dumps(row, ensure_ascii=not takes_every_character()) + "\n")
+    sys.stdout.flush()

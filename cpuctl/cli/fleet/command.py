@@ -1,0 +1,10 @@
+"""``cpuctl fleet``: of many nodes what other commands tell of one."""
+
+from cpuctl.cli.app import verb_group
+
+HELP = """Ask many nodes at once: list them, and find the odd ones.
+
+Nodes are recordings (cpuctl capture), named as files, directories or patterns.
+"""
+
+app = verb_group("fleet", HELP, {"list": "fleet.listing"})

@@ -1,0 +1,47 @@
+"""What all verbs of ``cpuctl fleet`` take: which nodes, how many at a time, where to go on."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.output import ListOutput
+from cpuctl.cli.panels import INPUT, OUTPUT
+
+RecordingsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RECORDINGS...",
+        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list on "
+        "stdin.",
+        show_default=False,
+    ),
+]
+JobsOption = Annotated[
+    int,
+    typer.Option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        help="Use N processes; by default one for each CPU.",
+        min=0,
+        show_default=False,
+    ),
+]
+ResumeOption = Annotated[
+    str,
+    typer.Option(
+        "--resume",
+        metavar="FILE",
+        help="Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.",
+        rich_help_panel=INPUT,
+    ),
+]
+FleetOutputOption = Annotated[
+    ListOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The form of the answer; jsonl is one node a line, written as it is answered.",
+        rich_help_panel=OUTPUT,
+    ),
+]

@@ -1,0 +1,163 @@
+"""How a fleet looks to people: groups of nodes that are alike, what makes the odd ones odd, a row a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
+from typing import TYPE_CHECKING, Literal
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.outcomes import start_sentence
+from cpuctl.exports.wording import byte_text, counted, few
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import (
+        FactDifference,
+        FleetGroup,
+        FleetKubelet,
+        FleetList,
+        FleetMachine,
+        FleetNode,
+        ListedNode,
+    )
+    from cpuctl.answers.start import Start
+
+_DIFFERENCES_SHOWN = 6
+_LONGEST_VALUE = 60
+_COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unreadable"], str] = {
+    "wouldNotStart": "would not start",
+    "undetermined": "start undetermined",
+    "unreadable": "unreadable",
+}
+_UNREADABLE = Cell("unreadable", "red")
+_STATUS = {
+    "Started": Cell("ok", "green"),
+    "Refused": Cell("would not start", "red"),
+    "Undetermined": Cell("start undetermined", "yellow"),
+}
+_FAULTS = {
+    "endless loop": Cell("would hang", "bold red"),
+    "no answer": Cell("would hang", "bold red"),
+    "crash": Cell("would crash", "bold red"),
+}
+
+
+def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
+    """Lay out a fleet; *wide* names all nodes of a group, and all differences."""
+    yield Lines(tuple(_opening(document)))
+    groups = document["groups"]
+    if groups:
+        yield _groups(groups, wide=wide)
+    if odd := [line for group in groups[1:] for line in _oddity(group, groups, wide=wide)]:
+        yield Lines(tuple(odd))
+    places = {node: place for place, group in enumerate(groups, 1) for node in group["nodes"]}
+    if document["nodes"]:
+        yield _nodes(document["nodes"], places)
+    if problems := tuple(_problems(document["nodes"])):
+        yield Lines(problems)
+
+
+def _opening(document: FleetList) -> Iterator[Cell]:
+    summary = document["summary"]
+    largest = document["groups"][0]["count"] if document["groups"] else 0
+    parts = [f"{largest} of one kind, {summary['odd']} odd"] if summary["odd"] else ["all of one kind"]
+    parts += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
+    yield Cell(f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}")
+    if not document["complete"]:
+        yield Cell("Interrupted: nodes are missing.", "yellow")
+
+
+def _groups(groups: Sequence[FleetGroup], *, wide: bool) -> Table:
+    names = ("GROUP", "NODES", "CPUS", "NUMA", "MEMORY", "KUBELET", "POLICIES", "MEMBERS")
+    right = {"GROUP", "NODES", "CPUS", "NUMA", "MEMORY"}
+    rows = tuple(
+        (
+            Cell(str(place)),
+            Cell(str(group["count"])),
+            *_machine(group["machine"]),
+            *_kubelet(group["kubelet"]),
+            Cell(", ".join(group["nodes"]) if wide else few(group["nodes"])),
+        )
+        for place, group in enumerate(groups, 1)
+    )
+    return Table(tuple(Column(name, "right" if name in right else "left") for name in names), rows)
+
+
+def _machine(machine: FleetMachine) -> Iterator[Cell]:
+    yield Cell("-" if machine["cpus"] is None else str(machine["cpus"]))
+    yield Cell("-" if machine["numaNodes"] is None else str(machine["numaNodes"]))
+    yield Cell("-" if machine["memory"] is None else byte_text(machine["memory"]))
+
+
+def _kubelet(kubelet: FleetKubelet | None) -> tuple[Cell, Cell]:
+    if kubelet is None:
+        return Cell("-"), Cell("-")
+    policies = (kubelet["cpuManagerPolicy"], kubelet["topologyManagerPolicy"], kubelet["memoryManagerPolicy"])
+    return Cell(kubelet["version"]), Cell(", ".join(policies))
+
+
+def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> Iterator[Cell]:
+    place = groups.index(group) + 1
+    other = next(at for at, each in enumerate(groups, 1) if group["comparedWith"] in each["nodes"])
+    shown = group["differences"] if wide else group["differences"][:_DIFFERENCES_SHOWN]
+    yield Cell(f"Group {place} ({few(group['nodes'])}) differs from group {other} in:", "bold")
+    yield from (Cell(f"  {_difference(each)}") for each in shown)
+    if left := len(group["differences"]) - len(shown):
+        yield Cell(f"  and {left} more (-o wide)")
+    if placements := group.get("placements"):
+        if placements["differ"]:
+            yield Cell(f"  places pods otherwise: {few(placements['pods'])}", "yellow")
+        else:
+            yield Cell("  places the pods alike")
+
+
+def _difference(difference: FactDifference) -> str:
+    here, there = (_value(difference["fact"], difference[side]) for side in ("here", "there"))
+    return f"{difference['fact']}: {here}, there {there}"
+
+
+def _value(fact: str, value: str) -> str:
+    if fact.endswith("memory") and value:
+        return byte_text(int(value))
+    return shorten(value, _LONGEST_VALUE, placeholder=" ...") if value else "none"
+
+
+def _nodes(nodes: Sequence[FleetNode], places: dict[str, int]) -> Table:
+    names = ("NODE", "GROUP", "KUBELET", "POLICIES", "FREE", "LARGEST", "STATUS")
+    right = {"GROUP", "FREE", "LARGEST"}
+    rows = tuple(_row(node, places) for node in nodes)
+    return Table(tuple(Column(name, "right" if name in right else "left") for name in names), rows)
+
+
+def _row(node: FleetNode, places: dict[str, int]) -> tuple[Cell, ...]:
+    if node["outcome"] == "Unreadable":
+        return (Cell(node["node"]), *(Cell("-") for _ in range(5)), _UNREADABLE)
+    free = node["free"]
+    return (
+        Cell(node["node"]),
+        Cell(str(places[node["node"]])),
+        *_kubelet(node["kubelet"]),
+        Cell("-" if free is None else str(free["exclusiveCPUs"])),
+        Cell("-" if free is None else str(free["largestOnOneNode"])),
+        _status(node["start"]),
+    )
+
+
+def _status(start: Start) -> Cell:
+    return _FAULTS[start["fault"]] if start["outcome"] == "KubeletFault" else _STATUS[start["outcome"]]
+
+
+def _problems(nodes: Sequence[FleetNode]) -> Iterator[Cell]:
+    """Say why kubelets do not start and recordings cannot be read, once for all nodes of which it is true."""
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        if node["outcome"] == "Unreadable":
+            found.setdefault(node["error"], []).append(node["node"])
+        elif node["start"]["outcome"] != "Started":
+            found.setdefault(_sentence(node), []).append(node["node"])
+    for text, names in found.items():
+        yield Cell(f"{few(names)}: {text}", "red")
+
+
+def _sentence(node: ListedNode) -> str:
+    return start_sentence(node["start"], "The kubelet")

@@ -1,0 +1,203 @@
+"""One question to every node of a fleet: to equal recordings once, several at a time, in a stable order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from cpuctl import __version__
+from cpuctl.errors import CpuctlError, NodeAccessError, unreadable
+from cpuctl.fleet.collection import Recording, short_name
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import UnreadableNode
+
+NOTHING_KNOWN: Mapping[str, list[Any]] = MappingProxyType({})
+
+Row: TypeAlias = Mapping[str, Any]
+"""What one node answers, as plain data; its members ``node`` and ``source`` say which node it is."""
+
+Mapper: TypeAlias = Callable[[Callable[[str], list[Row]], Sequence[str]], Iterator[list[Row]]]
+"""Asks for every source, wherever that is done, and yields the answers in the order of the sources."""
+
+Told: TypeAlias = Callable[[int, int], None]
+"""Called with how many of how many recordings are answered."""
+
+_AHEAD = 16
+"""Recordings that wait for each process: enough that none is idle, few enough that memory stays small."""
+
+
+class Question(Protocol):
+    """What each node is asked; other processes get a copy."""
+
+    @property
+    def asks(self) -> str:
+        """Name the question with all that its answers depend on beside the recording."""
+
+    def __call__(self, source: str) -> Row:
+        """Ask the node that ``-m`` would name so; raise CpuctlError where it cannot be read."""
+
+
+def ask(
+    question: Question,
+    recordings: Sequence[Recording],
+    mapper: Mapper,
+    told: Told,
+    known: Mapping[str, list[Row]] = NOTHING_KNOWN,
+) -> Generator[Row, None, None]:
+    """Yield what every node answers, in the order of the recordings; *known* has answers by their keys.
+
+    A recording that cannot be read answers with its error, one that holds several nodes once for each.
+    """
+    keys = [answer_key(question, each) for each in recordings]
+    firsts: dict[str, str] = {}
+    for key, recording in zip(keys, recordings, strict=True):
+        if key not in known:
+            firsts.setdefault(key, recording.source)
+    answers = mapper(_Asker(question), list(firsts.values()))
+    found: dict[str, list[Row]] = {}
+    for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
+        told(done, len(recordings))
+        if key not in known and key not in found:
+            found[key] = next(answers)
+        for row in known.get(key) or found[key]:
+            yield _of(row, recording, key)
+    told(len(recordings), len(recordings))
+
+
+def answer_key(question: Question, recording: Recording) -> str:
+    """Return a text that is equal where the same content is asked the same; else the source itself."""
+    if not recording.digest:
+        return recording.source
+    asked = f"{__version__}\n{question.asks}\n{recording.digest}"
+    return sha256(asked.encode(errors="surrogateescape")).hexdigest()
+
+
+def _of(row: Row, recording: Recording, key: str) -> Row:
+    """Give an answer to a recording of the same content as the one it was found for."""
+    before, sign, node = row["source"].rpartition("#")
+    inside = bool(sign) and node == row["node"]
+    names = {
+        "node": node if inside else recording.name,
+        "source": f"{recording.source}#{node}" if inside else recording.source,
+        "answerKey": key if recording.digest else None,
+    }
+    error = row.get("error")
+    text = {"error": error.replace(before if inside else row["source"], recording.source)} if error else {}
+    return {**row, **names, **text}
+
+
+class _Asker:
+    """A question that always has an answer; of a source that holds several nodes, the answers of all."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+    def __call__(self, source: str) -> list[Row]:
+        from cpuctl.machine.support.must_gather import SeveralNodesError
+
+        try:
+            return [self.question(source)]
+        except SeveralNodesError as several:
+            return [row for node in several.nodes for row in self(f"{source}#{node}")]
+        except CpuctlError as error:
+            return [_unreadable(source, str(error), error.hint)]
+        except OSError as error:
+            return [_unreadable(source, str(unreadable(error, source)))]
+        except Exception as error:  # one node's answer must not end all others'
+            if os.environ.get("CPUCTL_DEBUG"):
+                raise
+            return [_unreadable(source, f"{source}: internal error: {type(error).__name__}: {error}")]
+
+
+def _unreadable(source: str, error: str, hint: str = "") -> UnreadableNode:
+    return {
+        "node": short_name(source),
+        "source": source,
+        "answerKey": None,
+        "outcome": "Unreadable",
+        "error": error,
+        "hint": hint,
+    }
+
+
+def processors() -> int:
+    """Return how many CPUs this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def in_this_process(function: Callable[[str], list[Row]], sources: Sequence[str]) -> Iterator[list[Row]]:
+    """Ask one source after the other."""
+    return map(function, sources)
+
+
+def in_processes(jobs: int) -> Mapper:
+    """Ask in so many processes at a time; of one, in this one."""
+
+    def mapped(function: Callable[[str], list[Row]], sources: Sequence[str]) -> Iterator[list[Row]]:
+        workers = min(jobs, len(sources))
+        return _pooled(function, sources, workers) if workers > 1 else in_this_process(function, sources)
+
+    return mapped
+
+
+def _pooled(
+    function: Callable[[str], list[Row]], sources: Iterable[str], workers: int
+) -> Iterator[list[Row]]:
+    """Hand sources out as answers come back, so that never more than some are under way."""
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    # A copy of this process has all modules loaded, and no thread of ours runs yet that it would miss.
+    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(function,))
+    rest = iter(sources)
+    waiting: deque[Future[list[Row]]] = deque()
+    try:
+        waiting.extend(pool.submit(_answer, each) for each in islice(rest, workers * _AHEAD))
+        while waiting:
+            yield waiting.popleft().result()
+            waiting.extend(pool.submit(_answer, each) for each in islice(rest, 1))
+    except BrokenProcessPool:
+        hint = "use fewer processes (--jobs), which need less memory"
+        raise NodeAccessError(
+            "a process that read recordings was killed", where="--jobs", hint=hint
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+_asked: list[Callable[[str], list[Row]]] = []
+"""In a process that answers, what it is asked; it stays there, with what it remembers of equal nodes."""
+
+
+def _begin(function: Callable[[str], list[Row]]) -> None:
+    """Begin a process: Ctrl-C is the business of the one that started it, with which it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _asked.append(function)
+
+
+def _answer(source: str) -> list[Row]:
+    return _asked[-1](source)
+
+
+def earlier_answers(text: str) -> dict[str, list[Row]]:
+    """Read the lines of an earlier run, as ``ask`` takes them; one that was cut short does not count.
+
+    Answers without a key, and nodes that could not be read, are asked again.
+    """
+    found: dict[str, list[Row]] = {}
+    for line in text.splitlines():
+        with suppress(ValueError):
+            row = json.loads(line)
+            if isinstance(row, dict) and row.get("answerKey") and row.get("outcome") != "Unreadable":
+                found.setdefault(row["answerKey"], []).append(row)
+    return found

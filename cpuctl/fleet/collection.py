@@ -1,0 +1,174 @@
+"""Which recordings make a fleet: those that are named, in directories, by patterns, and in lists.
+
+What a directory holds is known by content. A file that is named itself is always one of the fleet: where it
+cannot be read, that is its answer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from glob import glob, has_magic
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuctl.errors import InputError, UsageError, unreadable
+from cpuctl.machine.sources import LIVE, SYNTHETIC
+
+STDIN, LIST = "-", "@"
+_SUFFIXES = (".tar", ".tgz", ".gz", ".xz", ".bz2", ".zst", ".json", ".xml", ".txt")
+_MAX_LIST_BYTES = 64 << 20
+_BLOCK = 1 << 20
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+_TAR_AT, _TAR = 257, b"ustar"
+_GATHERED = ("nodes/*/sysinfo.tgz", "cluster-scoped-resources/core/nodes/*.yaml")
+_MEMBERS_OF_MACHINES = (b'"cpus"', b'"topology"', b'"nodes"', b'"num_cores"')
+"""What JSON about a machine has, whichever tool printed it; objects of the API server have a kind besides."""
+
+
+class Recording(NamedTuple):
+    """One node of a fleet: its name there, and the source that ``-m`` would name.
+
+    ``digest`` is the SHA-256 of its content where that is one file: of equal ones only the first is read.
+    """
+
+    name: str
+    source: str
+    digest: str = ""
+
+
+class Collection(NamedTuple):
+    """The recordings of a fleet, in their order, and the files of its directories that are none."""
+
+    recordings: tuple[Recording, ...]
+    passed_over: tuple[str, ...] = ()
+
+
+def collect(names: Sequence[str]) -> Collection:
+    """Find what *names* stand for: paths, directories, patterns, ``@FILE`` or ``-`` for a list of these.
+
+    Raise UsageError where nothing is named, and InputError for a name that stands for nothing.
+    """
+    if not names:
+        hint = "name recordings, directories or patterns, @FILE for a list of them, or - for a list on stdin"
+        raise UsageError("no recordings are named", hint=hint)
+    passed_over: list[str] = []
+    sources = dict.fromkeys(source for name in names for source in _sources(name, passed_over))
+    if not sources:
+        hint = "cpuctl capture FILE records a node"
+        raise InputError("no recordings were found", where=", ".join(names), hint=hint)
+    return Collection(tuple(_named(list(sources))), tuple(passed_over))
+
+
+def _sources(name: str, passed_over: list[str]) -> Iterator[str]:
+    listed = _listed(name) if name == STDIN or name.startswith(LIST) else [name]
+    for each in listed:
+        yield from _of_name(each, passed_over)
+
+
+def _listed(name: str) -> list[str]:
+    """Read a list, one name a line; empty lines and comments do not count."""
+    where = "<stdin>" if name == STDIN else name.removeprefix(LIST)
+    try:
+        with sys.stdin.buffer if name == STDIN else Path(where).open("rb") as file:
+            data = file.read(_MAX_LIST_BYTES + 1)
+    except OSError as error:
+        raise unreadable(error, where) from None
+    if len(data) > _MAX_LIST_BYTES:
+        raise InputError(f"is larger than {_MAX_LIST_BYTES >> 20} MiB", where=where)
+    lines = (line.strip() for line in os.fsdecode(data).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _of_name(name: str, passed_over: list[str]) -> Iterator[str]:
+    path = Path(name)
+    if name == LIVE or name.startswith(SYNTHETIC):
+        yield name
+    elif has_magic(name) and not path.exists():
+        found = sorted(glob(name, recursive=True))  # noqa: PTH207  # patterns may be absolute
+        if not found:
+            raise InputError("no file matches this pattern", where=name)
+        for each in found:
+            yield from _of_name(each, passed_over)
+    elif path.is_dir() and not may_be_recording(path):
+        yield from _in_directory(path, passed_over)
+    else:
+        yield name
+
+
+def _in_directory(directory: Path, passed_over: list[str]) -> Iterator[str]:
+    """Yield the recordings in a directory and those below it; links to directories are not followed."""
+    try:
+        entries = sorted(each for each in directory.iterdir() if not each.name.startswith("."))
+    except OSError as error:
+        raise unreadable(error, str(directory)) from None
+    for entry in entries:
+        if may_be_recording(entry):
+            yield str(entry)
+        elif entry.is_dir() and not entry.is_symlink():
+            yield from _in_directory(entry, passed_over)
+        else:
+            passed_over.append(str(entry))
+
+
+def may_be_recording(path: Path) -> bool:
+    """Tell at a glance, by its first bytes or its directories, whether ``-m`` might read what is there."""
+    from cpuctl.machine.foreign.recognition import HEAD_BYTES, Printed, recognised
+    from cpuctl.machine.sources import begins_gatherinfo
+
+    if path.is_dir():
+        return (path / "sys").is_dir() or _is_must_gather(path)
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return True  # why it cannot be read is said where it is read
+    if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR) or begins_gatherinfo(head):
+        return True
+    form = recognised(head)
+    if form is Printed.JSON:
+        return b'"kind"' not in head and any(member in head for member in _MEMBERS_OF_MACHINES)
+    return form not in (None, Printed.WITHOUT_CPUS)
+
+
+def _is_must_gather(path: Path) -> bool:
+    """Look for nodes where an image that gathers puts them, in a directory of its own or not."""
+    return any(next(path.glob(f"{below}{nodes}"), None) for below in ("", "*/") for nodes in _GATHERED)
+
+
+def _named(sources: Sequence[str]) -> Iterator[Recording]:
+    """Call every node as its file, or by the whole path where two files have one name."""
+    short = [short_name(source) for source in sources]
+    shared = {name for name, count in Counter(short).items() if count > 1}
+    for source, name in zip(sources, short, strict=True):
+        yield Recording(source if name in shared else name, source, _digest(source))
+
+
+def short_name(source: str) -> str:
+    """Return a file's name without its endings; of a node that a support archive holds, the node's own."""
+    if source.startswith(SYNTHETIC):
+        return source
+    path, sign, node = source.rpartition("#")
+    name = node if sign and Path(path).exists() else Path(os.path.normpath(source)).name
+    while name.endswith(_SUFFIXES) and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def _digest(source: str) -> str:
+    path = Path(source)
+    digest = sha256()
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+    except OSError:
+        return ""
+    return digest.hexdigest()

@@ -1,0 +1,101 @@
+"""The answer of ``cpuctl fleet list``: nodes, their groups, and what pods make of the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.errors import CpuctlError
+from cpuctl.fleet.grouping import group_answers, groups_of
+from cpuctl.inputs.past import Past
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan import Planner
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import FleetGroup, FleetList, FleetListSummary, FleetNode, GroupPlacements
+    from cpuctl.engine.admission import Admission
+    from cpuctl.fleet.grouping import Group
+
+
+def fleet_document(
+    nodes: Sequence[FleetNode],
+    pods: PlanningInputs,
+    *,
+    passed_over: Sequence[str] = (),
+    complete: bool = True,
+) -> FleetList:
+    """Put nodes and their groups into one document; *pods*, where there are any, are tried on each group."""
+    groups = groups_of(nodes)
+    answers = list(group_answers(groups))
+    if pods.filenames or pods.templates:
+        answers = list(with_placements(answers, groups, pods))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "FleetList",
+        "complete": complete,
+        "passedOver": list(passed_over),
+        "summary": _summary(nodes, groups),
+        "groups": answers,
+        "nodes": list(nodes),
+    }
+
+
+def _summary(nodes: Sequence[FleetNode], groups: Sequence[Group]) -> FleetListSummary:
+    starts = [node["start"]["outcome"] for node in nodes if node["outcome"] == "Read"]
+    return {
+        "nodes": len(nodes),
+        "groups": len(groups),
+        "odd": sum(len(group.nodes) for group in groups[1:]),
+        "wouldNotStart": sum(start in ("Refused", "KubeletFault") for start in starts),
+        "undetermined": starts.count("Undetermined"),
+        "unreadable": len(nodes) - len(starts),
+    }
+
+
+def with_placements(
+    answers: Sequence[FleetGroup], groups: Sequence[Group], inputs: PlanningInputs
+) -> Iterator[FleetGroup]:
+    """Add to every group but the first whether the pods of *inputs* are placed otherwise on it.
+
+    Each group is planned on one of its nodes, taken as fresh: what runs there now is no trait of the group.
+    """
+    nodes = {group.nodes[0]["node"]: group.nodes[0]["source"] for group in groups}
+    placed: dict[str, Mapping[str, Hashable]] = {}
+
+    def on(node: str) -> Mapping[str, Hashable]:
+        if node not in placed:
+            placed[node] = placements(inputs._replace(machine=nodes[node]))
+        return placed[node]
+
+    for answer in answers:
+        other = answer["comparedWith"]
+        if other is None:
+            yield answer
+        else:
+            yield {**answer, "placements": _compared(on(answer["nodes"][0]), on(other))}
+
+
+def _compared(here: Mapping[str, Hashable], there: Mapping[str, Hashable]) -> GroupPlacements:
+    differing = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    return {"differ": bool(differing), "pods": differing}
+
+
+def placements(inputs: PlanningInputs) -> Mapping[str, Hashable]:
+    """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts."""
+    try:
+        planning = read_planning(inputs, pods_needed=True)
+    except CpuctlError:
+        return {}
+    plan = Planner(planning._replace(past=Past())).plan(planning.kubelet, Sources())
+    return {each.pod.full_name: _outcome(each) for each in plan.admissions}
+
+
+def _outcome(admission: Admission) -> Hashable:
+    """Return what is equal for a pod that gets the same on two nodes."""
+    containers = tuple(
+        (each.container.name, each.exclusive, each.cpus if each.exclusive else 0, repr(each.memory))
+        for each in admission.placements
+    )
+    return repr(admission.verdict), admission.pod_cpus, containers

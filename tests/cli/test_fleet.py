@@ -1,0 +1,118 @@
+"""``cpuctl fleet``: the same answer in every form and with any number of processes, and what ends it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import ROOT, Cpuctl
+
+MACHINES = ROOT / "fixtures/machines"
+STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """Make a fleet of three equal nodes, one other, and a broken one."""
+    for name in ("node1", "node2", "node3"):
+        shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / f"{name}.tar.xz")
+    shutil.copy(MACHINES / "2s-8numa-64cpu.tar.xz", tmp_path / "node4.tar.xz")
+    (tmp_path / "node5.tar").write_bytes(b"\x1f\x8bnothing")
+    return tmp_path
+
+
+def test_the_answer_is_the_same_in_every_form(fleet: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "list", str(fleet), *STATIC, "-T", "web=4/4,1Gi")
+    result = cpuctl(*words, "-o", "json")
+    assert result.code == 4, result
+    answer: Any = json.loads(result.out)
+    jsonschema.validate(answer, json.loads(schema_text("fleetlist")))
+    assert [group["nodes"] for group in answer["groups"]] == [["node1", "node2", "node3"], ["node4"]]
+    assert answer["summary"]["unreadable"] == 1
+    assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == answer
+    lines = cpuctl(*words, "-o", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == answer["nodes"]
+
+
+@pytest.mark.parametrize("form", ["table", "wide", "json", "jsonl"])
+def test_any_number_of_processes_gives_the_same_bytes(form: str, fleet: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "list", str(fleet), *STATIC, "-o", form)
+    assert cpuctl(*words, "--jobs", "1").out == cpuctl(*words, "--jobs", "3").out
+
+
+def test_a_table_tells_groups_first_and_each_trouble_once(fleet: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl("fleet", "list", str(fleet), "--kubelet-args=--cpu-manager-policy=static")
+    opening = result.out.splitlines()[0]
+    assert opening == "5 nodes: 3 of one kind, 1 odd, 4 would not start, 1 unreadable"
+    assert result.out.count("unable to determine reserved CPU resources") == 1
+    assert "node1, node2, node3 and 1 more: The kubelet would not start (cpuManager)" in result.out
+    assert "Group 2 (node4) differs from group 1 in:\n  CPUs: 64, there 32" in result.out
+
+
+def test_broken_recordings_decide_the_exit_code_unless_that_is_not_wished(
+    fleet: Path, cpuctl: Cpuctl
+) -> None:
+    assert cpuctl("fleet", "list", str(fleet)).code == 4
+    assert cpuctl("fleet", "list", str(fleet), "--exit-zero").code == 0
+    assert cpuctl("fleet", "list", f"{fleet}/*.xz").code == 0
+
+
+def test_it_goes_on_from_the_lines_of_an_earlier_run(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "list", f"{fleet}/*.xz", *STATIC, "-o", "jsonl")
+    whole = cpuctl(*words).out
+    (tmp_path / "earlier").write_text(
+        whole.splitlines()[0].replace('"free": {', '"free": {"known": 1, ') + "\n"
+    )
+    again = cpuctl(*words, "--resume", str(tmp_path / "earlier"))
+    assert again.out.replace('"known": 1, ', "") == whole
+    # The first answer stands for all recordings of equal content, the other one is asked for.
+    assert again.out.count('"known": 1') == 3
+    other = cpuctl(*words, "--resume", str(tmp_path / "earlier"), "--kubelet-version", "1.35")
+    assert '"known"' not in other.out
+
+
+def test_a_missing_earlier_run_is_an_error(fleet: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl("fleet", "list", str(fleet), "--resume", "/no/such/file")
+    assert (result.code, result.err) == (
+        4,
+        "error: /no/such/file: cannot be read: no such file or directory\n",
+    )
+
+
+def test_an_interrupt_leaves_what_is_done(tmp_path: Path) -> None:
+    sources = "".join(f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(3000))
+    (tmp_path / "list").write_text(sources)
+    words = ("fleet", "list", f"@{tmp_path}/list", "-o", "jsonl", "--jobs", "2", *STATIC)
+    answers = tmp_path / "answers"
+    with (
+        answers.open("w") as stdout,
+        subprocess.Popen(
+            [sys.executable, "-m", "cpuctl", *words],
+            cwd=ROOT,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+        while not answers.stat().st_size and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    lines = answers.read_text().splitlines()
+    assert process.returncode == 130
+    assert 1 <= len(lines) < 3000
+    assert all(json.loads(line)["outcome"] == "Read" for line in lines)
+    assert f"note: interrupted, {len(lines)} node" in errors
+    assert "Traceback" not in errors

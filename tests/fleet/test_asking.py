@@ -1,0 +1,147 @@
+"""One question to every node: how often it is asked, the order of the answers, what becomes of failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.errors import InputError, NodeAccessError
+from cpuctl.fleet.asking import Row, ask, earlier_answers, in_processes, in_this_process
+from cpuctl.fleet.collection import Recording
+from cpuctl.fleet.listing import NodeLister
+from cpuctl.inputs.configuration import KubeletInputs
+from tests.machine.support.archives import must_gather_files, snapshot, write_tree
+
+
+class Question:
+    """Counts how often it is asked in this process."""
+
+    def __init__(self, asks: str = "name") -> None:
+        self.asks = asks
+        self.count = 0
+
+    def __call__(self, source: str) -> Row:
+        self.count += 1
+        if source == "broken":
+            raise InputError("is damaged", where=source, hint="record it again")
+        if source == "defect":
+            raise KeyError("x")
+        return {"node": source, "source": source, "answerKey": None, "outcome": "Read", "said": source}
+
+
+def nobody(_done: int, _total: int) -> None:
+    pass
+
+
+def recordings(*names: str) -> list[Recording]:
+    return [Recording(name, name, "") for name in names]
+
+
+def test_answers_come_in_the_order_of_the_recordings_however_many_ask() -> None:
+    fleet = recordings(*(f"node{number}" for number in range(100)))
+    alone = list(ask(Question(), fleet, in_processes(1), nobody))
+    assert [row["node"] for row in alone] == [each.name for each in fleet]
+    assert list(ask(Question(), fleet, in_processes(3), nobody)) == alone
+
+
+def test_equal_content_is_asked_once_and_answers_under_each_name() -> None:
+    question = Question()
+    fleet = [Recording("a", "x/a.tar", "d1"), Recording("b", "x/b.tar", "d1"), Recording("c", "c.tar", "d2")]
+    rows = list(ask(question, fleet, in_this_process, nobody))
+    assert question.count == 2
+    assert [(row["node"], row["source"], row["said"]) for row in rows] == [
+        ("a", "x/a.tar", "x/a.tar"),
+        ("b", "x/b.tar", "x/a.tar"),
+        ("c", "c.tar", "c.tar"),
+    ]
+    assert rows[0]["answerKey"] == rows[1]["answerKey"] != rows[2]["answerKey"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_cannot_be_read_answers_with_its_error(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CPUCTL_DEBUG", raising=False)
+    fleet = recordings("a", "broken", "b", "defect", "c")
+    rows = list(ask(Question(), fleet, in_processes(jobs), nobody))
+    assert [row["outcome"] for row in rows] == ["Read", "Unreadable", "Read", "Unreadable", "Read"]
+    assert (rows[1]["error"], rows[1]["hint"]) == ("broken: is damaged", "record it again")
+    assert rows[3]["error"] == "defect: internal error: KeyError: 'x'"
+
+
+def test_an_error_names_the_recording_that_it_is_told_of() -> None:
+    fleet = [Recording("a", "broken", "d"), Recording("b", "copy", "d")]
+    assert [row["error"] for row in ask(Question(), fleet, in_this_process, nobody)] == [
+        "broken: is damaged",
+        "copy: is damaged",
+    ]
+
+
+def test_all_nodes_of_a_must_gather_answer(tmp_path: Path) -> None:
+    nodes = ["worker-1", "worker-2"]
+    write_tree(must_gather_files(dict.fromkeys(nodes, snapshot())), tmp_path / "gathered")
+    source = str(tmp_path / "gathered")
+    rows = list(ask(NodeLister(KubeletInputs()), [Recording("gathered", source)], in_this_process, nobody))
+    assert [(row["node"], row["source"]) for row in rows] == [(node, f"{source}#{node}") for node in nodes]
+    assert {row["outcome"] for row in rows} == {"Read"}
+
+
+class Killed(Question):
+    def __call__(self, source: str) -> Row:
+        if source == "last":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(source)
+
+
+def test_a_process_that_is_killed_is_no_answer() -> None:
+    with pytest.raises(NodeAccessError, match="a process that read recordings was killed"):
+        list(ask(Killed(), recordings("a", "b", "last"), in_processes(2), nobody))
+
+
+def test_sources_are_handed_out_as_answers_are_taken() -> None:
+    """Memory stays bounded: what nobody has taken yet is not all read before."""
+    taken: list[str] = []
+
+    def counting(function: Any, sources: Sequence[str]) -> Iterator[list[Row]]:
+        for source in sources:
+            taken.append(source)
+            yield function(source)
+
+    answers = ask(Question(), recordings("a", "b", "c"), counting, nobody)
+    next(answers)
+    assert taken == ["a"]
+
+
+def test_earlier_answers_are_taken_over_where_content_and_question_are_the_same() -> None:
+    fleet = [Recording("a", "a", "d1"), Recording("b", "b", "d2")]
+    lines = [json.dumps(row) for row in ask(Question(), fleet, in_this_process, nobody)]
+    known = earlier_answers("\n".join(lines) + '\n{"node": "cut sh')
+
+    again = Question()
+    moved = [Recording("a2", "moved/a2", "d1"), Recording("b", "b", "changed")]
+    rows = list(ask(again, moved, in_this_process, nobody, known))
+    assert again.count == 1
+    assert [(row["node"], row["source"], row["said"]) for row in rows] == [
+        ("a2", "moved/a2", "a"),
+        ("b", "b", "b"),
+    ]
+
+    other = Question("something else")
+    list(ask(other, fleet, in_this_process, nobody, known))
+    assert other.count == 2
+
+
+def test_nodes_that_could_not_be_read_are_asked_again() -> None:
+    fleet = [Recording("broken", "broken", "d1")]
+    (row,) = ask(Question(), fleet, in_this_process, nobody)
+    assert earlier_answers(json.dumps(row)) == {}
+
+
+def test_progress_is_told_for_every_recording() -> None:
+    told: list[tuple[int, int]] = []
+    list(ask(Question(), recordings("a", "b"), in_this_process, lambda *counts: told.append(counts)))
+    assert told == [(0, 2), (1, 2), (2, 2)]

@@ -128,6 +128,7 @@ _cpuctl_value() {
         'fleet list:--filename' | \
         'fleet list:--resume' | \
         'fleet list:--kubelet-config' | \
+        'fleet list:...' | \
         'checkpoint dump:--state' | \
         'checkpoint dump:--pods' | \
         'checkpoint dump:--svg' | \

@@ -818,6 +818,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when th
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'

@@ -542,7 +542,7 @@ _cpuctl_run() {
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '*:RECORDINGS...: '
+                '*:RECORDINGS...:_files'
             ;;
         'checkpoint')
             _cpuctl_group 'checkpoint' \

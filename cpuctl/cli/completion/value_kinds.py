@@ -43,6 +43,7 @@ _BY_METAVAR = {
     "FILE": _FILE,
     "PODS": _FILE,
     "DIR|FILE": _FILE,
+    "RECORDINGS": _FILE,
     "TIMELINE": _FILE,
     "STATE": _FILE,
     "OLD": _FILE,

@@ -11,7 +11,6 @@ from cpuctl.audit.containers import (
     check_cpusets,
     check_memory,
     check_mems,
-    check_partitions,
     check_quota,
     check_threads,
 )
@@ -34,6 +33,7 @@ from cpuctl.audit.kubelet_state import (
     check_state,
     check_unclaimed,
 )
+from cpuctl.audit.partitions import check_partitions
 from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
 from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.volumes import check_volumes

@@ -25,8 +25,6 @@ from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.machine.wording import are, count, named
 from cpuctl.pods.model import Container
 
-_NOT_PARTITIONS = ("", "member")
-
 
 def check_cpusets(picture: Picture) -> Iterator[Finding]:
     """Compare every container's CPUs with what the kubelet gives it."""
@@ -58,31 +56,23 @@ def check_mems(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def check_partitions(picture: Picture) -> Iterator[Finding]:
-    """Tell groups that somebody has made a partition: their CPUs are taken from all others."""
-    for path, group in picture.groups.items():
-        if group.cpuset.partition not in _NOT_PARTITIONS:
-            yield Finding(
-                severity=Severity.WARNING,
-                code="partition",
-                place=NodePart(f"cgroup {path}", picture.owners.get(path), path),
-                message="it is a partition, which a kubelet never makes: others lose its CPUs",
-                expected="member",
-                detected=group.cpuset.partition,
-                fix=f"echo member > {file_of(picture, path, 'cpuset.cpus.partition')}",
-            )
-
-
 def _container(picture: Picture, seen: Seen, wanted: CPUSet) -> Iterator[Finding]:
     configured = seen.group.cpuset.cpus
     if configured not in (wanted, _left_by_v1(picture, wanted)):
         yield _configured(picture, seen, wanted)
-    elif not _is_as_wanted(picture, seen.effective, wanted):
+    elif not _is_as_wanted(picture, _with_partitions(seen), wanted):
         yield _effective(picture, seen, seen.group, wanted)
     for group in seen.below:
         given = group.cpuset.effective
         if given is not None and not given <= (seen.effective or wanted) and not given <= wanted:
             yield _effective(picture, seen, group, wanted)
+
+
+def _with_partitions(seen: Seen) -> CPUSet | None:
+    """Return what is in effect, with what partitions have that are below the container's own group."""
+    if seen.effective is None:
+        return None
+    return seen.effective | union(group.cpuset.taken for group in seen.below)
 
 
 def _left_by_v1(picture: Picture, wanted: CPUSet) -> CPUSet:
@@ -160,19 +150,35 @@ def _effective(picture: Picture, seen: Seen, group: Cgroup, wanted: CPUSet) -> F
 
 
 def _culprit(picture: Picture, group: Cgroup, wanted: CPUSet) -> tuple[str, str]:
-    """Find the list that keeps a group from its CPUs: its own below a container's, or one further up."""
+    """Find what keeps a group from its CPUs: a list, its own or one further up, or a partition elsewhere."""
     file, own = file_of(picture, group.path, "cpuset.cpus"), group.cpuset.cpus
     if own and not own <= wanted:
         return f", because {group.path} has {own}", f"echo {wanted} > {file}"
     for path in ancestors(group.path):
-        above = picture.groups.get(path)
-        own = above.cpuset.cpus if above else None
+        own = _own_list(picture, path)
         if own and not wanted <= own:
             return (
                 f", because {path} has {own}",
                 f"echo {own | wanted} > {file_of(picture, path, 'cpuset.cpus')}",
             )
+    for path, taken in picture.partitions.items():
+        # Those above have what they have taken, too.
+        if lost := wanted & taken if path not in (group.path, *ancestors(group.path)) else CPUSet():
+            return (
+                f", because the partition {path} has taken {named(lost)}",
+                f"echo member > {file_of(picture, path, 'cpuset.cpus.partition')}",
+            )
+    top = picture.host_groups.get("/")
+    if top and top.effective and not wanted & picture.machine.online <= top.effective:
+        return f", because whoever runs this node leaves it {top.effective} only", f"cat {file}*"
     return "", f"cat {file}*"
+
+
+def _own_list(picture: Picture, path: str) -> CPUSet | None:
+    """Return the list that a group has of its own, be it the kubelet's or one above."""
+    above = picture.groups.get(path)
+    cpuset = above.cpuset if above else picture.host_groups.get(path)
+    return cpuset.cpus if cpuset else None
 
 
 def _conflicts(picture: Picture, seen: Seen, extra: CPUSet) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuctl.audit.picture import Picture
-from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
@@ -116,7 +116,15 @@ def _actual_sets(group: Cgroup, version: int) -> dict[str, str | None]:
         "cpuset.cpus.effective" if two else "cpuset.effective_cpus": _list(cpuset.effective),
         "cpuset.mems": _list(cpuset.mems),
         "cpuset.mems.effective" if two else "cpuset.effective_mems": _list(cpuset.effective_mems),
-        **({"cpuset.cpus.partition": cpuset.partition or None} if two else {}),
+        **(_actual_partition(cpuset) if two else {}),
+    }
+
+
+def _actual_partition(cpuset: CpusetValues) -> dict[str, str | None]:
+    return {
+        "cpuset.cpus.partition": cpuset.partition or None,
+        "cpuset.cpus.exclusive": _list(cpuset.exclusive),
+        "cpuset.cpus.exclusive.effective": _list(cpuset.effective_exclusive),
     }
 
 
@@ -167,6 +175,7 @@ def _expected_sets(picture: Picture, group: Cgroup) -> dict[str, tuple[str, ...]
         "cpuset.mems": nodes,
         "cpuset.mems.effective" if two else "cpuset.effective_mems": nodes,
         "cpuset.cpus.partition": ("member",),
+        "cpuset.cpus.exclusive": ("",),
     }
 
 

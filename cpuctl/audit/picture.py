@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
@@ -181,6 +181,7 @@ class _Parts(NamedTuple):
     machine: Machine
     hierarchies: Hierarchies | None = None
     groups: Mapping[str, Cgroup] = {}
+    host_groups: Mapping[str, CpusetValues] = {}
     owners: Mapping[str, Owner] = {}
     containers: tuple[Seen, ...] = ()
     others: Sequence[Task] = ()
@@ -197,6 +198,7 @@ class Picture(_Parts):
     """Everything there is to compare.
 
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
+    ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
     ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
     ``answers`` is what the kubelet says itself, None where it was not asked.
     """
@@ -210,6 +212,12 @@ class Picture(_Parts):
     def seen_at(self) -> Mapping[str, Seen]:
         """Every container by the path of its group."""
         return {seen.group.path: seen for seen in self.containers}
+
+    @cached_property
+    def partitions(self) -> Mapping[str, CPUSet]:
+        """The CPUs that each valid partition on the node has taken from all other groups, by its path."""
+        sets = {path: group.cpuset for path, group in self.groups.items()} | dict(self.host_groups)
+        return {path: cpuset.taken for path, cpuset in sets.items() if cpuset.taken}
 
     @cached_property
     def shared_pool(self) -> CPUSet | None:

@@ -17,7 +17,7 @@ from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.processes import read_members, read_processes, recorded_processes
 from cpuctl.cgroups.container_logs import by_container_id
-from cpuctl.cgroups.groups import Cgroup, read_groups
+from cpuctl.cgroups.groups import Cgroup, CpusetValues, read_groups
 from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
 from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
@@ -53,13 +53,18 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
 
     Raise InputError for what no kernel and no recording holds.
     """
-    hierarchies, groups = kubelet_groups(files, known.cgroup_root, progress)
+    hierarchies, groups, host_groups = node_groups(files, known.cgroup_root, progress)
     processes = all_processes(files, progress, live=known.live)
     picture = _picture_of_groups(files, known, groups, processes)
     balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
     interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
     told = read_downward_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
-    return picture._replace(hierarchies=hierarchies, interrupts=interrupts, downward_files=tuple(told))
+    return picture._replace(
+        hierarchies=hierarchies,
+        host_groups=host_groups,
+        interrupts=interrupts,
+        downward_files=tuple(told),
+    )
 
 
 def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
@@ -67,7 +72,7 @@ def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Pi
 
     To look at the memory of a process stops it for a moment, which a running container must not notice.
     """
-    hierarchies, groups = kubelet_groups(files, known.cgroup_root, progress)
+    hierarchies, groups, _ = node_groups(files, known.cgroup_root, progress)
     containers = {path for path, group in groups.items() if group.role.level is Level.CONTAINER}
     processes = tuple(read_members(files, containers, progress))
     return _picture_of_groups(files, known, groups, processes)._replace(hierarchies=hierarchies)
@@ -101,22 +106,25 @@ def _picture_of_groups(
     )
 
 
-def kubelet_groups(
+def node_groups(
     files: NodeFiles, cgroup_root: str, progress: Progress
-) -> tuple[Hierarchies | None, dict[str, Cgroup]]:
+) -> tuple[Hierarchies | None, dict[str, Cgroup], dict[str, CpusetValues]]:
     """Find the hierarchies, and read all groups below the kubelet's own ``kubepods`` by path.
 
-    Where there is none below *cgroup_root*, all that there are on the node are taken.
+    Where there is none below *cgroup_root*, all that there are on the node are taken. With them go the CPU
+    sets of other groups that have some of their own.
     """
     hierarchies = find_hierarchies(files)
     if hierarchies is None:
-        return None, {}
-    groups = read_groups(files, hierarchies, lambda done: progress("cgroups", done, 0))
+        return None, {}, {}
+    groups, others = read_groups(files, hierarchies, lambda done: progress("cgroups", done, 0))
     components = (*root_components(cgroup_root), KUBEPODS)
     tops = {_path(components, driver) for driver in Driver} & {group.path for group in groups}
     # A node whose driver was changed has both trees, one of them without pods.
     own = tuple(f"{top}/" for top in tops) or ("/",)
-    return hierarchies, {group.path: group for group in groups if f"{group.path}/".startswith(own)}
+    ours = {group.path: group for group in groups if f"{group.path}/".startswith(own)}
+    foreign = {group.path: group.cpuset for group in groups if group.path not in ours and group.cpuset.cpus}
+    return hierarchies, ours, {**others, **foreign}
 
 
 def _path(components: Sequence[str], driver: Driver) -> str:

@@ -21,6 +21,8 @@ MAX_VISITED = 400_000
 _MAX_DEPTH = 40
 _PAGE_FILE = r"hugetlb\.[0-9]{1,5}[KMGTP]?B\.(max|limit_in_bytes)"
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
+_EXCLUSIVE = "cpuset.cpus.exclusive"
+_PARTITIONS = frozenset({"root", "isolated"})
 _V1_NO_LIMIT = 1 << 62
 """A v1 limit at least this large is the kernel's way to say that there is none."""
 
@@ -30,6 +32,7 @@ class CpusetValues(NamedTuple):
 
     ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None where there is no such
     file. ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid.
+    ``exclusive`` and ``effective_exclusive`` are v2's from Linux 6.7 on: CPUs that only partitions may take.
     """
 
     cpus: CPUSet | None = None
@@ -37,6 +40,29 @@ class CpusetValues(NamedTuple):
     mems: CPUSet | None = None
     effective_mems: CPUSet | None = None
     partition: str = ""
+    exclusive: CPUSet | None = None
+    effective_exclusive: CPUSet | None = None
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether it is the root of a partition, and the kernel calls it valid."""
+        return self.partition in _PARTITIONS
+
+    @property
+    def invalid_partition(self) -> str:
+        """Why the kernel has made it no partition although it was told to; empty where that is not so."""
+        kind, _, why = self.partition.partition(" invalid")
+        return (why.strip(" ()") or "no reason is told") if kind != self.partition else ""
+
+    @property
+    def taken(self) -> CPUSet:
+        """The CPUs that a valid partition has taken from the groups above it, and so from all others.
+
+        Rule: *cgroup-v2.rst*, ``cpuset.cpus.exclusive.effective``; older kernels have ``effective`` alone.
+        """
+        if not self.is_partition:
+            return CPUSet()
+        return self.effective_exclusive or self.effective or self.cpus or CPUSet()
 
 
 class CpuValues(NamedTuple):
@@ -84,26 +110,42 @@ def no_progress(_done: int) -> None:
     """Tell nobody."""
 
 
+class Groups(NamedTuple):
+    """The groups of a node: the ``kubelet``'s at or below any ``kubepods``, parents first.
+
+    ``others`` are the CPU sets of those outside that have a list of their own, or are to be a partition, by
+    path, and of the root.
+    """
+
+    kubelet: tuple[Cgroup, ...]
+    others: Mapping[str, CpusetValues]
+
+
 def read_groups(
     tree: Tree, hierarchies: Hierarchies, progress: Callable[[int], None] = no_progress
-) -> tuple[Cgroup, ...]:
-    """Read every group at or below any ``kubepods``, parents first, by path.
+) -> Groups:
+    """Read every group of the kubelet, and the CPU sets of the others, by path.
 
     Groups that vanish meanwhile are left out. Raise InputError for a file that is none of the kernel's, and
     where there are more groups than any node has.
     """
     reader = _Reader(tree, hierarchies)
     found: list[Cgroup] = []
+    others: dict[str, CpusetValues] = {}
     for path, names in _walk(tree, hierarchies.cpuset or hierarchies.cpu):
         role = role_of(path)
-        if role is not None:
+        if role is None:
+            cpuset = reader.cpuset(path, names)
+            if path == "/" or cpuset.cpus or cpuset.exclusive or cpuset.partition not in ("", "member"):
+                others[path] = cpuset
+        else:
             found.append(reader.read(path, role, names))
             progress(len(found))
             if len(found) > MAX_GROUPS:
                 raise InputError(
                     f"holds more than {MAX_GROUPS} groups of the kubelet", where=hierarchies.cpuset
                 )
-    return tuple(found)
+    return Groups(tuple(found), others)
 
 
 def _walk(tree: Tree, root: str) -> Iterator[tuple[str, Sequence[str]]]:
@@ -132,12 +174,14 @@ class _Reader:
         return Cgroup(
             path=path,
             role=role,
-            cpuset=self._cpuset(path, two=two),
+            cpuset=self.cpuset(path, names),
             cpu=self._cpu_v2(path) if two else self._cpu_v1(path),
             memory=self._memory_v2(path, names) if two else self._memory_v1(path),
         )
 
-    def _cpuset(self, path: str, *, two: bool) -> CpusetValues:
+    def cpuset(self, path: str, names: Sequence[str]) -> CpusetValues:
+        """Read the CPU set of a group whose files have these *names*."""
+        two = self.at.version == 2
         effective = ("cpuset.cpus.effective", "cpuset.mems.effective")
         if not two:
             effective = ("cpuset.effective_cpus", "cpuset.effective_mems")
@@ -147,6 +191,10 @@ class _Reader:
             mems=self._list(path, "cpuset.mems"),
             effective_mems=self._list(path, effective[1]),
             partition=(self._text(self.at.cpuset, path, "cpuset.cpus.partition") or "") if two else "",
+            exclusive=self._list(path, _EXCLUSIVE) if _EXCLUSIVE in names else None,
+            effective_exclusive=(
+                self._list(path, f"{_EXCLUSIVE}.effective") if f"{_EXCLUSIVE}.effective" in names else None
+            ),
         )
 
     def _cpu_v2(self, path: str) -> CpuValues:

@@ -103,6 +103,25 @@ def half_a_ban(node: NodeTree) -> None:
     node.files["etc/sysconfig/irqbalance"] = '#x\nIRQBALANCE_BANNED_CPUS="2"\n'
 
 
+def a_partition_of_a_neighbour(node: NodeTree) -> None:
+    """Let machines of the host have CPUs for themselves, one of which pods share."""
+    node.cpuset("/machine.slice", cpus="0,3-4", effective="0,3-4")
+    node.put("cpuset", "/machine.slice", "cpuset.cpus.partition", "isolated")
+    node.put("cpuset", "/machine.slice", "cpuset.cpus.exclusive", "3")
+    node.put("cpuset", "/machine.slice", "cpuset.cpus.exclusive.effective", "3")
+
+
+def a_partition_of_reserved_cpus(node: NodeTree) -> None:
+    """Keep a reserved CPU that is strictly so for a program of the host: pods never had it."""
+    pool = "2-3,6-7"
+    node.promises = node.promises._replace(strict_reservation=True)
+    node.state = node.state._replace(default_cpu_set=CPUSet.parse(pool))
+    node.cpuset(node.front, cpus=pool)
+    node.process(95, "nginx", node.front, pool)
+    node.cpuset("/machine.slice", cpus="4", effective="4")
+    node.put("cpuset", "/machine.slice", "cpuset.cpus.partition", "root")
+
+
 CRICTL = f"crictl update --cpuset-cpus {{}} {SERVER}"
 FAULTS = [
     Fault(
@@ -144,6 +163,29 @@ FAULTS = [
         lambda node: node.put("cpuset", "/kubepods.slice", "cpuset.cpus.partition", "isolated"),
         "partition", "member", "isolated",
         "echo member > /sys/fs/cgroup/kubepods.slice/cpuset.cpus.partition", "warning",
+    ),
+    Fault(
+        "a partition that is none",
+        lambda node: node.put(
+            "cpuset", node.server, "cpuset.cpus.partition",
+            "isolated invalid (Cpu list in cpuset.cpus not exclusive)",
+        ),
+        "partition-invalid", "member", "isolated invalid (Cpu list in cpuset.cpus not exclusive)",
+        "echo member > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
+        f"/cri-containerd-{SERVER}.scope/cpuset.cpus.partition", "warning",
+    ),
+    Fault(
+        "a partition of the host's machines",
+        a_partition_of_a_neighbour,
+        "partition", "member", "isolated",
+        "echo member > /sys/fs/cgroup/machine.slice/cpuset.cpus.partition", "warning",
+    ),
+    Fault(
+        "a list that was to keep others away",
+        lambda node: node.put("cpuset", node.server, "cpuset.cpus.exclusive", OWN),
+        "exclusive-idle", "none", OWN,
+        "echo > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
+        f"/cri-containerd-{SERVER}.scope/cpuset.cpus.exclusive", "note",
     ),
     Fault(
         "other NUMA nodes",

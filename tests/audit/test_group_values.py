@@ -41,6 +41,7 @@ def test_a_container_with_exclusive_cpus_on_version_2() -> None:
         "cpuset.mems": "0",
         "cpuset.mems.effective": "0",
         "cpuset.cpus.partition": "member",
+        "cpuset.cpus.exclusive": "",
         "cpu.weight": "79 or 174",
         "cpu.max": "max 100000",
         "memory.max": str(1 << 30),

@@ -55,7 +55,7 @@ def groups(files: dict[str, str | None]) -> dict[str, Cgroup]:
     tree = MemoryTree(files)
     hierarchies = find_hierarchies(tree)
     assert hierarchies is not None
-    return {group.path: group for group in read_groups(tree, hierarchies)}
+    return {group.path: group for group in read_groups(tree, hierarchies).kubelet}
 
 
 def test_version_2_is_one_hierarchy() -> None:

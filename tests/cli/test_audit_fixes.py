@@ -218,6 +218,11 @@ def apart(node: Node) -> None:
         (group / f"cpuset.{name}").write_text(f"{text}\n")
 
 
+def left_fewer(node: Node) -> None:
+    """Run the whole node in a container of somebody else's, who gives it less than there is."""
+    node.path("sys/fs/cgroup/cpuset.cpus.effective").write_text("0-4,6-7\n")
+
+
 def without_a_group(node: Node) -> None:
     for each in [*node.root.glob(f"sys/fs/cgroup/**/*{FRONT}*")]:
         shutil.rmtree(each)
@@ -269,6 +274,9 @@ MENDED = {
         "take assigned.cpuset out of the pod, or upgrade the kubelet",
         lambda _: None,
         too_old,
+    ),
+    "a partition that has a CPU for itself": Situation(
+        "effective-differs", "echo member > /sys/fs/cgroup/apart.slice/cpuset.cpus.partition", apart
     ),
     "a core of two": Situation(
         "siblings-shared",
@@ -325,10 +333,10 @@ MENDED = {
     ),
 }
 LOOKS = {
-    "a partition that has a CPU for itself": Situation(
+    "a node that is itself a container": Situation(
         "effective-differs",
         f"cat /sys/fs/cgroup{SERVER_GROUP}/cpuset.cpus*",
-        apart,
+        left_fewer,
     ),
     "a container without a group": Situation(
         "group-missing",

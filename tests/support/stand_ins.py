@@ -123,7 +123,10 @@ def settle(root: Path) -> None:
         for what, (name, effective, who) in names.items():
             own = (file.parent / name).read_text().strip()
             above = file.parent.parent / effective
-            value = own or (above.read_text().strip() if above.exists() else "")
+            given = above.read_text().strip() if above.exists() else ""
+            # Where nothing is left of its own list, a group has what the one above has.
+            value = str(CPUSet.parse(own) & CPUSet.parse(given)) if own and given else own
+            value = value or given
             if not value:
                 continue
             value = str(CPUSet.parse(value) - _taken(top, file.parent)) if what == "cpus" else value
@@ -137,9 +140,19 @@ def settle(root: Path) -> None:
 
 def _taken(top: Path, group: Path) -> CPUSet:
     """Return what partitions beside a group have for themselves (*cgroup-v2*, ``cpuset.cpus.partition``)."""
-    apart = (file.parent for file in top.rglob("cpuset.cpus.partition") if file.read_text() != "member\n")
-    lists = [each / "cpuset.cpus" for each in apart if not group.is_relative_to(each)]
-    return union(CPUSet.parse(file.read_text().strip()) for file in lists if file.exists())
+    apart = (file.parent for file in top.rglob("cpuset.cpus.partition") if file.read_text() in _PARTITIONS)
+    lists = [_exclusive(each) for each in apart if not group.is_relative_to(each)]
+    return union(CPUSet.parse(text) for text in lists)
+
+
+_PARTITIONS = ("root\n", "isolated\n")
+
+
+def _exclusive(group: Path) -> str:
+    """Return what is to be a partition's: what is said to be exclusive, else all that it has."""
+    files = [group / "cpuset.cpus.exclusive", group / "cpuset.cpus"]
+    texts = [file.read_text().strip() for file in files if file.exists()]
+    return next(filter(None, texts), "")
 
 
 def _switch(root: Path) -> None:

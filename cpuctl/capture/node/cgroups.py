@@ -36,12 +36,14 @@ pids.max
 """
 _CPUSET_FILES = frozenset(_CPUSETS.split())
 _FILES = _CPUSET_FILES.union(_VALUES.split())
+_DECIDING = ("cpuset.cpus", "cpuset.cpus.partition", "cpuset.cpus.exclusive")
 _HUGETLB_FILE = re.compile(r"hugetlb\.[0-9]+[KMGTP]?B\.(rsvd\.)?(max|limit_in_bytes)", re.ASCII)
 
 
 def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
     """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them.
 
+    On version 2 also those of other groups with lists of their own: a partition's CPUs are nobody else's.
     With them go the names of containers, as far as the kubelet's links to their logs tell.
     """
     before = len(files.members)
@@ -69,13 +71,25 @@ def _version(hierarchies: Sequence[str]) -> str:
 def _record_hierarchy(files: NodeFiles, walk: _Walk, root: str) -> None:
     files.copy_some(root, _CPUSET_FILES)
     above: set[str] = set()
-    for group in walk.kubelet_groups(root):
+    for group in walk.groups(root):
+        if "kubepods" not in group.path.removeprefix(root):
+            if _has_own_set(files, group):
+                above.add(group.path)
+            continue
         above.update(_groups_above(group.path, root))
         for name in group.files:
             if name in _FILES or _HUGETLB_FILE.fullmatch(name):
                 files.copy(f"{group.path}/{name}")
     for path in sorted(above):
         files.copy_some(path, _CPUSET_FILES)
+
+
+def _has_own_set(files: NodeFiles, group: _Group) -> bool:
+    """Tell whether a group of the host has a list of its own, or is to be a partition."""
+    if "cpuset.cpus.partition" not in group.files:
+        return False
+    texts = {name: files.read(f"{group.path}/{name}") for name in _DECIDING if name in group.files}
+    return any((text or "").strip() not in ("", "member") for text in texts.values())
 
 
 def _groups_above(path: str, root: str) -> Iterator[str]:
@@ -101,8 +115,8 @@ class _Walk:
     visited: int = 0
     limits: set[str] = field(default_factory=set)
 
-    def kubelet_groups(self, root: str) -> Iterator[_Group]:
-        """Yield every group at or below a ``kubepods``, parents first."""
+    def groups(self, root: str) -> Iterator[_Group]:
+        """Yield every group below the root, parents first; no more of the kubelet's than are recorded."""
         waiting = [(root, 0)]
         while waiting:
             path, depth = waiting.pop()
@@ -110,7 +124,7 @@ class _Walk:
             if not names:
                 continue
             own = tuple(name for name in names if is_interface_file(name))
-            if "kubepods" in path.removeprefix(root) and self._has_room():
+            if path != root and ("kubepods" not in path.removeprefix(root) or self._has_room()):
                 yield _Group(path, own)
             groups = sorted(set(names) - set(own), reverse=True)
             waiting.extend((f"{path}/{name}", depth + 1) for name in groups)

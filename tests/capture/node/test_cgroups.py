@@ -54,6 +54,35 @@ def test_v1_keeps_them_per_controller() -> None:
     }
 
 
+def test_groups_of_the_host_go_along_that_have_cpus_of_their_own() -> None:
+    """A partition among them has taken its CPUs from all others."""
+    lists = (
+        "cpuset.cpus",
+        "cpuset.cpus.partition",
+        "cpuset.cpus.exclusive",
+        "cpuset.cpus.exclusive.effective",
+    )
+    told = {
+        "machine.slice": ("3", "isolated", "3", "3"),
+        "machine.slice/vm1.scope": ("", "member", "", ""),
+        "system.slice": ("0-1", "member", "", "0-1"),
+        "user.slice": ("", "member", "", "0-7"),
+    }
+    own = {
+        f"{TOP}{group}/{name}": f"{text}\n"
+        for group in told
+        for name, text in zip(lists, told[group], strict=True)
+    }
+    kept = groups(groups_v2() | own)
+    assert {path.partition("/")[0] for path in kept} - {"cgroup.controllers", "cpuset.cpus.effective"} == {
+        "kubepods.slice",
+        "machine.slice",
+        "system.slice",
+    }
+    assert kept["machine.slice/cpuset.cpus.partition"] == "isolated\n"
+    assert not [path for path in kept if "vm1" in path]
+
+
 @dataclass(frozen=True)
 class Layout:
     name: str

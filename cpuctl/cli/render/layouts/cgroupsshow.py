@@ -20,6 +20,8 @@ _SHOWN = {
         "EFFECTIVE": "cpuset.cpus.effective",
         "MEMS": "cpuset.mems",
         "PARTITION": "cpuset.cpus.partition",
+        "EXCLUSIVE": "cpuset.cpus.exclusive",
+        "EXCLUSIVE-EFFECTIVE": "cpuset.cpus.exclusive.effective",
         "WEIGHT": "cpu.weight",
         "QUOTA": "cpu.max",
     },
@@ -31,6 +33,7 @@ _SHOWN = {
         "QUOTA": "cpu.cfs_quota_us",
     },
 }
+_OF_PARTITIONS = frozenset({"PARTITION", "EXCLUSIVE", "EXCLUSIVE-EFFECTIVE"})
 _MEMS_IN_EFFECT = ("cpuset.mems.effective", "cpuset.effective_mems")
 _PERIOD = "cpu.cfs_period_us"
 _NO_QUOTA = ("max", "-1")
@@ -49,12 +52,14 @@ def blocks(document: CgroupsShow, *, wide: bool) -> Iterator[Block]:
 
 
 def _columns(groups: Sequence[Group], version: int) -> dict[str, str]:
-    """Leave out a column that says nothing: hardly anybody makes partitions."""
-    shown = dict(_SHOWN[version])
-    parts = {_actual(group, "cpuset.cpus.partition") for group in groups}
-    if parts <= {None, "member"}:
-        shown.pop("PARTITION", None)
-    return shown
+    """Leave out columns that say nothing: hardly anybody makes partitions.
+
+    What could be exclusive is known of groups that nobody wants to be, too.
+    """
+    files = _SHOWN[version]
+    told = {_actual(group, files.get(name, "")) for group in groups for name in ("PARTITION", "EXCLUSIVE")}
+    none = told <= {None, "", "member"}
+    return {name: file for name, file in files.items() if name not in _OF_PARTITIONS or not none}
 
 
 def _tree(groups: Sequence[Group], shown: Mapping[str, str], *, wide: bool) -> Table:

@@ -1,0 +1,106 @@
+"""Partitions of CPUs, which a kubelet never makes, and what they take from its containers.
+
+Rule: *Documentation/admin-guide/cgroup-v2.rst*, ``cpuset.cpus.partition``: a valid root of a partition has
+CPUs that no group outside has, those above it neither. What is in ``cpuset.cpus.exclusive`` of a group that
+is no partition, and has none below, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.audit.containers import file_of
+from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.picture import Picture
+from cpuctl.cgroups.groups import CpusetValues
+from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
+from cpuctl.machine.wording import named
+
+_PARTITION, _EXCLUSIVE = "cpuset.cpus.partition", "cpuset.cpus.exclusive"
+
+
+def check_partitions(picture: Picture) -> Iterator[Finding]:
+    """Tell partitions that take CPUs of pods, those that failed, and lists that change nothing."""
+    sets = {path: group.cpuset for path, group in picture.groups.items()}
+    for path, cpuset in (*sets.items(), *picture.host_groups.items()):
+        if cpuset.is_partition:
+            yield from _valid(picture, path, cpuset)
+        elif cpuset.invalid_partition:
+            yield from _invalid(picture, path, cpuset)
+        elif cpuset.exclusive and path in sets and not _leads_to_partition(picture, path):
+            yield _idle(picture, path, cpuset.exclusive)
+
+
+def _valid(picture: Picture, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
+    """Tell what a partition takes; one of the host's may have CPUs that no pod is to have."""
+    lost = cpuset.taken & _counted_on(picture)
+    if path not in picture.groups and not lost:
+        return
+    above = path.rpartition("/")[0] or "/"
+    yield Finding(
+        severity=Severity.WARNING,
+        code="partition",
+        place=_place(picture, path),
+        message="it is a partition, which a kubelet never makes: it has taken "
+        f"{named(cpuset.taken) if cpuset.taken else 'no CPUs yet'} from {above} and all groups outside"
+        f"{_of_whom(picture, path, lost)}",
+        expected="member",
+        detected=cpuset.partition,
+        fix=f"echo member > {file_of(picture, path, _PARTITION)}",
+    )
+
+
+def _invalid(picture: Picture, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
+    wanted = cpuset.exclusive or cpuset.cpus or CPUSet()
+    if path not in picture.groups and not wanted & _counted_on(picture):
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        code="partition-invalid",
+        place=_place(picture, path),
+        message="somebody wanted it to be a partition, and the kernel made it none: "
+        f"{cpuset.invalid_partition}; it is like any group until that changes",
+        expected="member",
+        detected=cpuset.partition,
+        fix=f"echo member > {file_of(picture, path, _PARTITION)}",
+    )
+
+
+def _idle(picture: Picture, path: str, exclusive: CPUSet) -> Finding:
+    return Finding(
+        severity=Severity.NOTE,
+        code="exclusive-idle",
+        place=_place(picture, path),
+        message=f"its {_EXCLUSIVE} is {exclusive}, which keeps nobody away: neither it nor a group below it "
+        "is a partition",
+        expected="none",
+        detected=str(exclusive),
+        fix=f"echo > {file_of(picture, path, _EXCLUSIVE)}",
+    )
+
+
+def _leads_to_partition(picture: Picture, path: str) -> bool:
+    """Tell whether a partition is below: every group on the way to one that is remote has such a list."""
+    return any(each.startswith(f"{path.rstrip('/')}/") for each in picture.partitions)
+
+
+def _counted_on(picture: Picture) -> CPUSet:
+    """Return the CPUs that pods may be on: all that run, or those that the kubelet has given to somebody."""
+    pool = picture.shared_pool
+    return picture.machine.online if pool is None else pool | picture.exclusive
+
+
+def _of_whom(picture: Picture, path: str, lost: CPUSet) -> str:
+    """Say whose CPUs they are; the pod that the partition is in has them still."""
+    owner = picture.owners.get(path)
+    told = []
+    if holders := picture.holders(lost, but=owner.uid if owner else ""):
+        told.append(f"those of {holders}")
+    if shared := lost & (picture.shared_pool or CPUSet()):
+        told.append(f"{named(shared)} of the shared pool")
+    return f", {' and '.join(told)} among them" if told else ""
+
+
+def _place(picture: Picture, path: str) -> NodePart:
+    return NodePart(f"cgroup {path}", picture.owners.get(path), path)

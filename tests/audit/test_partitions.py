@@ -1,0 +1,77 @@
+"""Partitions of CPUs: what the kernel makes of them, as its documentation says, and whose CPUs they take."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from tests.audit.node_tree import OWN, POOL, NodeTree, clean_node
+from tests.audit.test_faults import a_partition_of_a_neighbour, a_partition_of_reserved_cpus
+
+
+def taken_by_a_neighbour(node: NodeTree) -> None:
+    """Take CPU 3 from the shared pool, and from what is in effect there."""
+    a_partition_of_a_neighbour(node)
+    node.cpuset(node.front, cpus=POOL, effective="0,2,4,6-7")
+    node.process(95, "nginx", node.front, "0,2,4,6-7")
+
+
+def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
+    node = clean_node()
+    taken_by_a_neighbour(node)
+    effective, partition = node.findings("cpusets")
+    assert (effective.code, partition.code) == ("effective-differs", "partition")
+    assert effective.message == (
+        "it is given CPUs 0,2-4,6-7, but the kernel lets it run on 0,2,4,6-7, "
+        "because the partition /machine.slice has taken CPU 3"
+    )
+    assert (
+        effective.fix == partition.fix == "echo member > /sys/fs/cgroup/machine.slice/cpuset.cpus.partition"
+    )
+    assert partition.message == (
+        "it is a partition, which a kubelet never makes: it has taken CPU 3 from / and all groups outside, "
+        "CPU 3 of the shared pool among them"
+    )
+
+
+def test_a_partition_of_cpus_that_no_pod_is_to_have_is_no_finding() -> None:
+    node = clean_node()
+    a_partition_of_reserved_cpus(node)
+    assert node.findings() == ()
+    assert node.picture().partitions == {"/machine.slice": CPUSet.parse("4")}
+
+
+def test_a_partition_inside_a_pod_takes_nothing_from_it() -> None:
+    """As a container of systemd makes one below its own group: its CPUs are still the container's."""
+    node = clean_node()
+    below = f"{node.server}/init.scope"
+    node.cpuset(node.server, cpus=OWN, effective="1", mems="0")
+    node.cpuset(below, cpus="5", effective="5", mems="0")
+    node.put("cpuset", below, "cpuset.cpus.partition", "root")
+    (found,) = node.findings("cpusets")
+    assert found.code == "partition"
+    assert found.message.endswith(f"it has taken CPU 5 from {node.server} and all groups outside")
+
+
+def test_lists_on_the_way_to_a_remote_partition_are_at_work() -> None:
+    """A remote partition needs them all the way from the root (cgroup-v2, since Linux 6.7)."""
+    node = clean_node()
+    for group in ("/kubepods.slice", node.server.rpartition("/")[0], node.server):
+        node.put("cpuset", group, "cpuset.cpus.exclusive", OWN)
+    idle = [each.place.path for each in node.findings("cpusets") if each.code == "exclusive-idle"]
+    assert len(idle) == 3
+    node.put("cpuset", node.server, "cpuset.cpus.exclusive.effective", OWN)
+    node.put("cpuset", node.server, "cpuset.cpus.partition", "root")
+    assert [each.code for each in node.findings("cpusets")] == ["partition"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_node_that_is_left_fewer_cpus_from_outside_is_told_so(version: int) -> None:
+    """As in LXC: the groups above the node's root are not to be seen, the root's effective CPUs are."""
+    node = clean_node(version)
+    name = "cpuset.cpus.effective" if version == 2 else "cpuset.effective_cpus"
+    node.files[f"{node.at('cpuset')}/{name}"] = "0-4\n"
+    node.cpuset(node.server, cpus=OWN, effective="1", mems="0")
+    (found,) = node.findings("cpusets")
+    assert found.message.endswith(", because whoever runs this node leaves it 0-4 only")
+    assert found.fix.startswith("cat /sys/fs/cgroup/")

@@ -1,0 +1,71 @@
+"""Partitions of CPUs are shown and audited alike on a node's files and in the recording of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.audit.node_tree import OWN, PODS, NodeTree, clean_node, with_kubelet_files
+from tests.capture.node_texts import written
+from tests.cli.conftest import Cpuctl
+
+
+def set_apart(node: NodeTree, state: str) -> None:
+    """Make the database's container a remote partition, as its administrator wanted, or nearly so."""
+    pod = node.server.rpartition("/")[0]
+    taken = "" if "invalid" in state else OWN
+    for group in ("/kubepods.slice", pod, node.server):
+        node.put("cpuset", group, "cpuset.cpus.exclusive", OWN)
+        node.put("cpuset", group, "cpuset.cpus.exclusive.effective", taken)
+        node.put("cpuset", group, "cpuset.cpus.partition", "member")
+    node.put("cpuset", node.server, "cpuset.cpus.partition", state)
+    node.cpuset("/machine.slice", cpus="3", effective="3")
+    node.put("cpuset", "/machine.slice", "cpuset.cpus.partition", "isolated")
+
+
+STATES = {
+    "isolated": "partition",
+    "isolated invalid (Invalid cpu list in cpuset.cpus.exclusive)": "partition-invalid",
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_what_is_shown_of_a_node_is_in_its_recording(state: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node = clean_node()
+    set_apart(node, state)
+    root = str(written(with_kubelet_files(node).files, tmp_path / "node"))
+    pods, capture = tmp_path / "pods.json", str(tmp_path / "node7.tar.gz")
+    pods.write_text(json.dumps(PODS))
+    assert cpuctl("capture", capture, "--root", root).code == 0
+    told = ("--pods", str(pods), "--kubelet-version", "1.36", "-q")
+
+    def answer(command: str, *source: str) -> Any:
+        document = json.loads(cpuctl(*command.split(), *source, *told, "-o", "json").out)
+        return {key: value for key, value in document.items() if key != "sources"}
+
+    for command in ("cgroups show", "audit"):
+        assert answer(command, "-m", capture) == answer(command, "--root", root)
+    found = {
+        each["path"]: each["code"] for each in answer("audit", "-m", capture)["findings"] if each["path"]
+    }
+    assert (found[node.server], found["/machine.slice"]) == (STATES[state], "partition")
+    drawn = cpuctl("cgroups", "show", "-m", capture, *told).out.splitlines()
+    (head,) = [line for line in drawn if "GROUP" in line and "CPUS" in line]
+    assert head.split()[1:7] == ["CPUS", "EFFECTIVE", "MEMS", "PARTITION", "EXCLUSIVE", "EXCLUSIVE-EFFECTIVE"]
+    (line,) = [line for line in drawn if line.split()[:1] == ["server"]]
+    assert state[:16] in line  # cells are wrapped
+    assert f"{OWN}, not none" in line
+
+
+def test_a_node_without_partitions_has_no_columns_of_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """What could be exclusive is told of groups that have a list and are members, too."""
+    node = clean_node()
+    node.put("cpuset", node.server, "cpuset.cpus.partition", "member")
+    node.put("cpuset", node.server, "cpuset.cpus.exclusive.effective", OWN)
+    root = str(written(with_kubelet_files(node).files, tmp_path / "node"))
+    shown = cpuctl("cgroups", "show", "--root", root, "-q").out
+    assert "EXCLUSIVE" not in shown
+    assert "PARTITION" not in shown

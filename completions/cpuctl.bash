@@ -20,7 +20,7 @@ _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
         'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
@@ -49,7 +49,7 @@ _cpuctl_options() {
         'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint migrate') options='--state --pods -m --machine --memory --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint new') options='-f --filename -T --template -m --machine --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint new') options='-f --filename -T --template -m --machine --devices --assume-devices --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
         'schema') options='-h --help' ;;
@@ -150,6 +150,7 @@ _cpuctl_value() {
         'checkpoint repair:1' | \
         'checkpoint new:-f' | \
         'checkpoint new:--filename' | \
+        'checkpoint new:--devices' | \
         'checkpoint new:--kubelet-config' | \
         'capture:1') value='file' ;;
         'plan:-T' | \

@@ -15,8 +15,8 @@ class Repeat(TypedDict):
     asked: Literal["max"] | Annotated[int, Bounds(1)]
     rounds: Count
     """How many times over the pods are in this plan."""
-    fitted: Count
-    """How many of the first rounds were admitted whole."""
+    fitted: Count | None
+    """How many of the first rounds were admitted whole; null where it is not known what becomes of a pod."""
     stop: StoppedPod | None
     """The first pod that was not admitted; with max it is not in this plan unless nothing fitted."""
     bound: Count | None
@@ -30,8 +30,8 @@ class StoppedPod(Refusal):
 class Copies(TypedDict):
     pods: list[str]
     """Pods that differ in their names only."""
-    fits: Count
-    """How many more of this kind the node admits."""
+    fits: Count | None
+    """How many more of this kind the node admits; null where it is not known what becomes of one."""
     stop: Refusal | None
     """Why not one more; null where that was not tried."""
 

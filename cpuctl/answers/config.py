@@ -280,7 +280,10 @@ Starts = TypedDict("Starts", {"from": Start, "to": Start})
 
 class ChangedPods(TypedDict, total=False):
     pods: list[PodChange]
-    """Pods that another thing becomes of, those that run first; where pods are named."""
+    """Pods that another thing becomes of or of which that cannot be said, those that run first.
+
+    It is there where pods are named.
+    """
 
 
 class VersionsHead(Head, _Between):

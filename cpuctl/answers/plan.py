@@ -203,6 +203,8 @@ class ComparisonSummary(TypedDict):
     """Whether both kubelets start, and the node's shared pool is another afterwards."""
     sharing: Count
     """Containers that run in the node's shared pool on either side."""
+    undetermined: Count
+    """Pods of which it cannot be said on a side what becomes of them: whether they move is not known."""
 
 
 class _Placed(MemoryPart):

@@ -24,7 +24,7 @@ def tell_sources(sources: Sources, style: Style) -> None:
                 note(f"note: not verified {value}", style)
             continue
         if name == "passedOver" and style.for_people:
-            note(f"note: passed over, as no pods are made of them: {value}", style)
+            note(f"note: passed over, as no pod template stands in them: {value}", style)
         if style.for_people and origin != "given":
             said = "" if value == origin else f" ({origin})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:

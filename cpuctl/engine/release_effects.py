@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 
+_UNKNOWN = "not determined: "
+
+
 class PodEffect(NamedTuple):
-    """One pod whose fate is another one: what becomes of it on either side, in words."""
+    """One pod whose fate is another one, or not known: what becomes of it on either side, in words."""
 
     pod: str
     before: str
@@ -58,7 +61,7 @@ def effects_of(
     changed = tuple(
         PodEffect(pod.full_name, was, becomes)
         for pod, was, becomes in zip(pods, fates[0].pods, fates[1].pods, strict=True)
-        if was != becomes
+        if was != becomes or was.startswith(_UNKNOWN)
     )
     by_start, by_pods = set(), set()
     for name in names:
@@ -90,7 +93,7 @@ def _fate(admission: Admission) -> str:
         case KubeletFault(where=where, why=why):
             return f"the kubelet fails in {where}: {why}"
         case Undetermined(why=why):
-            return f"not determined: {why}"
+            return f"{_UNKNOWN}{why}"
 
 
 def _placement(placement: Placement) -> str:

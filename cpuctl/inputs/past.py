@@ -10,7 +10,7 @@ from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
-from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE, CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,19 +27,22 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import StoredPod
 
+_OF_GRANTS: tuple[StateFileName, ...] = (ALLOCATED_FILE, ACTUATED_FILE)
 _FRESH = "as a fresh node, the state files of this one are not looked at"
 
 
 class Past(NamedTuple):
     """What a plan starts from; without state files a node is fresh.
 
-    ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names.
+    ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names;
+    ``granted_texts`` those files that tell which resources pods have been granted (KEP-1287).
     """
 
     files: SavedFiles = SavedFiles()
     running: tuple[StoredPod, ...] = ()
     known: bool = False
     digests: Mapping[str, str] = {}
+    granted_texts: Mapping[StateFileName, str] = {}
 
     @property
     def granted(self) -> tuple[StoredPod, ...]:
@@ -54,8 +57,11 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
     come from the recording. A file that no kubelet would load is no error: that is the answer then.
     """
     texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
+    if name and CPU_FILE not in texts:
+        sources.warnings.append(f"no {CPU_FILE} in {name}: nobody has exclusive CPUs yet, as on a fresh node")
     past = past_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
-    return past._replace(known=bool(running), digests=_digests(texts) if texts else {})
+    granted = {each: texts[each] for each in _OF_GRANTS if each in texts}
+    return past._replace(known=bool(running), digests=_digests(texts) if texts else {}, granted_texts=granted)
 
 
 def past_of(texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet) -> Past:

@@ -7,13 +7,13 @@ By amounts, by edited manifests, or what is pending already. Amounts are written
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 if TYPE_CHECKING:
+    from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.model import RecordedPod
     from cpuctl.engine.node import Node
     from cpuctl.engine.pod_server import PodServer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.quantity import Quantity
 
 
-_IN_ANSWERS = {ALLOCATED_FILE: "allocatedState", ACTUATED_FILE: "actuatedState"}
+_IN_ANSWERS: Mapping[StateFileName, str] = {ALLOCATED_FILE: "allocatedState", ACTUATED_FILE: "actuatedState"}
 
 
 class ResizeInputs(NamedTuple):
@@ -43,7 +43,8 @@ class RunningNode(NamedTuple):
     """A node and the pods that run on it, with the release's gates.
 
     ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
-    taken the others; None where nobody asks it.
+    taken the others; None where nobody asks it. ``outside``: of pods that the kubelet does not admit or of
+    which that cannot be said, by UID, a sentence.
     """
 
     node: Node
@@ -51,6 +52,7 @@ class RunningNode(NamedTuple):
     gates: FeatureGates
     never_stored: Mapping[str, tuple[str, ...]] = {}
     server: PodServer | None = None
+    outside: Mapping[str, str] = {}
 
 
 def start_running(planning: Planning) -> RunningNode | NotStarted:
@@ -72,44 +74,40 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
         return node
     if saved:
         _warn_of_strangers(node, running, planning)
-    refused = {} if saved else _admit(node, pods, planning)
+    refused, outside = ({}, {}) if saved else _admit(node, pods, planning)
     # What runs is stored: from here on a resize has rules of its own.
     server, node.server = node.server, None
     if server is not None:
         server.count(each.allocated for each in pods if each.allocated.uid not in refused)
-    return RunningNode(node, pods, kubelet_gates(planning.kubelet, sources), refused, server)
+    return RunningNode(node, pods, kubelet_gates(planning.kubelet, sources), refused, server, outside)
 
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
-    from cpuctl.documents.files import STDIN
-
-    state = planning.inputs.state
-    if not state or state == STDIN:
+    if not planning.past.granted_texts:
         return pods
     from cpuctl.engine.resize.reported import with_checkpoints
 
-    files = (Path(state) / name for name in (ALLOCATED_FILE, ACTUATED_FILE))
-    allocated, actuated = (_pods_state(path, planning) for path in files)
+    allocated, actuated = (_pods_state(name, planning) for name in _IN_ANSWERS)
     return tuple(
         with_checkpoints(each, allocated.get(each.spec.uid), actuated.get(each.spec.uid)) for each in pods
     )
 
 
-def _pods_state(path: Path, planning: Planning) -> Mapping[str, RecordedPod]:
+def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, RecordedPod]:
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.pods_state import read_pods_state
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.documents.files import read_member
 
-    if not path.exists():
+    text = planning.past.granted_texts.get(name)
+    if text is None:
         return {}
-    found = read_pods_state(
-        read_member(str(path)).decode("utf-8", "replace"), StateReader(minor=planning.kubelet.version.minor)
-    )
+    given = planning.inputs.state
+    where = f"{given or planning.source.origin}: {name}"
+    found = read_pods_state(text, StateReader(minor=planning.kubelet.version.minor))
     if isinstance(found, UnreadableState):
-        raise InputError(f"a kubelet panics over it: {found.error}", where=str(path))
-    planning.sources.add(_IN_ANSWERS[path.name], str(path), "given")
+        raise InputError(f"a kubelet panics over it: {found.error}", where=where)
+    planning.sources.add(_IN_ANSWERS[name], where, "given" if given else "capture")
     return found.pods
 
 
@@ -123,19 +121,24 @@ def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
     return pods
 
 
-def _admit(node: Node, pods: Sequence[RunningPod], planning: Planning) -> dict[str, tuple[str, ...]]:
-    """Admit pods in their order; say of each that does not get in, and return what no API server stores."""
-    from cpuctl.engine.outcome import Admitted, Forbidden
+def _admit(
+    node: Node, pods: Sequence[RunningPod], planning: Planning
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Admit pods in their order; return what no API server stores, and say of others that do not get in."""
+    from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined
 
-    never_stored = {}
+    never_stored, outside = {}, {}
     for each in pods:
         admission = node.admit(each.allocated)
         if isinstance(admission.verdict, Forbidden):
             never_stored[each.allocated.uid] = admission.verdict.refusals
         elif not isinstance(admission.verdict, Admitted):
-            why = _why(admission.verdict)
-            planning.sources.warnings.append(f"{each.allocated.full_name} is not admitted ({why})")
-    return never_stored
+            why, name = _why(admission.verdict), each.allocated.full_name
+            unknown = isinstance(admission.verdict, Undetermined)
+            what = f"whether {name} is admitted cannot be said" if unknown else f"{name} is not admitted"
+            outside[each.allocated.uid] = f"{what} ({why})"
+    planning.sources.warnings += outside.values()
+    return never_stored, outside
 
 
 def _why(verdict: object) -> str:
@@ -188,9 +191,10 @@ def read_requests(
     if not requests:
         raise UsageError("nothing to resize: no pod is to have other resources", hint=_WHAT)
     for request in requests:
-        if request.desired.uid not in running.node.active and request.desired.uid not in running.never_stored:
-            message = f"pod {request.desired.full_name} is not admitted here, so it cannot be resized"
-            raise InputError(message, hint="cpuctl explain tells why it is not")
+        uid, name = request.desired.uid, request.desired.full_name
+        if uid not in running.node.active and uid not in running.never_stored:
+            why = running.outside.get(uid, f"{name} is not admitted here")
+            raise InputError(f"{why}, so it cannot be resized", hint="cpuctl explain tells more")
     return requests
 
 

@@ -127,6 +127,7 @@ def test_an_empty_directory_is_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> N
     result = plan(cpuctl, "-T", "a=2/2,1Gi", "--state", str(tmp_path))
     assert cpus(result) == ["1,5"]
     assert "as a fresh node" in json.loads(result.out)["sources"]["state"]["value"]
+    assert f"no cpu_manager_state in {tmp_path}: nobody has exclusive CPUs yet" in result.err
 
 
 @pytest.mark.parametrize(("version", "member"), [("1.36", "checksum"), ("1.37", "dataChecksum")])
@@ -344,7 +345,7 @@ def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_pa
     file.write_text("\n---\n".join(map(json.dumps, objects)))
     words = ("plan", "-m", "synthetic:4c,mem=8Gi", "-f", str(file))
     shown = cpuctl(*words)
-    assert "note: passed over, as no pods are made of them: 2 Service, 1 Workflow" in shown.err
+    assert "note: passed over, as no pod template stands in them: 2 Service, 1 Workflow" in shown.err
     assert (
         "warning: the pods of Rollout.argoproj.io/web come from the pod templates that stand in them: their "
         "names and number are a guess"

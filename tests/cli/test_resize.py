@@ -365,4 +365,5 @@ def test_words_that_cannot_be_meant(name: str, cpuctl: Cpuctl) -> None:
 def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:
     result = resize(cpuctl, *NODE, *arguments(STATIC), *running("db=60/60,8Gi"), *to("db:cpu=6"))
     assert (result.code, result.out) == (4, "")
-    assert "pod default/db is not admitted here" in result.err
+    assert "error: default/db is not admitted (UnexpectedAdmissionError: " in result.err
+    assert ", so it cannot be resized" in result.err

@@ -13,6 +13,7 @@ from cpuctl.engine.capacity.largest import ElementRoom, Largest
 from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy, RemedyKind
 from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.pods.model import StoredPod
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> an
     return {
         "asked": asked,
         "rounds": repetition.rounds,
-        "fitted": repetition.fitted,
+        "fitted": None if stop and isinstance(stop.verdict, Undetermined) else repetition.fitted,
         "stop": stop and {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)},
         "bound": MAX_PODS if repetition.bounded else None,
     }
@@ -78,7 +79,7 @@ def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> an
 def _copies(copies: Copies) -> answers.Copies:
     return {
         "pods": _names(copies.pods),
-        "fits": copies.fits,
+        "fits": None if isinstance(copies.stop, Undetermined) else copies.fits,
         "stop": None if copies.stop is None else refusal_answer(copies.stop),
     }
 

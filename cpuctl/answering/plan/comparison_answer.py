@@ -97,6 +97,7 @@ def comparison_document(one: PlannedSide, other: PlannedSide, sources: Sources) 
             "containers": len(moved),
             "sharedPoolDiffers": _shared_pool_differs(one.answer, other.answer),
             "sharing": len({*_sharing(one), *_sharing(other)}),
+            "undetermined": sum(_is_undetermined(pod) for pod in pods),
         },
         "pods": pods,
     }
@@ -115,6 +116,11 @@ def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDiff
         "source": difference.source,
         "standing": difference.standing.value,
     }
+
+
+def _is_undetermined(pod: answers.ComparedPod) -> bool:
+    verdicts = (pod["a"], pod["b"])
+    return any(verdict is not None and verdict["outcome"] == "Undetermined" for verdict in verdicts)
 
 
 def _shared_pool_differs(one: answers.Side, other: answers.Side) -> bool:

@@ -20,8 +20,7 @@ def plan_metrics(plan: StartedPlan | NotStartedPlan) -> Iterator[Metric]:
     if "node" not in plan:
         return
     yield from plan.get("metrics", ())
-    if "repeat" in plan:
-        fitted = plan["repeat"]["fitted"]
+    if "repeat" in plan and (fitted := plan["repeat"]["fitted"]) is not None:
         yield gauge("plan_copies", "Copies of all pods that fit (--repeat).", {}, fitted)
     if "capacity" in plan:
         yield from _of_room(plan["capacity"])
@@ -30,7 +29,8 @@ def plan_metrics(plan: StartedPlan | NotStartedPlan) -> Iterator[Metric]:
 def _of_room(capacity: Capacity) -> Iterator[Metric]:
     for copies in capacity["copies"]:
         labels = {"pod": copies["pods"][0]}
-        yield gauge("plan_more_copies", "Further copies of a pod that fit.", labels, copies["fits"])
+        if (fits := copies["fits"]) is not None:
+            yield gauge("plan_more_copies", "Further copies of a pod that fit.", labels, fits)
     for largest in capacity["largestRequests"]:
         if "cpus" in largest:
             labels = {"topology_policy": largest["topologyManagerPolicy"]}

@@ -7,6 +7,8 @@ from cpuctl.cli.checkpoint.commit import CommitOptions, commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
+    AssumeDevicesOption,
+    DevicesOption,
     ForceStateOption,
     MachineOption,
     MemoryOption,
@@ -49,6 +51,8 @@ def new(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
+    devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
     memory: MemoryOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
@@ -70,6 +74,8 @@ def new(
         templates=template,
         machine=machine,
         memory=memory,
+        devices=devices,
+        assume_devices=assume_devices,
         kubelet=kubelet_words(context),
         state="",
         pods="",

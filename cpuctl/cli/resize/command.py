@@ -10,6 +10,7 @@ from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
+    AssumeDevicesOption,
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
@@ -99,6 +100,7 @@ def resize(
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
@@ -124,17 +126,12 @@ def resize(
         state=state,
         pods=pods,
         devices=devices,
+        assume_devices=assume_devices,
         ephemeral_storage=ephemeral_storage,
         memory=memory,
         skip_api_server=skip_api_server,
     )
-    asked = ResizeInputs(
-        amounts=amounts,
-        edited=edited,
-        preview=preview,
-        server_version=apiserver_version,
-        server_gates=apiserver_feature_gates,
-    )
+    asked = ResizeInputs(amounts, edited, preview, apiserver_version, apiserver_feature_gates)
     with changing(write_state):
         planning = read_resizing(words, asked)
         if write_state:

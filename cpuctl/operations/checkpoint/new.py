@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.outcome import Admitted, Rejected, Undetermined
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.past import Past
 from cpuctl.inputs.state_files import StateInput
@@ -67,4 +67,6 @@ def _of_pod(admission: Admission) -> Refused:
     if isinstance(verdict, Rejected):
         why = f"{verdict.reason}: {verdict.message}"
     advice = "leave it out; cpuctl explain says more"
+    if isinstance(verdict, Undetermined):
+        return Refused(f"whether {admission.pod.full_name} is admitted cannot be said: {why}", advice)
     return Refused(f"{admission.pod.full_name} is not admitted: {why}", advice)

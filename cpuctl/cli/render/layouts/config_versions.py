@@ -98,7 +98,12 @@ def _options(document: answers.ConfigVersions) -> Table:
 
 def _pods(document: answers.ConfigVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
     if not pods:
-        yield "Nothing else becomes of these pods."
+        comes_up = any(document["start"][side]["outcome"] == "Started" for side in _SIDES)
+        yield (
+            "Nothing else becomes of these pods."
+            if comes_up
+            else "What becomes of these pods is not known: neither kubelet is known to start."
+        )
     for pod in pods:
         yield pod["pod"]
         yield f"  {document['from']}: {pod['before']}"

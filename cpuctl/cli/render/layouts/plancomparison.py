@@ -132,7 +132,8 @@ def _figures(side: Side) -> dict[str, str]:
     summary, totals = side["summary"], side["totals"]
     figures = {
         "pods admitted": str(summary["admitted"]),
-        "pods not admitted": str(summary["pods"] - summary["admitted"]),
+        "pods not admitted": str(summary["pods"] - summary["admitted"] - summary["undetermined"]),
+        **({"pods undetermined": str(summary["undetermined"])} if summary["undetermined"] else {}),
         "exclusive CPUs": str(totals["exclusiveCPUs"]),
         "CPUs that can still become exclusive": str(totals["free"]),
     }
@@ -144,16 +145,20 @@ def _figures(side: Side) -> dict[str, str]:
             scatter = fragmentation[part]
             figures[f"fragmentation, {words}"] = f"{scatter['percent']}%" if scatter else "-"
     if "repeat" in side:
-        figures["copies of all pods"] = str(side["repeat"]["fitted"])
+        figures["copies of all pods"] = _known(side["repeat"]["fitted"])
     return figures | _room(side["capacity"]) if "capacity" in side else figures
 
 
 def _room(capacity: Capacity) -> dict[str, str]:
-    figures = {f"more of {few(each['pods'])}": str(each["fits"]) for each in capacity["copies"]}
+    figures = {f"more of {few(each['pods'])}": _known(each["fits"]) for each in capacity["copies"]}
     for each in capacity["largestRequests"]:
         if each["current"] and "cpus" in each:
             figures["largest request admitted"] = str(each["cpus"])
     return figures
+
+
+def _known(count: int | None) -> str:
+    return "-" if count is None else str(count)
 
 
 def _pools(document: PlanComparison) -> Iterator[str]:
@@ -166,6 +171,17 @@ def _pools(document: PlanComparison) -> Iterator[str]:
 
 
 def _closing(summary: ComparisonSummary) -> str:
+    unknown = summary["undetermined"]
+    if not unknown:
+        return _found(summary)
+    what = f"What becomes of {counted(unknown, 'pod')} cannot be said"
+    if not summary["changed"] and not summary["sharedPoolDiffers"]:
+        known = summary["pods"] - unknown
+        return f"{what}; nothing else moves: {counted(known, 'pod')}" if known else what
+    return f"{what}. {_found(summary)}"
+
+
+def _found(summary: ComparisonSummary) -> str:
     pool = summary["sharedPoolDiffers"]
     if not summary["changed"] and not pool:
         return f"Nothing moves: {counted(summary['pods'], 'pod')}, the same on both sides"

@@ -53,6 +53,9 @@ def room_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
 def _repeat_line(repeat: Repeat) -> str:
     """Say how many copies fit, and what stops the next."""
     fitted, stop = repeat["fitted"], repeat["stop"]
+    if fitted is None:
+        because = f": {stop['pod']}: {rejection_words(stop)}" if stop else ""
+        return f"Copies: how many of all pods fit cannot be said{because}"
     line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
     if stop:
         which = "next" if fitted else "first"
@@ -66,7 +69,7 @@ def _copies(capacity: Capacity, why: Why) -> Table:
     rows = [
         (
             Cell(few(each["pods"])),
-            Cell(str(each["fits"])),
+            Cell("-" if each["fits"] is None else str(each["fits"])),
             Cell(why(each["stop"]) if each["stop"] else "not tried"),
         )
         for each in capacity["copies"]

@@ -1,0 +1,105 @@
+"""What becomes of a pod is not known: no command counts it as refused, as alike or as none."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_devices import asking
+from tests.cli.test_differences import HEAD
+
+MACHINE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
+STATIC = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
+UNKNOWN = "it asks for nvidia.com/gpu, and what the node has of them is not known"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> tuple[str, ...]:
+    """Return the options of a node; a pod that asks for devices lies in ``pod.json``."""
+    (tmp_path / "k.yaml").write_text(STATIC)
+    (tmp_path / "pod.json").write_bytes(asking("gpu", gpu=1))
+    return (*MACHINE, "--kubelet-config", str(tmp_path / "k.yaml"), "-f", str(tmp_path / "pod.json"))
+
+
+RELEASE = ("--kubelet-version", "1.36")
+
+
+def test_two_plans_that_know_nothing_are_not_called_the_same(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    words = ("plan", *node, *RELEASE, "--compare", ".", "1.37")
+    shown = cpuctl(*words)
+    assert shown.out.endswith("What becomes of 1 pod cannot be said\n")
+    assert ("pods not admitted                          0       0" in shown.out, "Nothing" in shown.out) == (
+        True,
+        False,
+    )
+    mixed = cpuctl(*words, "-T", "web=2/2,1Gi")
+    assert mixed.out.endswith("What becomes of 1 pod cannot be said; nothing else moves: 1 pod\n")
+    document = json.loads(cpuctl(*words, "-o", "json").out)
+    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    assert document["summary"]["undetermined"] == 1
+
+
+def test_how_many_fit_is_not_none_where_it_is_not_known(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    words = ("plan", *node, *RELEASE, "--capacity", "--repeat", "max")
+    document = json.loads(cpuctl(*words, "-o", "json").out)
+    jsonschema.validate(document, json.loads(schema_text("plan")))
+    assert (document["repeat"]["fitted"], document["capacity"]["copies"][0]["fits"]) == (None, None)
+    shown = cpuctl(*words).out
+    assert f"Copies: how many of all pods fit cannot be said: default/gpu: undetermined: {UNKNOWN}" in shown
+    metrics = cpuctl(*words, "-o", "prom").out
+    assert "plan_start" in metrics
+    assert "copies" not in metrics
+
+
+def test_another_release_is_not_said_to_change_nothing(
+    node: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    words = ("config", "versions", "--from", "1.35", "--to", "1.36")
+    shown = cpuctl(*words, *node).out
+    assert f"default/gpu\n  1.35: not determined: {UNKNOWN}\n  1.36: not determined: {UNKNOWN}\n" in shown
+    (tmp_path / "k.yaml").write_text(STATIC.replace("reservedSystemCPUs: '0'\n", ""))
+    down = cpuctl(*words, *node).out
+    assert "What becomes of these pods is not known: neither kubelet is known to start." in down
+    assert "Nothing else becomes" not in shown + down
+
+
+def test_new_state_files_and_resizes_take_devices_too(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    new = ("checkpoint", "new", *node, *RELEASE)
+    refused = cpuctl(*new)
+    assert f"not changed: whether default/gpu is admitted cannot be said: {UNKNOWN}" in refused.out
+    assert "is not admitted" not in refused.out
+    assert cpuctl(*new, "--assume-devices").code == 0
+    resize = ("resize", *node, *RELEASE, "--set", "gpu/main:cpu=1")
+    unknown = cpuctl(*resize)
+    assert unknown.err.startswith(f"error: whether default/gpu is admitted cannot be said ({UNKNOWN}), so it")
+    assert cpuctl(*resize, "--assume-devices").out
+
+
+def test_a_directory_without_state_is_said_to_be_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    words = ("plan", *MACHINE[1:], *RELEASE, "-T", "a=1/1,1Gi", "--state", str(tmp_path))
+    warning = (
+        f"warning: no cpu_manager_state in {tmp_path}: nobody has exclusive CPUs yet, as on a fresh node"
+    )
+    assert warning in cpuctl(*words).err
+
+
+def test_what_is_granted_is_read_from_an_archive_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A resize that a kubelet has granted is known from its own file, in a directory and in a recording."""
+    at = tmp_path / "node/var/lib/kubelet"
+    at.mkdir(parents=True)
+    (tmp_path / "node/sys/devices/system/cpu/cpu0").mkdir(parents=True)
+    (tmp_path / "node/sys/devices/system/cpu/online").write_text("0\n")
+    for name in ("cpu_manager_state", "allocated_pods_state"):
+        (at / name).write_text('{"data":"{}","checksum":1}')
+    with tarfile.open(tmp_path / "node.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "node", arcname=".")
+    words = ("resize", *MACHINE, *RELEASE, "-T", "a=2/2,1Gi", "--set", "a/a:cpu=3")
+    for state in (at, tmp_path / "node.tar.gz"):
+        error = cpuctl(*words, "--state", str(state)).err
+        assert f"error: {state}: allocated_pods_state: a kubelet panics over it" in error

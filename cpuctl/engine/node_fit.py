@@ -13,7 +13,7 @@ from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
-from cpuctl.pods.oom_score import is_critical
+from cpuctl.pods.out_of_memory import is_critical
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Format, Quantity
 

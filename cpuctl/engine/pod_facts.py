@@ -13,15 +13,22 @@ from cpuctl.engine.placement import POLICY_NONE, Isolation
 from cpuctl.engine.pod_level import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
-from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
-from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.cgroups.values import (
+    CgroupRules,
+    CgroupSettings,
+    CgroupValues,
+    container_cgroup,
+    container_cgroup_rules,
+    pod_cgroup,
+    pod_cgroup_rules,
+)
 from cpuctl.pods.consumers import ConsumedAmount, consumed_amounts
 from cpuctl.pods.downward_api import DownwardValue, Inside, tell
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod, ResourceFieldRef, StoredPod
 from cpuctl.pods.namespace_limits import LimitRange
-from cpuctl.pods.oom_score import OomScore, oom_score
+from cpuctl.pods.out_of_memory import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
 from cpuctl.pods.stored import Provenance, provenance

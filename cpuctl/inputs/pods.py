@@ -170,7 +170,7 @@ def rules_of_pods(kubelet: Kubelet) -> PodRules:
 def load_usage(name: str, sources: Sources) -> dict[str, int] | None:
     """Read the memory that pods use, in bytes by full name; None where it is not given."""
     from cpuctl.documents.files import read_input, source_name
-    from cpuctl.pods.usage import decode_usage
+    from cpuctl.pods.reading.usage import decode_usage
 
     if not name:
         return None

@@ -24,8 +24,13 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
-from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_pods_of
-from cpuctl.pods.validation.texts import Unreadable, documents_of
+from cpuctl.pods.validation.objects import (
+    ManifestObject,
+    Unreadable,
+    documents_of,
+    objects_of,
+    refuses_pods_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

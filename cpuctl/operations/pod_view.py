@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.releases.difference import Difference
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.cgroups.files import WeightFormula
-    from cpuctl.pods.eviction_rank import Ranked
     from cpuctl.pods.model import Pod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.out_of_memory import Ranked
     from cpuctl.quantity import Quantity
 
 
@@ -83,7 +83,7 @@ def show_pods(
 
 
 def _eviction(pods: Sequence[Pod], usage: Mapping[str, int], sources: Sources) -> Sequence[Ranked]:
-    from cpuctl.pods.eviction_rank import eviction_order
+    from cpuctl.pods.out_of_memory import eviction_order
 
     running = [pod for pod in pods if not pod.terminal]
     unknown = sorted(usage.keys() - {pod.full_name for pod in running})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,13 +11,13 @@ from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing
 from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, Side, StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
-from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
+Change = Callable[[Mapping[str, Quantity]], Mapping[str, Quantity]]
 _PAGES = {"hugepages-2Mi": 2 << 20, "hugepages-1Gi": 1 << 30}
 """The sizes of huge pages that most nodes have, in bytes."""
 _PLAIN = frozenset({"cpu", "memory", "ephemeral-storage", *_PAGES})
@@ -206,3 +206,25 @@ def _amounts(pod: Pod) -> Iterator[tuple[Place, Quantity]]:
                 yield Place(name, side, resource), amount
     for resource, amount in pod.overhead.items():
         yield Place("", "overhead", resource), amount
+
+
+def with_amounts(pod: Pod, change: Change) -> Pod:
+    """Return *pod* with *change* made to the amounts of containers, of the pod level and of the overhead."""
+
+    def changed(resources: ResourceRequirements) -> ResourceRequirements:
+        return resources._replace(requests=change(resources.requests), limits=change(resources.limits))
+
+    def container(each: Container) -> Container:
+        return each._replace(resources=changed(each.resources))
+
+    return pod._replace(
+        containers=tuple(map(container, pod.containers)),
+        init_containers=tuple(map(container, pod.init_containers)),
+        resources=None if pod.resources is None else changed(pod.resources),
+        overhead=change(pod.overhead),
+    )
+
+
+def as_sent(pod: Pod) -> Pod:
+    """Return *pod* as a kubelet reads it from the API server: ``1.5Gi`` arrives as ``1536Mi``."""
+    return with_amounts(pod, lambda amounts: {name: amount.canonical() for name, amount in amounts.items()})

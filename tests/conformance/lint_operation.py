@@ -11,10 +11,10 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import POD_LEVEL_SINCE, NodeRules
-from cpuctl.pods.validation.amounts import as_sent
-from cpuctl.pods.validation.claims import Claim
+from cpuctl.pods.stored import as_sent
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
 from cpuctl.pods.validation.reading import read_draft
+from cpuctl.pods.validation.resource_requirements import Claim
 from cpuctl.pods.validation.server import check_at_server, defaulted_pod
 from tests.conformance.corpus import Json, version_of
 

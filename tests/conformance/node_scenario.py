@@ -17,7 +17,7 @@ from cpuctl.engine.placement import Isolation, cpuset_mems, isolation_of
 from cpuctl.engine.start import NotStarted
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.reading.pods import decode_pod
-from cpuctl.pods.validation.amounts import as_sent
+from cpuctl.pods.stored import as_sent
 from tests.conformance.corpus import Json, version_of
 from tests.conformance.hint_answers import merged, provider_calls, undetermined
 from tests.conformance.node_start import start_kubelet, start_managers_only, started_answer, state_reader

@@ -22,7 +22,7 @@ from cpuctl.pods.cgroups.linux_resources import (
 )
 from cpuctl.pods.cgroups.values import CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Pod, ResourceRequirements
-from cpuctl.pods.oom_score import oom_score
+from cpuctl.pods.out_of_memory import oom_score
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.requests import pod_limits, pod_requests, summed_up_once

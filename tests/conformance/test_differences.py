@@ -23,7 +23,7 @@ from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
-from cpuctl.pods.oom_score import oom_score
+from cpuctl.pods.out_of_memory import oom_score
 from cpuctl.pods.running import ContainerStatus, RunState
 from tests.conformance import node_start
 from tests.conformance.corpus import Recorded, corpus_files, version_of

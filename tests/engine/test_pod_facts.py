@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
-from cpuctl.pods.cgroups.rules import CgroupRules
-from cpuctl.pods.cgroups.values import CgroupSettings
+from cpuctl.pods.cgroups.values import CgroupRules, CgroupSettings
 from cpuctl.pods.effective import effective_limits
 from cpuctl.pods.model import QosClass, ResourceRequirements
 from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem

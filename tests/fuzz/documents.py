@@ -27,7 +27,7 @@ from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.pods.reading.events import decode_events
 from cpuctl.pods.reading.template import pods_from_template
-from cpuctl.pods.usage import decode_usage
+from cpuctl.pods.reading.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.timeline.logs.events import read_events
 from cpuctl.timeline.logs.history import history_of

@@ -22,7 +22,7 @@ from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.lint import lint_document
-from cpuctl.pods.validation.texts import documents_of
+from cpuctl.pods.validation.objects import documents_of
 from tests.pods.validation.linting import node_rules, rules, server_rules
 
 AMOUNTS = ("0", "1", "2", "0.5", "1.5", "500m", "1Gi", "2Gi", "3Mi", "-1")

@@ -16,7 +16,7 @@ from cpuctl.documents.document import Document
 from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, lint_pod
 from cpuctl.errors import InputError
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document
-from cpuctl.pods.validation.texts import documents_of
+from cpuctl.pods.validation.objects import documents_of
 from cpuctl.quantity import Quantity
 from tests.pods.validation.linting import rules, shapes
 from tests.property.test_pods import objects

@@ -11,8 +11,7 @@ from cpuctl.engine.cpu.exclusive_advice import Change
 from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
 from cpuctl.pods.cgroups.files import CgroupFile, CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import page_size_name
-from cpuctl.pods.cgroups.rules import CgroupRules
-from cpuctl.pods.cgroups.values import CgroupValues
+from cpuctl.pods.cgroups.values import CgroupRules, CgroupValues
 from cpuctl.pods.consumers import ConsumedAmount
 from cpuctl.pods.effective import Effective
 from cpuctl.pods.stored import How, Place, Source

@@ -10,8 +10,8 @@ from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.pods.facts_answer import CgroupView, pod_answer
 from cpuctl.engine.pod_facts import PodFacts
 from cpuctl.operations.pod_view import NodeView, ShownPods
-from cpuctl.pods.eviction_rank import Ranked
 from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
+from cpuctl.pods.out_of_memory import Ranked
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, QosClass, StoredPod
-from cpuctl.pods.oom_score import is_critical
+from cpuctl.pods.out_of_memory import is_critical
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity

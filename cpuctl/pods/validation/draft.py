@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cpuctl.pods.model import Pod, ResourceRequirements
-from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames
 from cpuctl.quantity import Quantity
 
 

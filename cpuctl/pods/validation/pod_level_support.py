@@ -16,7 +16,7 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.finding import Finding, Spot
-from cpuctl.pods.validation.resource_names import is_hugepages
+from cpuctl.pods.validation.resource_requirements import is_hugepages
 from cpuctl.pods.validation.server import defaulted_pod
 
 _REFUSED = "PodLevelResourcesNotSupported"

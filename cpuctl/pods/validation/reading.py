@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from cpuctl.golang.text import GoError
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
-from cpuctl.pods.validation.amounts import with_amounts
-from cpuctl.pods.validation.claims import Claim, ClaimNames
+from cpuctl.pods.stored import with_amounts
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
-from cpuctl.pods.validation.resource_names import is_hugepages
+from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, is_hugepages
 from cpuctl.quantity import Quantity, amount_text
 
 _CONFIG_SOURCE, _MIRROR = "kubernetes.io/config.source", "kubernetes.io/config.mirror"

@@ -14,10 +14,10 @@ from cpuctl.diagnostics import Severity
 from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import ServerRules
-from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.draft import ContainerDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.finding import Spot
 from cpuctl.pods.validation.reading import Read, read_draft
+from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames
 from cpuctl.pods.validation.server import check_metadata, check_restart, check_spec, defaulted_pod
 
 if TYPE_CHECKING:

@@ -1,8 +1,12 @@
 """Everything the API server says about the resources of one manifest, in its order.
 
 A Pod gets its defaults first. A workload's pod template does not: what its defaults break is refused only
-when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/core/validation`` of 1.36;
-``pkg/api/pod/warnings.go`` for what it takes, and warns of, which ``kubectl`` prints behind ``Warning:``.
+when a pod is made of it, so templates are looked at twice.
+
+Rule: ``pkg/apis/core/validation`` of 1.36: ``validateContainerCommon``, ``validateResizePolicy`` and their
+callers for containers; ``validatePodResources`` and ``validatePodResourceConsistency`` for
+``spec.resources`` (KEP-2837), where 1.32 and 1.33 differ, theirs; ``pkg/api/pod/warnings.go`` for what it
+takes, and warns of, which ``kubectl`` prints behind ``Warning:``.
 """
 
 from __future__ import annotations
@@ -14,23 +18,240 @@ from typing import TYPE_CHECKING
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.object_names import label_problems, subdomain_problems
 from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.requests import container_limits, container_requests
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.stored import admission_steps
-from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
-from cpuctl.pods.validation.draft import PodDraft
+from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft
 from cpuctl.pods.validation.field_refs import check_field_ref
 from cpuctl.pods.validation.finding import Finding, Spot
-from cpuctl.pods.validation.pod_resources import check_pod_resources
-from cpuctl.pods.validation.requirements import check_requirements
-from cpuctl.pods.validation.resource_names import container_resource
+from cpuctl.pods.validation.resource_requirements import (
+    check_claims,
+    check_requirements,
+    container_resource,
+    is_hugepages,
+    pod_level_resource,
+)
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
 
+_POLICY_CODE = "resize-policy"
+_RESOURCES = ("cpu", "memory")
+_RESTARTS = ("NotRequired", "RestartContainer")
+_INIT_SINCE = 36
+"""The first minor that takes resize policies of ordinary init containers, with this one exception."""
+
+
+def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRules) -> Iterator[Finding]:
+    """Check the resize policies of any container; *pod_restart* is the pod's restart policy."""
+    spot = raw.spot.child("resizePolicy")
+    seen: set[str] = set()
+    for number, policy in enumerate(raw.resize_policy):
+        if policy.resource in seen:
+            yield _unquoted(
+                spot.item(number).duplicate(_POLICY_CODE, policy.resource), policy.resource, rules
+            )
+        seen.add(policy.resource)
+        if not policy.resource:
+            yield spot.required(_POLICY_CODE)
+        elif policy.resource not in _RESOURCES:
+            found = spot.unsupported(_POLICY_CODE, policy.resource, _RESOURCES)
+            yield _unquoted(found, policy.resource, rules)
+        if not policy.restart:
+            yield spot.required(_POLICY_CODE)
+        elif policy.restart not in _RESTARTS:
+            yield spot.unsupported(_POLICY_CODE, policy.restart, _RESTARTS)
+        if pod_restart == "Never" and policy.restart != "NotRequired":
+            whose = "pod " if rules.minor >= _INIT_SINCE else ""
+            why = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
+            yield spot.invalid(_POLICY_CODE, policy.restart, why)
+
+
+def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
+    """Take the quotes off a resource's name where the release prints none."""
+    plain = (
+        finding.message
+        if rules.quotes_names
+        else finding.message.replace(f'value: "{name}"', f"value: {name}", 1)
+    )
+    return finding._replace(message=plain)
+
+
+def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:
+    """Check what resize policies of init containers must not say."""
+    spot = raw.spot.child("resizePolicy")
+    sidecar = raw.restart_policy == "Always"
+    for number, policy in enumerate(raw.resize_policy if minor >= _INIT_SINCE and not sidecar else ()):
+        if policy.restart == "RestartContainer":
+            why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+            yield spot.item(number).child("restartPolicy").invalid(_POLICY_CODE, policy.restart, why)
+
+
+_NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
+
+
+def check_containers(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
+    """Check the containers of *pod*, which is the draft with or without defaults."""
+    if not draft.containers:
+        yield draft.spec.child("containers").required("containers-missing")
+    names: set[str] = set()
+    for raw, container in zip(draft.containers, pod.containers, strict=True):
+        yield from _check_container(raw, container.resources, draft, rules)
+        yield from _check_unique(raw, names)
+        yield from check_restart_policy(raw, rules, init=False)
+    for raw, container in zip(draft.inits, pod.init_containers, strict=True):
+        yield from _check_container(raw, container.resources, draft, rules)
+        yield from _check_unique(raw, names)
+        yield from check_restart_policy(raw, rules, init=True)
+        yield from check_init_policy(raw, rules.minor)
+    for ephemeral in draft.ephemeral:
+        yield from _check_ephemeral(ephemeral, draft, rules, names)
+
+
+def _check_container(
+    raw: ContainerDraft, resources: ResourceRequirements, draft: PodDraft, rules: ServerRules
+) -> Iterator[Finding]:
+    name = raw.spot.child("name")
+    if not raw.name:
+        yield name.required("container-name")
+    else:
+        for problem in label_problems(raw.name):
+            yield name.invalid("container-name", raw.name, problem)
+    for ref in raw.field_refs:
+        yield from check_field_ref(ref, rules)
+    where = raw.spot.child("resources")
+    yield from check_requirements(resources, where, partial(container_resource, rules), rules)
+    if rules.claims or draft.stored:
+        yield from check_claims(raw.claims, draft.claim_names, where.child("claims"))
+    if rules.resize_policies or draft.stored:
+        yield from check_resize_policy(raw, draft.restart_policy, rules)
+
+
+def _check_unique(raw: ContainerDraft, names: set[str]) -> Iterator[Finding]:
+    if raw.name and raw.name in names:
+        yield raw.spot.child("name").duplicate("container-name-repeated", raw.name)
+    names.add(raw.name)
+
+
+def _check_ephemeral(
+    ephemeral: EphemeralDraft, draft: PodDraft, rules: ServerRules, names: set[str]
+) -> Iterator[Finding]:
+    raw = ephemeral.container
+    yield from _check_container(raw, ephemeral.resources, draft, rules)
+    yield from _check_unique(raw, names)
+    for field in ephemeral.forbidden:
+        note = "it shares what the pod has" if field == "resources" else ""
+        yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, note=note)
+
+
+def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool) -> Iterator[Finding]:
+    """Check a container's own restart policy."""
+    known, spot = rules.restart_policies, raw.spot.child("restartPolicy")
+    if not raw.restart_policy or known is None:
+        return
+    if not init and len(known) == 1:
+        yield spot.forbidden("container-restart-policy", "may not be set for non-init containers")
+    elif raw.restart_policy not in known:
+        yield spot.unsupported("container-restart-policy", raw.restart_policy, known)
+
+
+def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:
+    """Check that ephemeral containers come through their own subresource, to a pod that runs."""
+    spot: Spot = draft.spec.child("ephemeralContainers")
+    fix = "add them to the running pod with kubectl debug"
+    if draft.ephemeral and draft.is_template:
+        why = "ephemeral containers not allowed in pod template"
+        yield spot.forbidden("ephemeral-containers", why, fix=fix)
+    elif draft.ephemeral and not draft.stored:
+        yield spot.forbidden("ephemeral-containers", "cannot be set on create", fix=fix)
+
+
+_REWRITTEN_SINCE = 34
+"""The first minor that refuses Windows pods, and compares only what ``spec.resources`` sets."""
+_ZERO = Quantity()
+
+
+def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRules) -> Iterator[Finding]:
+    """Check the pod-level resources of *pod*, which is the draft with or without defaults."""
+    if pod.resources is None:
+        return
+    resources = spec.child("resources")
+    if pod.os_name == "windows" and rules.minor >= _REWRITTEN_SINCE:
+        fix = "set resources on the containers"
+        yield resources.forbidden("pod-level-on-windows", "may not be set for a windows pod", fix=fix)
+        return
+    if draft.pod_level is not None:
+        verb = "may not" if rules.minor >= _REWRITTEN_SINCE else "cannot"
+        why = f"claims {verb} be set for Resources at pod-level"
+        yield resources.child("claims").forbidden("pod-level-claims", why)
+    for finding in check_requirements(
+        pod.resources, resources, lambda name, spot: pod_level_resource(name, spot, rules), rules
+    ):
+        yield _with_origin(finding, draft)
+    claims = draft.pod_level or ()
+    yield from check_claims(claims, draft.claim_names, resources.child("claims"))
+    yield from _check_requests(pod, pod.resources, resources, rules)
+    yield from _check_hugepages(pod, pod.resources, resources, rules)
+    yield from _check_containers(pod, pod.resources, spec)
+
+
+def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
+    """Say where an amount comes from that nobody has written, if that is what goes beyond another."""
+    written, name = draft.pod.resources, finding.place.path[-1]
+    if finding.code != "limit-below-request" or written is None:
+        return finding
+    if name not in written.requests:
+        return finding._replace(note="the request is not given: it is the sum of the containers' requests")
+    if name not in written.limits:
+        return finding._replace(note="the limit is not given: it is the sum of the containers' limits")
+    return finding
+
+
+def _check_requests(
+    pod: Pod, resources: ResourceRequirements, spot: Spot, rules: ServerRules
+) -> Iterator[Finding]:
+    for name, needed in container_requests(pod).items():
+        given = resources.requests.get(name)
+        if given is None and rules.minor >= _REWRITTEN_SINCE:
+            continue
+        given = given or _ZERO
+        if given < needed:
+            why = f"must be greater than or equal to aggregate container requests of {needed}"
+            place = spot.child("requests").key(name)
+            yield place.invalid("pod-request-below-containers", str(given), why)
+
+
+def _check_hugepages(
+    pod: Pod, resources: ResourceRequirements, spot: Spot, rules: ServerRules
+) -> Iterator[Finding]:
+    if not rules.hugepages:
+        return
+    for name, needed in container_limits(pod).items():
+        given = resources.limits.get(name)
+        if is_hugepages(name) and given is not None and given < needed:
+            why = f"must be greater than or equal to aggregate container limits of {needed}"
+            place = spot.child("limits").key(name)
+            yield place.invalid("pod-limit-below-containers", str(given), why)
+
+
+def _check_containers(pod: Pod, resources: ResourceRequirements, spec: Spot) -> Iterator[Finding]:
+    """Compare every app container's limits with the pod's; those of init containers are not looked at."""
+    for number, container in enumerate(pod.containers):
+        limits = spec.child("containers").item(number).child("resources", "limits")
+        for name, limit in container.resources.limits.items():
+            bound = resources.limits.get(name)
+            if bound is not None and bound < limit:
+                # The API server builds the name of the field from the pod-level resources.
+                field = f"{spec.field}.resources.containers[{number}][{name}].limits"
+                place = Spot((*limits.path, name), field)
+                why = f"must be less than or equal to pod limits of {bound}"
+                yield place.invalid("container-limit-above-pod", str(limit), why)
+
+
 _IN_BYTES = ("memory", "ephemeral-storage")
-_CODE = "fractional-bytes"
+_FRACTION_CODE = "fractional-bytes"
 
 
 def check_bytes(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
@@ -59,7 +280,7 @@ def _check_amounts(amounts: Mapping[str, Quantity], spot: Spot) -> Iterator[Find
         if amount is not None and amount.milli_value % 1000:
             detail = f'fractional byte value "{amount}" is invalid, must be an integer'
             fix = "m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
-            yield spot.key(name).warning(_CODE, detail, fix=fix)
+            yield spot.key(name).warning(_FRACTION_CODE, detail, fix=fix)
 
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")

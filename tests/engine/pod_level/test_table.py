@@ -129,7 +129,7 @@ def test_from_137_on_the_limits_of_all_containers_become_the_pods(given: str) ->
 
 
 def test_a_pod_that_requests_cpus_only_hides_its_containers_memory_from_eviction() -> None:
-    from cpuctl.pods.eviction_rank import eviction_request
+    from cpuctl.pods.out_of_memory import eviction_request
 
     facts = pod_facts(manifest(app("memory=1Gi"), pod_level=resources("cpu=1")), NODE)
     assert facts.qos.qos_class == "Burstable"

@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.documents.document import Document
 from cpuctl.documents.places import Place
-from cpuctl.pods.validation.texts import Unreadable, documents_of
+from cpuctl.pods.validation.objects import Unreadable, documents_of
 
 
 def read(text: str) -> list[tuple[int, object]]:

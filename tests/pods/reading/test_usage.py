@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.pods.usage import decode_usage
+from cpuctl.pods.reading.usage import decode_usage
 
 MI = 1 << 20
 

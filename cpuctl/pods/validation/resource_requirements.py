@@ -1,0 +1,262 @@
+"""Requests, limits and claims of containers, overhead and the pod level: names, amounts, overcommitment.
+
+Rule: ``validateResourceRequirements`` and ``validateResourceClaimNames`` in ``pkg/apis/core/validation``,
+1.36, names of resources there and in ``pkg/apis/core/helper``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.object_names import label_problems, qualified_name_problems
+from cpuctl.pods.model import ResourceRequirements, is_pod_level_resource
+from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.quantity import Quantity
+
+_LONGEST_LIST = 1000
+"""Characters of all names together that are listed: as many as any real pod has."""
+
+
+class Claim(NamedTuple):
+    """A claim by name, and which request in it; none stands for all of them."""
+
+    name: str
+    request: str = ""
+
+    @property
+    def key(self) -> str:
+        """``name/request``, or the name alone."""
+        return f"{self.name}/{self.request}" if self.request else self.name
+
+
+class ClaimNames(NamedTuple):
+    """The names of a pod's claims; ``words`` is how the API server lists them."""
+
+    names: frozenset[str] = frozenset()
+    words: str = "must be one of the names in pod.spec.resourceClaims which is empty"
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> ClaimNames:
+        """Take the names of a pod's claims."""
+        found = frozenset(names)
+        if not found:
+            return cls()
+        listed = ", ".join(sorted(found))
+        if len(listed) > _LONGEST_LIST:
+            listed = f"{listed[:_LONGEST_LIST]}..."
+        return (
+            cls(found, f"must be one of the names in pod.spec.resourceClaims: {listed}") if found else cls()
+        )
+
+
+def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, spot: Spot) -> Iterator[Finding]:
+    """Check the claims of one container against those *of_pod*."""
+    seen: set[str] = set()
+    partly: set[str] = set()
+    for number, claim in enumerate(claims):
+        place = spot.item(number)
+        if not claim.name:
+            yield place.required("claim-name")
+            continue
+        yield from _check_repeats(claim, seen, partly, place)
+        seen.add(claim.key)
+        if claim.request:
+            partly.add(claim.name)
+        if claim.name not in of_pod.names:
+            yield place.not_found("claim-unknown", claim.name, of_pod.words)
+
+
+def _check_repeats(claim: Claim, seen: set[str], partly: set[str], place: Spot) -> Iterator[Finding]:
+    if claim.name in seen:
+        yield place.duplicate("claim-repeated", claim.name)
+        return
+    if claim.request:
+        for problem in label_problems(claim.request):
+            yield place.child("request").invalid("claim-name", claim.request, problem)
+    if claim.key in seen:
+        yield place.duplicate("claim-repeated", claim.key)
+    elif not claim.request and claim.name in partly:
+        yield place.duplicate("claim-repeated", claim.name)
+
+
+HUGEPAGES = "hugepages-"
+_CODE = "resource-name"
+_LABEL_KEYS_SINCE = 35
+"""The first minor that names what names of resources are checked as, and counts them in bytes."""
+_OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_COUNTED = frozenset(
+    [
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    ]
+)
+_STANDARD = (
+    _OF_CONTAINERS
+    | _COUNTED
+    | {f"{side}.{name}" for side in ("requests", "limits") for name in _OF_CONTAINERS}
+    | {"storage", "requests.storage"}
+)
+
+
+def is_hugepages(name: str) -> bool:
+    """Tell the name of a size of huge pages."""
+    return name.startswith(HUGEPAGES)
+
+
+def may_be_overcommitted(name: str) -> bool:
+    """Tell whether a request may stay below its limit: for Kubernetes' own resources but huge pages."""
+    return _is_native(name) and not is_hugepages(name)
+
+
+def comes_in_wholes(name: str) -> bool:
+    """Tell whether a resource is counted: what devices offer, and what quotas count."""
+    return name in _COUNTED or _is_extended(name)
+
+
+def container_resource(rules: ServerRules, name: str, spot: Spot) -> Iterator[Finding]:
+    """Check the name of a resource that a container, or the pod's overhead, names."""
+    yield from _standard(name, spot, rules)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not is_hugepages(name):
+            why = "must be a standard resource for containers"
+            yield _wrong(name, spot, why, rules, fix=_hint(name))
+    elif not _is_native(name) and not _is_extended(name):
+        yield _wrong(name, spot, "doesn't follow extended resource name standard", rules)
+
+
+def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+    """Check the name of a resource in ``spec.resources``."""
+    problems = list(_standard(name, spot, rules))
+    yield from problems
+    supported = ("cpu", HUGEPAGES, "memory") if rules.hugepages else ("cpu", "memory")
+    known = is_pod_level_resource(name) and (rules.hugepages or not is_hugepages(name))
+    if not problems and not known:
+        fix = "set it on the containers that need it"
+        yield spot.unsupported("pod-level-resource-name", name, supported, fix=fix)
+
+
+def _wrong(name: str, spot: Spot, why: str, rules: ServerRules, fix: str = "") -> Finding:
+    if rules.quotes_names:
+        return spot.invalid(_CODE, name, why, fix=fix)
+    return spot.rejected(_CODE, f"Invalid value: {name}: {why}", fix=fix)
+
+
+def _standard(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+    problems = qualified_name_problems(name)
+    for problem in problems:
+        yield _wrong(name, spot, _in_words_of(problem, rules), rules)
+    quota_pages = name.startswith((HUGEPAGES, f"requests.{HUGEPAGES}"))
+    if not problems and "/" not in name and name not in _STANDARD and not quota_pages:
+        why = "must be a standard resource type or fully qualified"
+        yield _wrong(name, spot, why, rules, fix=_hint(name))
+
+
+def _in_words_of(problem: str, rules: ServerRules) -> str:
+    if rules.minor >= _LABEL_KEYS_SINCE:
+        return problem.replace("a qualified name must", "a valid label key must", 1)
+    return problem.replace(" bytes", " characters", 1)
+
+
+def _hint(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), _OF_CONTAINERS, n=1, cutoff=0.75)
+    if near:
+        return f"did you mean {near[0]}?"
+    return "" if name in _STANDARD else "name what a device plugin offers with its domain: vendor.com/device"
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _is_extended(name: str) -> bool:
+    if _is_native(name) or name.startswith("requests."):
+        return False
+    return not qualified_name_problems(f"requests.{name}")
+
+
+NameCheck = Callable[[str, Spot], Iterator[Finding]]
+_BESIDE_HUGEPAGES = ("cpu", "memory")
+
+
+def check_requirements(
+    resources: ResourceRequirements, spot: Spot, check_name: NameCheck, rules: ServerRules
+) -> Iterator[Finding]:
+    """Check requests and limits in the API server's order: limits, requests, then both together."""
+    limits, requests = spot.child("limits"), spot.child("requests")
+    for name, amount in resources.limits.items():
+        yield from check_name(name, limits.key(name))
+        yield from _check_amount(name, amount, limits.key(name), rules)
+        yield from _check_pages(name, amount, limits.key(name))
+    for name, amount in resources.requests.items():
+        yield from check_name(name, requests.key(name))
+        yield from _check_amount(name, amount, requests.key(name), rules)
+        yield from _check_limit(name, amount, resources.limits, spot)
+        yield from _check_pages(name, amount, requests.key(name))
+    names = {**resources.limits, **resources.requests}
+    if any(map(is_hugepages, names)) and not any(name in names for name in _BESIDE_HUGEPAGES):
+        yield spot.forbidden(
+            "hugepages-alone", "HugePages require cpu or memory", fix="request cpu or memory, too"
+        )
+
+
+def _check_amount(name: str, amount: Quantity, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+    if amount.sign < 0:
+        yield spot.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
+    if comes_in_wholes(name) and amount.milli_value % 1000:
+        value = f'"{amount}"' if rules.quotes_names or not amount.short else _go_struct(amount)
+        yield spot.rejected("fractional-count", f"Invalid value: {value}: must be an integer")
+
+
+def _go_struct(amount: Quantity) -> str:
+    """Print an amount as Go prints the struct that holds it, which releases up to 1.33 do."""
+    held = f"i:resource.int64Amount{{value:{amount.unscaled}, scale:{amount.exponent}}}"
+    nothing = "d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}"
+    return f'resource.Quantity{{{held}, {nothing}, s:"{amount.verbatim}", Format:"{amount.format}"}}'
+
+
+def _check_limit(
+    name: str, request: Quantity, limits: Mapping[str, Quantity], spot: Spot
+) -> Iterator[Finding]:
+    """Check one request against its limit; the API server points at all requests, not at the one."""
+    place = Spot((*spot.path, "requests", name), f"{spot.field}.requests")
+    limit = limits.get(name)
+    if limit is None:
+        if not may_be_overcommitted(name):
+            why = "Limit must be set for non overcommitable resources"
+            yield spot.child("limits").required(
+                "limit-missing", why, fix=f"set a limit of {request} for {name}"
+            )
+    elif request != limit and not may_be_overcommitted(name):
+        why = f"must be equal to {name} limit of {limit}"
+        yield place.invalid("request-differs-from-limit", str(request), why)
+    elif limit < request:
+        why = f"must be less than or equal to {name} limit of {limit}"
+        yield place.invalid("limit-below-request", str(request), why)
+
+
+def _check_pages(name: str, amount: Quantity, spot: Spot) -> Iterator[Finding]:
+    if is_hugepages(name) and not _is_multiple(amount, name.removeprefix(HUGEPAGES)):
+        why = f"{amount} is not positive integer multiple of {name}"
+        yield spot.invalid("hugepages-fraction", str(amount), why)
+
+
+def _is_multiple(amount: Quantity, page_size: str) -> bool:
+    try:
+        page = Quantity.parse(page_size)
+    except ValueError:
+        return False
+    # A size beyond 64 bits reads as zero or below: the API server would crash on it.
+    if page.sign <= 0 or page.milli_value % 1000 or page.value <= 0:
+        return False
+    return amount.value % page.value == 0

@@ -7,7 +7,7 @@ GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
 ROOMS  ?= cpuctl/checkpoints/*
 
-.PHONY: help demo test guest shells grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test guest shells tools grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
@@ -16,6 +16,7 @@ help:
 	@echo "make grpc          ask a server of the reference implementation of gRPC as a kubelet is asked"
 	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
 	@echo "make shells        type into bash, zsh and fish, and read the manual pages (Debian, root)"
+	@echo "make tools         let lstopo read the machines that are written for it (Debian, root)"
 	@echo "make docs          make reference, manual pages and completions from the command table"
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others, ORDER=--shuffle, PYTHON_FLAGS='-O -bb')"
 	@echo "make bench         measure against the kubelet's recorded figures"
@@ -51,6 +52,10 @@ browser: $(VENV)/installed-dev
 shells: $(VENV)/installed-dev
 	tests/shells/install-packages
 	$(BIN)/python -m pytest -n auto -m shells -q tests/shells
+
+tools: $(VENV)/installed-dev
+	tests/tools/install-packages
+	$(BIN)/python -m pytest -n auto -m tools -q tests/tools tests/machines
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python -m docs.generate

@@ -417,7 +417,7 @@ _cpuctl_value() {
         'topology:-o' | \
         'topology:--output' | \
         'topology show:-o' | \
-        'topology show:--output') value='words table wide json yaml lscpu numactl' ;;
+        'topology show:--output') value='words table wide json yaml lscpu numactl hwloc-xml' ;;
         'config reserve:--spread') value='words even proportional one-node' ;;
         'cgroups apply:...') value='container' ;;
         'audit:--check') value='checks' ;;

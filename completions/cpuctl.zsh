@@ -308,7 +308,7 @@ _cpuctl_run() {
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a) and numactl (-H) are what these print.]:table|wide|json|yaml|lscpu|numactl:(table wide json yaml lscpu numactl)' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml:(table wide json yaml lscpu numactl hwloc-xml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -326,7 +326,7 @@ _cpuctl_run() {
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a) and numactl (-H) are what these print.]:table|wide|json|yaml|lscpu|numactl:(table wide json yaml lscpu numactl)' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml:(table wide json yaml lscpu numactl hwloc-xml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'

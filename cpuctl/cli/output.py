@@ -57,6 +57,7 @@ class TopologyOutput(StrEnum):
     YAML = "yaml"
     LSCPU = "lscpu"
     NUMACTL = "numactl"
+    HWLOC_XML = "hwloc-xml"
 
 
 class Style(NamedTuple):

@@ -204,10 +204,12 @@ def test_what_the_tool_adds_has_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert places['evictionHard["nodefs.available"]'] == "k3s.yaml"
 
 
-def test_a_machine_leaves_as_lscpu_and_numactl_print_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+def test_a_machine_leaves_as_other_tools_print_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
     written = {
-        form: cpuctl("topology", "-m", "synthetic:2s4n2c2t", "-o", form) for form in ("lscpu", "numactl")
+        form: cpuctl("topology", "-m", "synthetic:2s4n2c2t", "-o", form)
+        for form in ("lscpu", "numactl", "hwloc-xml")
     }
+    assert '<object type="Machine"' in written["hwloc-xml"].out
     assert written["lscpu"].out.startswith("# CPU,Core,Socket,Node,")
     assert written["numactl"].out.startswith("available: 4 nodes (0-3)\nnode 0 cpus: 0")
     for form, result in written.items():
@@ -229,3 +231,11 @@ def test_numactl_tells_of_no_machine_without_nodes(cpuctl: Cpuctl) -> None:
     result = cpuctl("topology", "-m", "synthetic:0n1c", "-o", "numactl")
     assert (result.code, result.out) == (4, "")
     assert "tells of no NUMA nodes" in result.err
+
+
+def test_what_hwloc_has_no_place_for_is_said(cpuctl: Cpuctl) -> None:
+    words = ("topology", "-m", "synthetic:1s1n4c,l3=0-1/2-3,sockets=0-2/3", "-o", "hwloc-xml")
+    result = cpuctl(*words)
+    assert (result.code, "<topology" in result.out) == (0, True)
+    assert "warning: left out, as hwloc nests all that has CPUs: L3 cache of CPUs 2-3" in result.err
+    assert "warning" not in cpuctl(*words, "-q").err

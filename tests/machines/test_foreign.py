@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from cpuctl.machine.foreign.form import Fact
+from cpuctl.machine.foreign.hwloc_writing import as_hwloc_xml
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.rows import ForeignMachine
 from cpuctl.machine.sources import read_machine
 from tests.machines.test_truth import MACHINES, NAMES, pytestmark
 from tests.support.machine_facts import differences
+from tests.tools.test_written_machines import seen_by_lstopo
 
 __all__ = ["pytestmark"]
 
@@ -67,10 +69,9 @@ _HWLOC_SEES_OTHERWISE: dict[str, set[Fact]] = {
 _UNREADABLE_TO_HWLOC = {"hwloc--4qs22-2s2t"}
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in _UNREADABLE_TO_HWLOC])
 def test_hwloc_tells_the_same_machine(name: str, tmp_path: Path) -> None:
-    if not shutil.which("lstopo"):
-        pytest.skip("lstopo (hwloc) is not installed: sudo tests/machines/install-packages")
     with tarfile.open(MACHINES / f"{name}.tar.gz") as tar:
         tar.extractall(tmp_path, filter="fully_trusted")  # noqa: S202  # our own recordings
     kernels = read_machine(str(tmp_path)).machine
@@ -84,6 +85,28 @@ def test_hwloc_tells_the_same_machine(name: str, tmp_path: Path) -> None:
         known -= {Fact.DISTANCES}
     assert differences(kernels, printed.machine, printed.told._replace(facts=known)) == {}
     assert printed.machine.online == kernels.online
+
+
+_CONTRADICT_THEMSELVES = {
+    "hwloc--64fake-4n2d2_2c2t",
+    "hwloc--64fake-4n2s2ca2c2t",
+    "libvirt--caps-caches",
+    "libvirt--caps-resctrl-skx-twocaches",
+}
+"""Caches that share a part of their CPUs, or all of them."""
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("name", NAMES)
+def test_hwloc_reads_the_same_machine_as_it_is_written(name: str) -> None:
+    machine = read_machine(str(MACHINES / f"{name}.tar.gz")).machine
+    text, remarks = as_hwloc_xml(machine)
+    assert any("nests" in remark for remark in remarks) == (name in _CONTRADICT_THEMSELVES)
+    seen = seen_by_lstopo(text)
+    known = seen.told.facts
+    if name in _CONTRADICT_THEMSELVES:
+        known -= {Fact.CACHES, Fact.CACHE_IDS, Fact.CACHE_SIZES}
+    assert differences(machine, seen.machine, seen.told._replace(facts=known)) == {}
 
 
 @pytest.mark.parametrize("name", NAMES)

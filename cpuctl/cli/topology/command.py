@@ -48,6 +48,7 @@ Examples:
   cpuctl topology show --memory --kubelet-config kubelet.yaml
   cpuctl topology show -m synthetic:2s4n16c2t -o json
   cpuctl topology show -m node7.tar.xz -o lscpu   # as lscpu -p -a
+  cpuctl topology show -m node7.tar.xz -o hwloc-xml | lstopo -i - --if xml
   cpuctl topology --svg node7.svg -m node7.tar.xz
 """
 
@@ -120,7 +121,7 @@ TopologyOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; lscpu (-p -a) and numactl (-H) are what these print.",
+        help="The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.",
         rich_help_panel=OUTPUT,
     ),
 ]

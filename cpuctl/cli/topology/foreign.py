@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.output import Style, TopologyOutput
@@ -11,7 +12,10 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 
-FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL})
+if TYPE_CHECKING:
+    from cpuctl.machine.model import Machine
+
+FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutput.HWLOC_XML})
 
 
 def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
@@ -22,11 +26,20 @@ def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
 
 def write_foreign(spec: str, style: Style) -> None:
     """Read a machine and write it as another tool does; raise InputError where that has nothing to tell."""
-    from cpuctl.machine.foreign.writing import as_lscpu, as_numactl
-
     sources = Sources()
-    source = load_machine(spec, sources)
-    writers = {TopologyOutput.LSCPU: as_lscpu, TopologyOutput.NUMACTL: as_numactl}
-    text = writers[TopologyOutput(style.output)](source.machine)
+    machine = load_machine(spec, sources).machine
+    text, remarks = _written(machine, TopologyOutput(style.output))
+    sources.warnings.extend(remarks)
     tell_sources(sources, style)
     sys.stdout.write(text)
+
+
+def _written(machine: Machine, form: TopologyOutput) -> tuple[str, tuple[str, ...]]:
+    if form is TopologyOutput.HWLOC_XML:
+        from cpuctl.machine.foreign.hwloc_writing import as_hwloc_xml
+
+        return as_hwloc_xml(machine)
+
+    from cpuctl.machine.foreign.writing import as_lscpu, as_numactl
+
+    return (as_lscpu if form is TopologyOutput.LSCPU else as_numactl)(machine), ()

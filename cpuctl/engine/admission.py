@@ -1,17 +1,31 @@
-"""What admitting one pod comes to: the verdict, and everything it rests on."""
+"""A pod's way through the managers, and what admitting it comes to: the verdict, and everything it rests on.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``: container by container, or as a
+whole. Nothing is undone on a refusal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.outcome import Verdict
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, ProviderName, TopologyManager
+from cpuctl.engine.outcome import (
+    FAILED_IN_POD_SCOPE,
+    Admitted,
+    KubeletFault,
+    Rejected,
+    RejectionReason,
+    Undetermined,
+    Verdict,
+)
 from cpuctl.engine.placement import Placement, PoolWarning
-from cpuctl.pods.model import StoredPod
+from cpuctl.engine.provider import Candidate, Provider, Refusal
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import Qos
 
 if TYPE_CHECKING:
-    from cpuctl.engine.hints.topology_manager import HintRound
     from cpuctl.engine.readmission import Readmission
 
 
@@ -44,3 +58,96 @@ class Admission(NamedTuple):
             for each in self.placements
         }
         return {name: types for name, types in wrapped.items() if types}
+
+
+class ScopedAdmission:
+    """One pod, who decides on it, and what was asked and given so far.
+
+    ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes.
+    """
+
+    def __init__(
+        self, candidate: Candidate, manager: TopologyManager, providers: Callable[[], Iterable[Provider]]
+    ) -> None:
+        self.candidate = candidate
+        self.manager = manager
+        self.providers = providers
+        self.asked: list[HintRound] = []
+        self.placements: list[Placement] = []
+
+    def run(self) -> Verdict:
+        """Go through the containers, init first."""
+        scope = self.manager.scope
+        hint = self._align(None) if scope == "pod" else IMPOSSIBLE
+        if scope == "pod" and self.candidate.divided:
+            return self._place_pod(hint) if isinstance(hint, Hint) else hint
+        for container in self.candidate.pod.all_containers:
+            if scope == "container":
+                hint = self._align(container)
+            if not isinstance(hint, Hint):
+                return hint
+            placed = self._place(container, hint)
+            if not isinstance(placed, Placement):
+                return placed
+            self.placements.append(placed)
+        return Admitted()
+
+    def ask(self, container: Container | None) -> HintRound:
+        """Collect hints for a container, or for the pod where that is None, and merge them."""
+        answers: dict[ProviderName, Answer] = {}
+        if self.manager.fault is not None:
+            return HintRound(container=container, answers=answers, merged=self.manager.fault)
+        for provider in self.providers():
+            answer = provider.hints(self.candidate, container)
+            if isinstance(answer, KubeletFault):
+                return HintRound(container=container, answers=answers, merged=answer)
+            answers[provider.name] = answer
+        return HintRound(
+            container=container, answers=answers, merged=self.manager.merge(list(answers.values()))
+        )
+
+    def _align(self, container: Container | None) -> Hint | Refusal:
+        """Ask where to allocate for a container, or for the pod where that is None."""
+        self.asked.append(self.ask(container))
+        merged = self.asked[-1].merged
+        if not isinstance(merged, Merged):
+            return merged
+        if merged.admit:
+            return merged.hint
+        return Rejected(
+            reason=RejectionReason.TOPOLOGY_AFFINITY,
+            message=self._refusal(container),
+            container=container.name if container else "",
+        )
+
+    def _refusal(self, container: Container | None) -> str:
+        if not self.candidate.divided:
+            return "Resources cannot be allocated with Topology locality"
+        if container is None:
+            return FAILED_IN_POD_SCOPE
+        return (
+            "Pod Scope pod with pod-level resources failed admission with a container-level topology manager"
+        )
+
+    def _place_pod(self, hint: Hint) -> Verdict:
+        """Let every manager allocate for the pod as a whole."""
+        placed: Sequence[Placement] = [
+            Placement(container=each) for each in self.candidate.pod.all_containers
+        ]
+        for provider in self.providers():
+            more = provider.allocate_pod(self.candidate, hint, placed)
+            if isinstance(more, Rejected | KubeletFault | Undetermined):
+                return more
+            placed = more
+        self.placements.extend(placed)
+        return Admitted()
+
+    def _place(self, container: Container, hint: Hint) -> Placement | Refusal:
+        """Let every manager allocate for one container."""
+        placed = Placement(container=container)
+        for provider in self.providers():
+            more = provider.allocate(self.candidate, hint, placed)
+            if not isinstance(more, Placement):
+                return more
+            placed = more
+        return placed

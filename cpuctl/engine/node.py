@@ -11,14 +11,13 @@ from functools import partial, reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.active_pods import ActivePods
-from cpuctl.engine.admission import Admission
+from cpuctl.engine.admission import Admission, ScopedAdmission
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import HintRound, TopologyManager, TopologyMetrics
 from cpuctl.engine.memory.provider import MemoryProvider
-from cpuctl.engine.node_fit import Allocatable, fit_verdict
+from cpuctl.engine.node_fit import ActivePods, Allocatable, fit_verdict
 from cpuctl.engine.outcome import (
     Admitted,
     Forbidden,
@@ -32,7 +31,6 @@ from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
 from cpuctl.engine.readmission import pod_allocation_of, readmission_of
-from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import hugepages_asked

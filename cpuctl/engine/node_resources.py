@@ -1,29 +1,160 @@
-"""What a node has, and what a configuration keeps of it.
+"""What a node has, and what the reservations of a configuration keep of it, resource by resource.
 
-Rule: cAdvisor's ``CapacityFromMachineInfo`` and kubelet v1.36 ``cmd/kubelet/app/server.go``. Process ids, and
-mostly storage, are not part of the machine information: what is reserved of them is compared with nothing.
+Rule: cAdvisor's ``CapacityFromMachineInfo`` and kubelet v1.36 ``cmd/kubelet/app/server.go``,
+``cm/node_container_manager_linux.go`` and the node status; the equality that the memory manager's static
+policy asks for is that of ``memorymanager/memory_manager.go``. Process ids, and mostly storage, are not part
+of the machine information: what is reserved of them is compared with nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.reservation_summary import ReservationSummary, summarize
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import (
+    RESERVING_SIGNALS,
     Reservations,
     check_qos_reserved,
     hard_thresholds,
     kube_reserved,
     listed_cpus,
     system_reserved,
+    total_by_resource,
 )
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Format, Quantity
+
+_ZERO = Quantity()
+MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
+"""What keeps memory from pods, in words."""
+
+_SELDOM_KNOWN = ("memory", "ephemeral-storage", "pid")
+
+
+class ResourceLine(NamedTuple):
+    """One resource; amounts that depend on a capacity that is not known are None."""
+
+    resource: str
+    capacity: Quantity | None
+    kube: Quantity
+    system: Quantity
+    eviction: Quantity | None
+    reserved: Quantity | None
+    allocatable: Quantity | None
+
+
+class MemoryBalance(NamedTuple):
+    """The memory manager's rule for one kind of memory: *listed* in reservedMemory must equal *kept*."""
+
+    kind: str
+    listed: Quantity
+    kept: Quantity
+
+    @property
+    def equal(self) -> bool:
+        """Whether the static policy accepts it."""
+        return self.listed == self.kept
+
+
+class ReservationSummary(NamedTuple):
+    """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
+
+    ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there. It is None
+    where the machine's memory is not known.
+    """
+
+    lines: tuple[ResourceLine, ...]
+    pods_memory: Quantity | None
+    numa_nodes: Mapping[int, Mapping[str, Quantity]]
+    balances: tuple[MemoryBalance, ...]
+
+
+def summarize(
+    info: MachineInfo, config: KubeletConfiguration, kept: Reservations, capacity: Mapping[str, Quantity]
+) -> ReservationSummary:
+    """Put the figures together; a *capacity* of 0 memory is one that is not known."""
+    listed = _by_node(config)
+    known = {name: size for name, size in capacity.items() if name != "memory" or size.sign}
+    memory = known.get("memory")
+    return ReservationSummary(
+        lines=tuple(_lines(info, kept, known)),
+        pods_memory=None if memory is None else left_for_pods(config, kept, "memory", memory),
+        numa_nodes=listed,
+        balances=tuple(_balances(config, kept, capacity, known)),
+    )
+
+
+def _balances(
+    config: KubeletConfiguration,
+    kept: Reservations,
+    capacity: Mapping[str, Quantity],
+    known: Mapping[str, Quantity],
+) -> Iterator[MemoryBalance]:
+    """Leave out what hangs on a share of memory that is not known."""
+    unresolved = kept.kept_by_eviction(capacity).keys() - kept.kept_by_eviction(known).keys()
+    balances = memory_balances(config, kept.total(capacity))
+    return (balance for balance in balances if balance.kind not in unresolved)
+
+
+def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantity]) -> Iterator[ResourceLine]:
+    eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
+    unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
+    named = (kept.kube.keys() | kept.system.keys() | eviction.keys()) - capacity.keys()
+    unknown = {"memory"} - capacity.keys() | named
+    for resource in (*capacity, *(name for name in _SELDOM_KNOWN if name in unknown)):
+        there, reserved = capacity.get(resource), total.get(resource, _ZERO)
+        unresolved = resource in unknown_shares and resource not in eviction
+        yield ResourceLine(
+            resource=resource,
+            capacity=there,
+            kube=kept.kube.get(resource, _ZERO),
+            system=kept.system.get(resource, _ZERO),
+            eviction=None if unresolved else eviction.get(resource, _ZERO),
+            reserved=None if there is None else reserved,
+            allocatable=None if there is None else _allocatable(info, resource, there, reserved),
+        )
+
+
+def _allocatable(info: MachineInfo, resource: str, capacity: Quantity, reserved: Quantity) -> Quantity:
+    """Work out what the node's status offers; huge pages are not offered as memory a second time."""
+    left = capacity - reserved
+    if resource == "memory":
+        pages = sum(kib * 1024 * count for node in info.nodes for kib, count in node.hugepages.items())
+        left -= Quantity.from_value(pages)
+    return max(left, _ZERO)
+
+
+def left_for_pods(
+    config: KubeletConfiguration, kept: Reservations, resource: str, capacity: Quantity
+) -> Quantity:
+    """Work out what the kubepods cgroup may take of a resource: hard eviction is not taken off there."""
+    if "pods" not in config.enforce_node_allocatable:
+        return capacity
+    left = capacity - kept.kube.get(resource, _ZERO) - kept.system.get(resource, _ZERO)
+    return max(left, _ZERO)
+
+
+def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
+    nodes: dict[int, dict[str, Quantity]] = {}
+    for item in config.reserved_memory:
+        amounts = nodes.setdefault(item.numa_node, {})
+        for kind, amount in item.limits.items():
+            amounts[kind] = amounts.get(kind, _ZERO) + amount
+    return dict(sorted(nodes.items()))
+
+
+def memory_balances(config: KubeletConfiguration, kept: Mapping[str, Quantity]) -> Iterator[MemoryBalance]:
+    """Compare ``reservedMemory`` with what is kept from pods; nothing where no manager looks at either."""
+    if config.memory_manager_policy != "Static" and not config.reserved_memory:
+        return
+    sums = {"memory": _ZERO} | total_by_resource(config.reserved_memory)
+    for kind in sorted(sums):
+        yield MemoryBalance(kind=kind, listed=_ZERO + sums[kind], kept=kept.get(kind, _ZERO))
+
 
 T = TypeVar("T")
 

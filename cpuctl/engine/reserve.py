@@ -16,8 +16,8 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import hugepages_by_name
+from cpuctl.engine.node_resources import MEMORY_SETTINGS
 from cpuctl.engine.outcome import MEMORY_UNKNOWN, Undetermined, memory_unknown_of
-from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
 from cpuctl.engine.start import NotStarted, Started, check_start
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory

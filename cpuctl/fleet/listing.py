@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.capacity.largest import rooms
+from cpuctl.engine.capacity.capacity import rooms
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node

@@ -154,7 +154,7 @@ def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
 
 def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:
     """Give pods the resources that their status says are granted."""
-    from cpuctl.engine.resize.reported import running_pod
+    from cpuctl.engine.resize.running import running_pod
 
     return tuple(running_pod(pod).allocated for pod in pods)
 

@@ -13,7 +13,7 @@ from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
 
 if TYPE_CHECKING:
-    from cpuctl.engine.capacity.fragmentation import Fragmentation
+    from cpuctl.engine.capacity.capacity import Fragmentation
     from cpuctl.inputs.configuration import KubeletSetup
     from cpuctl.kubelet.configuration.refusal import Refusal
     from cpuctl.kubelet.kubelet import Kubelet
@@ -154,7 +154,7 @@ def _known(name: str, setup: KubeletSetup, sources: Sources) -> bool:
 
 
 def _fragmentation(plan: Plan) -> Fragmentation | None:
-    from cpuctl.engine.capacity.fragmentation import fragmentation_of
+    from cpuctl.engine.capacity.capacity import fragmentation_of
     from cpuctl.engine.capacity.probe import settled
     from cpuctl.engine.node import Node
 

@@ -58,7 +58,7 @@ class RunningNode(NamedTuple):
 def start_running(planning: Planning) -> RunningNode | NotStarted:
     """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
     from cpuctl.engine.node import Node
-    from cpuctl.engine.resize.reported import running_pod
+    from cpuctl.engine.resize.running import running_pod
     from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.kubelet.releases.recorded import Topic
 
@@ -86,7 +86,7 @@ def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
     if not planning.past.granted_texts:
         return pods
-    from cpuctl.engine.resize.reported import with_checkpoints
+    from cpuctl.engine.resize.running import with_checkpoints
 
     allocated, actuated = (_pods_state(name, planning) for name in _IN_ANSWERS)
     return tuple(

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from cpuctl.engine import node_fit
-from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.node import Node
-from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage
+from cpuctl.engine.node_fit import ActivePods, Allocatable, RequestTable, Usage
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import Pod, StoredPod
 from cpuctl.pods.requests import Amounts, pod_requests

@@ -7,9 +7,8 @@ from collections import Counter
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.node import Node
-from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage, check_fit
+from cpuctl.engine.node_fit import ActivePods, Allocatable, RequestTable, Usage, check_fit
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node

@@ -9,9 +9,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.capacity.capacity import more_copies
-from cpuctl.engine.capacity.fragmentation import fragmentation_of
-from cpuctl.engine.capacity.largest import largest_request, rooms
+from cpuctl.engine.capacity.capacity import fragmentation_of, largest_request, more_copies, rooms
 from cpuctl.engine.capacity.probe import nobody, settled
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit

@@ -17,8 +17,7 @@ from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList, HintRule
-from cpuctl.engine.hints.intersections import Intersections
-from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.hints.merge import Intersections, merge
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 from cpuctl.engine.masks import NodeMask

@@ -15,7 +15,7 @@ from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.state_checks.memory_drift import MOST_DRIFT, DriftKind, memory_drift, replayed
+from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state

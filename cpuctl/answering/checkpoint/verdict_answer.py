@@ -19,7 +19,7 @@ from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.memory_drift import MemoryDrift
+from cpuctl.engine.state_checks.memory_findings import MemoryDrift
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.answering import API_VERSION
-from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine
+from cpuctl.engine.node_resources import ReservationSummary, ResourceLine
 from cpuctl.kubelet.config import ATTRIBUTES
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain

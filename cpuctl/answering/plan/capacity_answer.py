@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Literal
 
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
-from cpuctl.engine.capacity.capacity import MAX_COPIES, MAX_RUNS, MAX_SHAPES, Capacity, Copies, NotStarted
-from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter
-from cpuctl.engine.capacity.largest import ElementRoom, Largest
+from cpuctl.engine.capacity.capacity import (
+    MAX_COPIES,
+    MAX_RUNS,
+    MAX_SHAPES,
+    Capacity,
+    Copies,
+    ElementRoom,
+    Fragmentation,
+    Largest,
+    NotStarted,
+    Scatter,
+)
 from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy, RemedyKind
 from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology

@@ -23,7 +23,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Pools
-    from cpuctl.engine.reservation_summary import ReservationSummary
+    from cpuctl.engine.node_resources import ReservationSummary
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()

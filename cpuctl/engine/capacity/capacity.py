@@ -1,6 +1,12 @@
-"""What a node has room for, beside the pods that it runs.
+"""What a node has room for, beside the pods that it runs, and how far its free CPUs are scattered.
 
-Everything is found by admitting pods on copies of the node; what bounds a search has a name and is told.
+Everything is found by admitting pods on copies of the node; what bounds a search has a name and is told. The
+largest request for exclusive CPUs is looked for in all, and inside one element.
+
+A figure of fragmentation compares what there is with the best that as many free CPUs could come to. For NUMA
+nodes and uncore caches that is the most free CPUs in one of them: at best all of them, or as many as may
+become exclusive in the largest one. For cores it is the free CPUs on cores that no container holds a part
+of: at best all. A node without containers is not fragmented, whatever its shape.
 """
 
 from __future__ import annotations
@@ -10,17 +16,151 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.fragmentation import Fragmentation, fragmentation_of
-from cpuctl.engine.capacity.largest import ElementRoom, Largest, largest_request, rooms
-from cpuctl.engine.capacity.probe import Progress, copies_of, nobody, settled, shape_of
+from cpuctl.engine.capacity.probe import (
+    Progress,
+    copies_of,
+    exclusive_pod,
+    free_cpus,
+    nobody,
+    settled,
+    shape_of,
+)
 from cpuctl.engine.capacity.remedy import Remedy, remedy_for
+from cpuctl.engine.cpu.topology import Masks
 from cpuctl.engine.hints.topology_manager import POLICIES
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined, Verdict
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
+
+
+class Scatter(NamedTuple):
+    """``reached`` CPUs of a ``possible`` number keep together."""
+
+    reached: int
+    possible: int
+
+    @property
+    def percent(self) -> int:
+        """The part that is lost, in whole percent: 0 only where nothing is, 100 only where everything is."""
+        if self.reached == self.possible:
+            return 0
+        lost = 100 * (self.possible - self.reached) // self.possible
+        return max(lost, 1)
+
+
+class Fragmentation(NamedTuple):
+    """The figures of a node's levels; that of uncore caches is None where nothing is recorded of them."""
+
+    core: Scatter
+    uncore_cache: Scatter | None
+    numa_node: Scatter
+
+
+def fragmentation_of(node: Node) -> Fragmentation | None:
+    """Look at the free CPUs of a node that has cleaned up; None where no CPUs are ever exclusive."""
+    if node.policy is None:
+        return None
+    free, allocatable = free_cpus(node), node.policy.allocatable
+    caches, caches_known = node.topology.uncore_caches, node.topology.caches_known
+    broken = node.topology.siblings(allocatable & ~free)
+    return Fragmentation(
+        core=Scatter((free & ~broken).bit_count(), free.bit_count()),
+        uncore_cache=_in_one(caches, free, allocatable) if caches_known else None,
+        numa_node=_in_one(node.topology.numa_nodes, free, allocatable),
+    )
+
+
+def _in_one(elements: Masks, free: int, allocatable: int) -> Scatter:
+    def most(cpus: int) -> int:
+        return max((cpus & mask).bit_count() for mask in elements.values())
+
+    return Scatter(most(free), min(free.bit_count(), most(allocatable)))
+
+
+class Refusal(NamedTuple):
+    """What becomes of a request that is too large: how many CPUs it was for, and the verdict."""
+
+    cpus: int
+    verdict: Verdict
+
+
+class Largest(NamedTuple):
+    """The most CPUs that one container would get; ``stop`` refuses more, None where no more are free."""
+
+    cpus: int
+    stop: Refusal | None = None
+
+
+class ElementRoom(NamedTuple):
+    """What is left of a NUMA node or an uncore cache: CPUs (masks), and the largest request inside it.
+
+    That is a request which gets all its CPUs here when every free CPU elsewhere is taken; what the node has
+    of cpu, memory and pods in all is left out of account.
+    """
+
+    number: int
+    cpus: int
+    free: int
+    largest: int
+
+
+def largest_request(node: Node) -> Largest:
+    """Find the largest request that is admitted, and what becomes of the next one that would make sense.
+
+    *node* has cleaned up (``settled``) and stays as it is.
+    """
+    assert node.policy is not None
+    cpus = _most(node)
+    step = node.topology.cpus_per_core if node.policy.options.full_pcpus_only else 1
+    more = cpus + max(step, 1)
+    if more > free_cpus(node).bit_count():
+        return Largest(cpus)
+    return Largest(cpus, Refusal(more, _verdict(node, more)))
+
+
+def _most(node: Node) -> int:
+    """Try from all free CPUs downwards: on several NUMA nodes a request may fit where a smaller one fails."""
+    cpus = free_cpus(node).bit_count()
+    while cpus > 0:
+        verdict = _verdict(node, cpus)
+        if isinstance(verdict, Admitted):
+            return cpus
+        cpus = _next(cpus, verdict)
+    return 0
+
+
+def _verdict(node: Node, cpus: int) -> Verdict:
+    return node.copy().admit(exclusive_pod(node, cpus)).verdict
+
+
+def _next(cpus: int, verdict: Verdict) -> int:
+    """Skip what is sure to be refused: the node says how much of a resource it has left."""
+    if isinstance(verdict, Rejected) and verdict.reason == "OutOfcpu":
+        left = verdict.details["capacity"] - verdict.details["used"]
+        return left // 1000
+    if isinstance(verdict, Rejected) and verdict.reason.startswith("OutOf"):
+        return 0
+    return cpus - 1
+
+
+def rooms(node: Node, elements: Masks) -> Iterator[ElementRoom]:
+    """Look into every element on its own; *node* as in ``largest_request``."""
+    free = free_cpus(node)
+    for number, cpus in elements.items():
+        yield ElementRoom(number=number, cpus=cpus, free=free & cpus, largest=_inside(node, cpus))
+
+
+def _inside(node: Node, cpus: CPUMask) -> int:
+    alone = node.copy()
+    alone.allocatable = None
+    assert alone.policy is not None
+    alone.state.default &= cpus | alone.policy.reserved
+    return _most(alone)
+
 
 MAX_SHAPES = 32
 """Kinds of pods of which copies are counted, at most."""

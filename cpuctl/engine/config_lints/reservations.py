@@ -10,7 +10,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import MEMORY
-from cpuctl.engine.reservation_summary import MEMORY_SETTINGS, MemoryBalance, memory_balances
+from cpuctl.engine.node_resources import MEMORY_SETTINGS, MemoryBalance, memory_balances
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.kubelet.reservations import countable

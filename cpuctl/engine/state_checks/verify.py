@@ -15,10 +15,13 @@ from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
 from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, StatePlace, limited
-from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
-from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
-from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.memory_findings import (
+    MemoryDrift,
+    block_findings,
+    drift_findings,
+    memory_drift,
+)
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, due_findings, gone_findings
 from cpuctl.engine.state_start import start_on
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet

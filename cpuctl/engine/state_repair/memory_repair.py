@@ -14,7 +14,7 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR_WITH_PODS
-from cpuctl.engine.state_checks.memory_drift import DriftKind, Misfit, memory_drift, replayed
+from cpuctl.engine.state_checks.memory_findings import DriftKind, Misfit, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 

@@ -51,8 +51,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> Rules:
 
 def _room(node: LiveNode, sources: Sources) -> Room | None:
     """Work out what all pods may take; None where nobody tells what the kubelet keeps from them."""
-    from cpuctl.engine.node_resources import node_capacity, node_reservations
-    from cpuctl.engine.reservation_summary import left_for_pods
+    from cpuctl.engine.node_resources import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
 
     if sources.entries["kubeletConfiguration"]["from"] == "default":

@@ -9,9 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity import capacity as module
-from cpuctl.engine.capacity.capacity import Capacity, capacity_of
-from cpuctl.engine.capacity.fragmentation import Scatter
-from cpuctl.engine.capacity.largest import ElementRoom, Largest
+from cpuctl.engine.capacity.capacity import Capacity, ElementRoom, Largest, Scatter, capacity_of
 from cpuctl.engine.capacity.remedy import RemedyKind
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused

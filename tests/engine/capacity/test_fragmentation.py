@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter, fragmentation_of
+from cpuctl.engine.capacity.capacity import Fragmentation, Scatter, fragmentation_of
 from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node

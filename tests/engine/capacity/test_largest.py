@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.capacity.capacity import TOPOLOGY_POLICIES, under_policy
-from cpuctl.engine.capacity.largest import Largest, Refusal, largest_request, rooms
+from cpuctl.engine.capacity.capacity import (
+    TOPOLOGY_POLICIES,
+    Largest,
+    Refusal,
+    largest_request,
+    rooms,
+    under_policy,
+)
 from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused

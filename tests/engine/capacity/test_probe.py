@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.capacity.largest import largest_request
+from cpuctl.engine.capacity.capacity import largest_request
 from cpuctl.engine.capacity.probe import copies_of, exclusive_pod, free_cpus, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted

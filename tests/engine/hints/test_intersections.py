@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.intersections import Intersections
+from cpuctl.engine.hints.merge import Intersections
 from cpuctl.engine.hints.node_search import best_sets
 from tests.support.costs import seconds_below
 from tests.support.naive_cuts import naive_cuts

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import RecordedPod, RecordedResources
-from cpuctl.engine.resize.reported import running_pod, with_checkpoints
-from cpuctl.engine.resize.running import POD, PodResize, requirements
+from cpuctl.engine.resize.running import POD, PodResize, requirements, running_pod, with_checkpoints
 from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
 from tests.support.pods import amounts, app, resources

@@ -10,15 +10,15 @@ from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.memory_drift import (
+from cpuctl.engine.state_checks.memory_findings import (
     Amount,
     Cause,
     Difference,
     DriftKind,
     MemoryDrift,
+    drift_findings,
     memory_drift,
 )
-from cpuctl.engine.state_checks.memory_findings import drift_findings
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.state_files import GIB
 

@@ -10,7 +10,7 @@ from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
-from cpuctl.engine.state_checks.memory_drift import DriftKind, replayed
+from cpuctl.engine.state_checks.memory_findings import DriftKind, replayed
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
-from cpuctl.engine.state_checks.memory_drift import replayed
+from cpuctl.engine.state_checks.memory_findings import replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state

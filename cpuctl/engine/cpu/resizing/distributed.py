@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from cpuctl.engine.cpu.picking.balance import Search, Split, endless_loop
 from cpuctl.engine.cpu.picking.distributed import Dealing, fewest_nodes
-from cpuctl.engine.cpu.picking.orders import Orders
-from cpuctl.engine.cpu.picking.packed import not_enough
+from cpuctl.engine.cpu.picking.packed import Orders, not_enough
 from cpuctl.engine.cpu.resizing.packed import KEPT, complete_packed
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.masks import CPUMask

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from cpuctl.engine.cpu.picking.orders import Orders
-from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, not_enough, part_of_cache
+from cpuctl.engine.cpu.picking.packed import Orders, Spread, lowest_bits, not_enough, part_of_cache
 from cpuctl.engine.cpu.topology import CPUTopology, Masks, no_cpus_per_core
 from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickStep

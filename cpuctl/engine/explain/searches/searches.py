@@ -1,18 +1,187 @@
-"""What would change the answer: changes are tried on the engine, and kept where it then admits the pod."""
+"""What would change the answer: changes are tried on the engine, and kept where it then admits the pod.
+
+Of other pods those are looked for that would have to go, one, or two where no single one is enough, or to
+come later; of settings the topology policy and scope, and every option on or off.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
-from cpuctl.engine.explain.scenario import Replay, Runs, replay_scenario
-from cpuctl.engine.explain.searches.changes import Change, ChangeKind, SettingChange
-from cpuctl.engine.explain.searches.removals import earlier_positions, removals
+from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
+from cpuctl.engine.explain.searches.changes import Change, ChangeKind, Earlier, Removal, SettingChange
 from cpuctl.engine.explain.searches.requests import nearest_requests
-from cpuctl.engine.explain.searches.settings import setting_candidates
+from cpuctl.engine.hints.topology_manager import POLICIES
+from cpuctl.engine.node import Node
+from cpuctl.golang.conversions import parse_bool
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.policy_options import (
+    CPU_POLICY_OPTIONS,
+    PREFER_CLOSEST,
+    SCALE_DELAY,
+    TOPOLOGY_OPTIONS,
+    OptionHistory,
+)
 from cpuctl.pods.model import StoredPod
+from cpuctl.pods.requests import pod_requests
+from cpuctl.quantity import Quantity
+
+PAIRED = 40
+"""Pods that are tried two at a time: of more, the ones that hold the most."""
+
+_NOTHING = Quantity()
+
+
+def removals(replay: Replay, runs: Runs) -> Iterator[Removal]:
+    """Yield the pods without which the pod might be admitted, then pairs; those that hold least first.
+
+    After pods that are enough alone, pairs are not looked at.
+    """
+    pods = sorted(_others(replay), key=lambda pod: _weight(replay.before, pod))
+    alone = False
+    for removal in _enough(replay, ((pod,) for pod in pods), runs):
+        alone = True
+        yield removal
+    if alone:
+        return
+    if len(pods) > PAIRED:
+        runs.left_out = f"pairs with pods that are not among the {PAIRED} largest"
+    largest = pods[-PAIRED:]
+    places = sorted(combinations(range(len(largest)), 2), key=sum)
+    yield from _enough(replay, ((largest[one], largest[other]) for one, other in places), runs)
+
+
+def _others(replay: Replay) -> list[StoredPod]:
+    """List the pods that run when the pod comes; before a restart those of the scenario do."""
+    scenario = replay.scenario
+    running = scenario.pods if scenario.restarted else replay.before.active.values()
+    return [pod for pod in running if pod.uid != scenario.pod.uid]
+
+
+def _enough(replay: Replay, choices: Iterable[tuple[StoredPod, ...]], runs: Runs) -> Iterator[Removal]:
+    for pods in choices:
+        if replay.scenario.restarted:
+            # What is gone before a restart changes the whole of it: only a full run can tell.
+            yield Removal(pods)
+        elif not runs.allow():
+            return
+        else:
+            node = replay.before.copy()
+            for pod in pods:
+                node.remove(pod.uid)
+            if replay.scenario.is_met_by(runs.admit(node, replay.scenario.pod)):
+                yield Removal(pods)
+
+
+def _weight(node: Node, pod: StoredPod) -> tuple[int, int, str]:
+    """Sort pods by the CPUs that they hold or request, then by memory."""
+    requests = pod_requests(pod)
+    held = node.cpu.state.held_by(pod.uid).bit_count() * 1000
+    return (
+        max(held, requests.get("cpu", _NOTHING).milli_value),
+        requests.get("memory", _NOTHING).value,
+        pod.full_name,
+    )
+
+
+def earlier_positions(replay: Replay, runs: Runs) -> Iterator[Earlier]:
+    """Yield the places at which the pod might be admitted, the one that overtakes the fewest pods first.
+
+    After a restart there is nothing to choose: a kubelet takes the oldest pod first.
+    """
+    scenario = replay.scenario
+    if scenario.restarted:
+        return
+    if len(replay.befores) <= scenario.asked:
+        runs.left_out = f"places more than {REMEMBERED - 1} pods earlier"
+    for back, node in enumerate(reversed(replay.befores[:-1]), 1):
+        if not runs.allow():
+            return
+        if scenario.is_met_by(runs.admit(node.copy(), scenario.pod)):
+            position = scenario.asked - back
+            yield Earlier(position, scenario.pods[position : scenario.asked])
+
+
+_STRICTEST_FIRST = (*reversed(POLICIES), "none")
+_SCOPES = ("container", "pod")
+
+
+def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange]:
+    """Yield one change a setting and value, the ones that keep most of what was asked for first.
+
+    Options that a kubelet 1.*minor* does not know are left out. Whether it would start with a change is for
+    the engine to say.
+    """
+    yield from _options(config, minor)
+    if config.topology_manager_policy != "none":
+        yield from _scopes(config)
+    yield from _policies(config)
+    if config.memory_manager_policy == "Static":
+        yield SettingChange(
+            setting="memoryManagerPolicy",
+            before="Static",
+            after="None",
+            config=config._replace(memory_manager_policy="None"),
+        )
+
+
+def _options(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange]:
+    if config.cpu_manager_policy == "static":
+        for name in _known(CPU_POLICY_OPTIONS, minor):
+            before, after, options = _toggled(config.cpu_manager_policy_options, name)
+            yield SettingChange(
+                setting="cpuManagerPolicyOptions",
+                before=before,
+                after=after,
+                config=config._replace(cpu_manager_policy_options=options),
+                option=name,
+                options=options,
+            )
+    if config.topology_manager_policy != "none" and PREFER_CLOSEST in _known(TOPOLOGY_OPTIONS, minor):
+        before, after, options = _toggled(config.topology_manager_policy_options, PREFER_CLOSEST)
+        yield SettingChange(
+            setting="topologyManagerPolicyOptions",
+            before=before,
+            after=after,
+            config=config._replace(topology_manager_policy_options=options),
+            option=PREFER_CLOSEST,
+            options=options,
+        )
+
+
+def _scopes(config: KubeletConfiguration) -> Iterator[SettingChange]:
+    before = config.topology_manager_scope
+    for scope in _SCOPES:
+        if scope != before:
+            changed = config._replace(topology_manager_scope=scope)
+            yield SettingChange(setting="topologyManagerScope", before=before, after=scope, config=changed)
+
+
+def _policies(config: KubeletConfiguration) -> Iterator[SettingChange]:
+    before = config.topology_manager_policy
+    for policy in _STRICTEST_FIRST:
+        if policy != before:
+            changed = config._replace(topology_manager_policy=policy)
+            yield SettingChange(setting="topologyManagerPolicy", before=before, after=policy, config=changed)
+
+
+def _known(options: Mapping[str, OptionHistory], minor: int) -> list[str]:
+    """Name the switches that a release knows. How long a resize waits decides about no pod that comes."""
+    return [name for name, history in options.items() if name != SCALE_DELAY and history.stage(minor)]
+
+
+def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str, str]]:
+    """Tell an option's value, the other one, and all options with that.
+
+    The kubelet has read the value when it started, so it is a boolean.
+    """
+    before = parse_bool(options.get(name, "false"))
+    after = str(not before).lower()
+    return str(before).lower(), after, {**options, name: after}
 
 
 class Suggestion(NamedTuple):

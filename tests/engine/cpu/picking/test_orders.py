@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.cpu.picking.orders import Orders
+from cpuctl.engine.cpu.picking.packed import Orders
 from tests.support.topologies import mask, regular
 
 FOUR_NODES = regular(sockets=2, nodes=2, cores=2, threads=2)

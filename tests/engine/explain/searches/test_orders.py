@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, replay_scenario
 from cpuctl.engine.explain.searches.changes import Earlier
-from cpuctl.engine.explain.searches.removals import earlier_positions
+from cpuctl.engine.explain.searches.searches import earlier_positions
 from tests.engine.explain.scenarios import EIGHT, named, scenario, told, whole
 
 PODS = named("a", whole(2)), named("b", whole(4)), named("c", whole(4))

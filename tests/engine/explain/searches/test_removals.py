@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.scenario import Replay, Runs
-from cpuctl.engine.explain.searches.removals import PAIRED, removals
+from cpuctl.engine.explain.searches.searches import PAIRED, removals
 from cpuctl.pods.model import StoredPod
 from tests.engine.explain.scenarios import EIGHT, FOUR_NODES, named, scenario, told, whole
 from tests.support.pods import app

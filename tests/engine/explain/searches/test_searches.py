@@ -10,8 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.scenario import Runs
 from cpuctl.engine.explain.searches.changes import Earlier, Removal, RequestChange, SettingChange
-from cpuctl.engine.explain.searches.removals import earlier_positions, removals
-from cpuctl.engine.explain.searches.searches import Search
+from cpuctl.engine.explain.searches.searches import Search, earlier_positions, removals
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import QosClass, StoredPod
 from tests.engine.explain.scenarios import (

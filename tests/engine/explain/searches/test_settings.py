@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.searches.changes import ChangeKind, SettingChange
-from cpuctl.engine.explain.searches.settings import setting_candidates
+from cpuctl.engine.explain.searches.searches import setting_candidates
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.version import KubeletVersion
 from tests.engine.explain.scenarios import EIGHT, found, named, scenario, told, whole

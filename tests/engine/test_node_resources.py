@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.node_resources import node_capacity, node_reservations
-from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine, summarize
+from cpuctl.engine.node_resources import (
+    ReservationSummary,
+    ResourceLine,
+    node_capacity,
+    node_reservations,
+    summarize,
+)
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity

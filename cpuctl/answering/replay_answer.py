@@ -9,8 +9,8 @@ from cpuctl.answering.plan.plan_answer import cpu_list
 from cpuctl.golang.durations import duration_text
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.report.chart import ChartRow, Span, chart
-from cpuctl.timeline.report.expectations import Failure
 from cpuctl.timeline.report.views import (
+    Failure,
     containers_view,
     kubelet_view,
     metrics_view,

@@ -14,9 +14,8 @@ from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, dec
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
-from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
-from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
+from cpuctl.golang.state_types import Decoding, Field, ListOf, MapOf, Path, Struct, Text, Value, Whole
 from cpuctl.golang.text import GoError
 from cpuctl.state_names import CLAIMS_FILE
 

@@ -1,24 +1,119 @@
-"""``cpu_manager_state``: what a kubelet reads from it, trying one format after the other, and writes to it.
+"""``cpu_manager_state``: its formats, what a kubelet reads from it, one after the other, and writes to it.
 
-These files are internals of the kubelet, bound to its version: ``cpu_formats`` says which wrote what.
-Rule: ``restoreState`` of kubernetes ``pkg/kubelet/cm/cpumanager/state``. Up to 1.35 V1, then V2; 1.36 (V3,)
-V2, then V1; from 1.37 on V4, V3, V2. The error shown is that of the last attempt.
+These files are internals of the kubelet (``pkg/kubelet/cm/cpumanager/state``), bound to its version: V1 up
+to 1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 with it on in 1.36, V4 from 1.37 on.
+Rule: ``restoreState`` there. Up to 1.35 V1, then V2; 1.36 (V3,) V2, then V1; from 1.37 on V4, V3, V2. The
+error shown is that of the last attempt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from cpuctl.checkpoints import cpu_formats as formats
-from cpuctl.checkpoints.formats import Format, Loaded
+from cpuctl.checkpoints.formats import CHECKSUM, Format, Loaded, envelope
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, parsed_json
-from cpuctl.golang.scalars import Value
+from cpuctl.golang.state_types import Decoding, Field, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.state_names import CPU_FILE
+
+_LEGACY = "CPUManagerCheckpoint"
+_POD_ENTRY_JSON = Struct("state.podEntryJSON", (Field("cpuSet", "CPUSet", Text(), omit_empty=True),))
+
+
+class _PodEntry(NamedTuple):
+    """A pod's CPUs: a list in JSON, but a set to the checksum."""
+
+    name: str = "state.PodEntry"
+
+    def zero(self) -> Value:
+        """Return the empty set."""
+        return CPUSet()
+
+    def decode(self, found: Json, old: Value, _path: Path, to: Decoding) -> Value:
+        """Read it as the type's own reader does: its complaint does not say which pod it is about."""
+        own = Decoding(_POD_ENTRY_JSON.name, names_keys=to.names_keys)
+        entry = _POD_ENTRY_JSON.decode(found, _POD_ENTRY_JSON.zero(), (), own)
+        try:
+            cpus = CPUSet.parse(entry["cpuSet"])
+        except CPUSetLimitError as error:
+            # A bound of ours, not a mistake that a kubelet would find.
+            raise InputError(str(error)) from None
+        except GoError as error:
+            own.note(f"failed to parse cpuset: {error}")
+            cpus = old
+        to.note(own.complaint)
+        to.spend(cpus.mask.bit_length())
+        return old if own.complaint else cpus
+
+    def shown(self, value: Value) -> str:
+        """Show every CPU."""
+        members = " ".join(f"{cpu}:{{}}" for cpu in value)
+        return f"{{CPUSet:(cpuset.CPUSet){{elems:(map[int]struct {{}})map[{members}]}}}}"
+
+    def written(self, value: Value) -> str:
+        """Write the list."""
+        return _POD_ENTRY_JSON.written({"cpuSet": str(value)})
+
+
+_OF_CONTAINERS = "map[string]map[string]"
+_BASE = (
+    Field("policyName", "PolicyName", Text()),
+    Field("defaultCpuSet", "DefaultCPUSet", Text()),
+    Field(
+        "entries",
+        "Entries",
+        MapOf(f"{_OF_CONTAINERS}string", MapOf("map[string]string", Text())),
+        omit_empty=True,
+    ),
+)
+_POD_ENTRIES = Field(
+    "podEntries", "PodEntries", MapOf("state.PodCPUAssignments", _PodEntry()), omit_empty=True
+)
+# Builds of the proposal (KEP-5554) before the field got its name wrote "originals" of "original".
+_PROMISED = Struct(
+    "state.ContainerCPUs",
+    (Field("baseline", "Baseline", Text()), Field("original", "Original", Text(), omit_empty=True)),
+)
+_PROMISES = MapOf(f"{_OF_CONTAINERS}state.ContainerCPUs", MapOf("map[string]state.ContainerCPUs", _PROMISED))
+_V4_DATA = Struct(
+    "state.CPUManagerCheckpointData",
+    (
+        *_BASE,
+        _POD_ENTRIES,
+        Field("baselines", "Baselines", _PROMISES, omit_empty=True),
+        Field("originals", "Originals", _PROMISES, omit_empty=True),
+    ),
+)
+
+_V1_ENTRIES = Field("entries", "Entries", MapOf("map[string]string", Text()), omit_empty=True)
+_V1_STRUCT = Struct("state.CPUManagerCheckpointV1", (*_BASE[:2], _V1_ENTRIES, CHECKSUM))
+_V2_FIELDS = (*_BASE, CHECKSUM)
+_V2_STRUCT = Struct("state.CPUManagerCheckpointV2", _V2_FIELDS)
+_V3_FIELDS = (*_BASE, _POD_ENTRIES, CHECKSUM)
+
+V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
+"""CPUs by container id; 1.37 does not read it any more."""
+BEFORE_1_36 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,), zero_sum=True)
+"""V2 before there was another after it."""
+V2 = Format(struct=_V2_STRUCT, hashed_as=(_LEGACY, "CPUManagerCheckpointV2"), zero_sum=True)
+"""CPUs by pod UID and container name."""
+V2_REPLACED = Format(struct=_V2_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
+"""V2 with PodLevelResourceManagers on: its checksum is accepted under the name it had."""
+V3 = Format(struct=Struct(f"state.{_LEGACY}", _V3_FIELDS), hashed_as=(_LEGACY,))
+"""V2 and what pods hold as a whole (KEP-5526)."""
+V3_FROM_1_37 = Format(
+    struct=Struct("state.CPUManagerCheckpointV3", _V3_FIELDS),
+    hashed_as=(_LEGACY, "CPUManagerCheckpointV3"),
+)
+"""V3 where it is an older format: its checksum is accepted under both names."""
+V4 = envelope(V2_REPLACED, _V4_DATA, _LEGACY, "cpu")
+"""V2 for older kubelets and beside it all there is, baselines too (kubernetes pull request 139102)."""
+
 
 MAX_BITS = 64 << 23
 """Of all sets together, each up to its highest CPU: 64 MiB."""
@@ -45,8 +140,8 @@ def write_cpu_state(state: CPUStateFile, writer: StateReader = DEFAULT_READER) -
     """Write the file's text, byte for byte as this kubelet does; what its gates leave out is lost."""
     document = cpu_document(state)
     if writer.minor < 37:
-        return formats.V3.write(document) if writer.keeps_pods else formats.V2.write(document)
-    return formats.V4.write(_limited(document, writer))
+        return V3.write(document) if writer.keeps_pods else V2.write(document)
+    return V4.write(_limited(document, writer))
 
 
 def cpu_document(state: CPUStateFile) -> Value:
@@ -160,17 +255,17 @@ def _load(found: Json, reader: StateReader) -> Loaded:
 
 
 def _load_v4(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V4.load(found, reader)
+    loaded = V4.load(found, reader)
     if not loaded.error:
         return loaded
-    if formats.V4.meant(loaded.document):
+    if V4.meant(loaded.document):
         return loaded._replace(error=f"could not load v4 checkpoint: {loaded.error}")
-    older = formats.V3_FROM_1_37.load(found, reader)
+    older = V3_FROM_1_37.load(found, reader)
     return older if not older.error else _v2(reader).load(found, reader)
 
 
 def _load_v3(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V3.load(found, reader)
+    loaded = V3.load(found, reader)
     if not loaded.error:
         return loaded
     older = _load_v2(found, reader)
@@ -184,19 +279,19 @@ def _load_v2(found: Json, reader: StateReader) -> Loaded:
     loaded = _v2(reader).load(found, reader)
     if not loaded.error:
         return loaded
-    oldest = formats.V1.load(found, reader)
+    oldest = V1.load(found, reader)
     return oldest if oldest.error else _migrated(oldest, reader, "failed to migrate checkpoint from v1 to v2")
 
 
 def _load_before_1_36(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V1.load(found, reader)
+    loaded = V1.load(found, reader)
     if loaded.error:
-        return formats.BEFORE_1_36.load(found, reader)
+        return BEFORE_1_36.load(found, reader)
     return _migrated(loaded, reader, "error migrating v1 checkpoint state to v2 checkpoint state")
 
 
 def _v2(reader: StateReader) -> Format:
-    return formats.V2_REPLACED if reader.pod_level_managers else formats.V2
+    return V2_REPLACED if reader.pod_level_managers else V2
 
 
 def _migrated(oldest: Loaded, reader: StateReader, failed: str) -> Loaded:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.golang import fnv
-from cpuctl.golang.containers import Field, Struct
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
-from cpuctl.golang.scalars import Decoding, Text, Value, Whole
+from cpuctl.golang.state_types import Decoding, Field, Struct, Text, Value, Whole
 
 CORRUPTED = "checkpoint is corrupted"
 """What a kubelet says of a checksum that is not that of the content."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from cpuctl.checkpoints import cpu_formats, memory_formats, pods_formats
+from cpuctl.checkpoints import cpu_state, memory_state, pods_state
 from cpuctl.checkpoints.cpu_state import cpu_state_of
 from cpuctl.checkpoints.formats import Checked, Envelope, Format, Loaded, data_checksum, decoded, decoded_text
 from cpuctl.checkpoints.memory_state import memory_state_of
@@ -25,7 +25,7 @@ from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, parsed_json
-from cpuctl.golang.scalars import Value
+from cpuctl.golang.state_types import Value
 from cpuctl.golang.text import GoError
 from cpuctl.state_names import (
     ALLOCATED_FILE,
@@ -79,16 +79,16 @@ class _Family(NamedTuple):
 
 _CPU = _Family(
     file_name=CPU_FILE,
-    plain=("V2", cpu_formats.V2),
-    with_pods=("V3", cpu_formats.V3_FROM_1_37),
-    newest=("V4", cpu_formats.V4),
+    plain=("V2", cpu_state.V2),
+    with_pods=("V3", cpu_state.V3_FROM_1_37),
+    newest=("V4", cpu_state.V4),
     state_of=partial(cpu_state_of, later=True),
 )
 _MEMORY = _Family(
     file_name=MEMORY_FILE,
-    plain=("V1", memory_formats.V1),
-    with_pods=("V2", memory_formats.V2),
-    newest=("V3", memory_formats.V3),
+    plain=("V1", memory_state.V1),
+    with_pods=("V2", memory_state.V2),
+    newest=("V3", memory_state.V3),
     state_of=memory_state_of,
 )
 
@@ -196,8 +196,8 @@ def _filled(inspection: Inspection, loaded: Loaded, family: _Family) -> Inspecti
 
 def _by_container_id(found: Json) -> Inspection | None:
     """Recognise V1 of the CPU Manager's file by its entries, or by its checksum where it has none."""
-    loaded = decoded(cpu_formats.V1.struct, found)
-    entries, checked = loaded.document["entries"], cpu_formats.V1.checked(loaded.document)
+    loaded = decoded(cpu_state.V1.struct, found)
+    entries, checked = loaded.document["entries"], cpu_state.V1.checked(loaded.document)
     if loaded.error or not (entries or checked.ok):
         return None
     as_one_pod = Loaded(loaded.document | {"entries": {"": entries}})
@@ -209,7 +209,7 @@ def _by_container_id(found: Json) -> Inspection | None:
 
 
 def _of_pods(found: Members) -> Inspection:
-    outer = decoded(pods_formats.OUTER, found)
+    outer = decoded(pods_state.OUTER, found)
     data, written = outer.document["data"], outer.document["checksum"]
     newer = any(name.lower() == "version" and value == "v2" for name, value in found.pairs)
     inspection = Inspection(
@@ -243,7 +243,7 @@ def _of_status(found: Members, *, string: bool) -> Inspection:
             state=status_state.flat_state(loaded.document),
             resummed=status_state.FLAT.write(loaded.document),
         )
-    outer = decoded(pods_formats.OUTER, found)
+    outer = decoded(pods_state.OUTER, found)
     data = outer.document["data"]
     right = data_checksum(data)
     inner = decoded_text(status_state.DATA, data)
@@ -257,7 +257,7 @@ def _of_status(found: Members, *, string: bool) -> Inspection:
         return inspection
     return inspection._replace(
         state=status_state.data_state(inner.document),
-        resummed=pods_formats.OUTER.written({"data": data, "checksum": right}),
+        resummed=pods_state.OUTER.written({"data": data, "checksum": right}),
     )
 
 

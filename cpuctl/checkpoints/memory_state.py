@@ -1,22 +1,88 @@
-"""``memory_manager_state``: what a kubelet reads from it, one format after the other, and writes to it.
+"""``memory_manager_state``: its formats, what a kubelet reads from it, one after the other, and writes to it.
 
-These files are internals of the kubelet, bound to its version: ``memory_formats`` says which wrote what.
-Rule: ``restoreState`` of kubernetes ``pkg/kubelet/cm/memorymanager/state``. Up to 1.35 V1; in 1.36 (V2,) then
-V1; from 1.37 on V3, V2, V1. The error shown is that of the last attempt.
+These files are internals of the kubelet (``pkg/kubelet/cm/memorymanager/state``), bound to its version: V1
+up to 1.35 and with PodLevelResourceManagers off in 1.36, V2 with it on in 1.36, V3 from 1.37 on. Rule:
+``restoreState`` there. Up to 1.35 V1; in 1.36 (V2,) then V1; from 1.37 on V3, V2, V1. The error shown is
+that of the last attempt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.checkpoints import memory_formats as formats
-from cpuctl.checkpoints.formats import Loaded
+from cpuctl.checkpoints.formats import CHECKSUM, Format, Loaded, envelope
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable, UnreadableState
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
-from cpuctl.golang.scalars import Value
+from cpuctl.golang.state_types import Field, ListOf, MapOf, Struct, Text, Value, Whole
 from cpuctl.state_names import MEMORY_FILE
+
+_LEGACY = "MemoryManagerCheckpoint"
+_SIZE, _COUNT = Whole("uint64"), Whole("int", signed=True)
+_NODES = ListOf("[]int", _COUNT)
+_TABLE = Struct(
+    "state.MemoryTable",
+    (
+        Field("total", "TotalMemSize", _SIZE),
+        Field("systemReserved", "SystemReserved", _SIZE),
+        Field("allocatable", "Allocatable", _SIZE),
+        Field("reserved", "Reserved", _SIZE),
+        Field("free", "Free", _SIZE),
+    ),
+)
+_TABLES = MapOf("map[v1.ResourceName]*state.MemoryTable", _TABLE, pointers=True)
+_NODE = Struct(
+    "state.NUMANodeState",
+    (
+        Field("numberOfAssignments", "NumberOfAssignments", _COUNT),
+        Field("memoryMap", "MemoryMap", _TABLES),
+        Field("cells", "Cells", _NODES),
+    ),
+)
+_BLOCK = Struct(
+    "state.Block",
+    (
+        Field("numaAffinity", "NUMAAffinity", _NODES),
+        Field("type", "Type", Text("v1.ResourceName")),
+        Field("size", "Size", _SIZE),
+    ),
+)
+_BLOCKS = ListOf("[]state.Block", _BLOCK)
+_POD_ENTRY = Struct("state.PodEntry", (Field("memoryBlocks", "MemoryBlocks", _BLOCKS, omit_empty=True),))
+
+_BASE = (
+    Field("policyName", "PolicyName", Text()),
+    Field("machineState", "MachineState", MapOf("state.NUMANodeMap", _NODE, numbered=True, pointers=True)),
+    Field(
+        "entries",
+        "Entries",
+        MapOf("state.ContainerMemoryAssignments", MapOf("map[string][]state.Block", _BLOCKS)),
+        omit_empty=True,
+    ),
+)
+_POD_ENTRIES = Field(
+    "podEntries", "PodEntries", MapOf("state.PodMemoryAssignments", _POD_ENTRY), omit_empty=True
+)
+
+_V1_FIELDS = (*_BASE, CHECKSUM)
+_V1_STRUCT = Struct("state.MemoryManagerCheckpointV1", _V1_FIELDS)
+_V2_FIELDS = (*_BASE, _POD_ENTRIES, CHECKSUM)
+_V3_DATA = Struct("state.MemoryManagerCheckpointData", (*_BASE, _POD_ENTRIES))
+
+BEFORE_1_36 = Format(struct=Struct(f"state.{_LEGACY}", _V1_FIELDS), hashed_as=(_LEGACY,))
+"""V1 before there was another."""
+V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY, "MemoryManagerCheckpointV1"), zero_sum=True)
+"""V1 with PodLevelResourceManagers off in 1.36."""
+V1_REPLACED = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
+"""V1 where it is an older format: its checksum is accepted under the name it had."""
+V2 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,))
+"""V1 and what pods hold as a whole (KEP-5526)."""
+V2_FROM_1_37 = Format(struct=Struct("state.MemoryManagerCheckpointV2", _V2_FIELDS), hashed_as=(_LEGACY,))
+"""V2 where it is an older format: its checksum is accepted under the name it had."""
+V3 = envelope(V1_REPLACED, _V3_DATA, _LEGACY, "memory")
+"""V1 for older kubelets and beside it all there is (kubernetes pull request 139626)."""
+
 
 MAX_NODE = (1 << 16) - 1
 """The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for."""
@@ -47,8 +113,8 @@ def write_memory_state(state: MemoryStateFile, writer: StateReader = DEFAULT_REA
     """Write the file's text, byte for byte as this kubelet does; what its gates leave out is lost."""
     document = memory_document(state)
     if writer.minor < 37:
-        return formats.V2.write(document) if writer.keeps_pods else formats.V1.write(document)
-    return formats.V3.write(_limited(document, writer))
+        return V2.write(document) if writer.keeps_pods else V1.write(document)
+    return V3.write(_limited(document, writer))
 
 
 def memory_document(state: MemoryStateFile) -> Value:
@@ -173,24 +239,24 @@ def _load(found: Json, reader: StateReader) -> Loaded:
     if reader.minor >= 37:
         return _load_v3(found, reader)
     if reader.minor < 36:
-        return formats.BEFORE_1_36.load(found, reader)
-    return _load_v2(found, reader) if reader.keeps_pods else formats.V1.load(found, reader)
+        return BEFORE_1_36.load(found, reader)
+    return _load_v2(found, reader) if reader.keeps_pods else V1.load(found, reader)
 
 
 def _load_v3(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V3.load(found, reader)
+    loaded = V3.load(found, reader)
     if not loaded.error:
         return loaded
-    if formats.V3.meant(loaded.document):
+    if V3.meant(loaded.document):
         return loaded._replace(error=f"could not load v3 checkpoint: {loaded.error}")
-    older = formats.V2_FROM_1_37.load(found, reader)
-    return older if not older.error else formats.V1_REPLACED.load(found, reader)
+    older = V2_FROM_1_37.load(found, reader)
+    return older if not older.error else V1_REPLACED.load(found, reader)
 
 
 def _load_v2(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V2.load(found, reader)
+    loaded = V2.load(found, reader)
     if not loaded.error:
         return loaded
-    older = formats.V1_REPLACED.load(found, reader)
+    older = V1_REPLACED.load(found, reader)
     # What the failed attempt left is not cleared: pods keep the memory of a file whose checksum was wrong.
     return older if older.error else Loaded(loaded.document | older.document)

@@ -2,20 +2,137 @@
 
 Kubelets from 1.33 on keep them, for in-place resize (KEP-1287): what pods were promised, and what the
 runtime has accepted.
+
+The format (``pkg/kubelet/allocation/state``) is a string of JSON and its checksum. Which fields a pod has
+grows with the release; the kubelet writes all that it knows, null where there is nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from cpuctl.checkpoints.formats import CORRUPTED, data_checksum, decoded_text
+from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, data_checksum, decoded_text
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
-from cpuctl.checkpoints.pods_formats import OUTER, data_struct
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
-from cpuctl.golang.scalars import Value
+from cpuctl.golang.json_values import Json, Number, go_string, kind_of
+from cpuctl.golang.state_types import Decoding, Field, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
+from cpuctl.quantity import Quantity
 from cpuctl.state_names import ALLOCATED_FILE
+
+_WORD = (1 << 64) - 1
+
+
+class _QuantityType(NamedTuple):
+    """A quantity, which has a reader of its own."""
+
+    name: str = "resource.Quantity"
+
+    def zero(self) -> Value:
+        """Return 0."""
+        return Quantity()
+
+    def decode(self, found: Json, _old: Value, _path: Path, to: Decoding) -> Value:
+        """Read a string or a number; a complaint comes without the path."""
+        if found is None:
+            return Quantity()
+        text = (
+            found.text if isinstance(found, Number) else found if isinstance(found, str) else kind_of(found)
+        )
+        try:
+            return Quantity.parse(text.strip())
+        except GoError as error:
+            to.note(str(error))
+            return Quantity()
+
+    def shown(self, value: Value) -> str:
+        """Show the fields: a 64-bit amount or a decimal, the text that was kept, the notation."""
+        # Of amounts that are written "0" the kubelet keeps the text, of other zeros it does not.
+        kept = value.verbatim or ("0" if value.short and not (value.unscaled or value.exponent) else "")
+        short = (value.unscaled, value.exponent) if value.short else (0, 0)
+        decimal = "<nil>" if value.short else _decimal(value.unscaled, -value.exponent)
+        return (
+            f"{{i:(resource.int64Amount){{value:(int64){short[0]} scale:(resource.Scale){short[1]}}} "
+            f"d:(resource.infDecAmount){{Dec:(*inf.Dec){decimal}}} s:(string){kept} "
+            f"Format:(resource.Format){value.format}}}"
+        )
+
+    def written(self, value: Value) -> str:
+        """Write a JSON string."""
+        return go_string(str(value))
+
+
+def _decimal(unscaled: int, scale: int) -> str:
+    words, left = [], abs(unscaled)
+    while left:
+        words.append(str(left & _WORD))
+        left >>= 64
+    number = f"[{' '.join(words)}]" if words else "<nil>"
+    negative = str(unscaled < 0).lower()
+    return f"{{unscaled:(big.Int){{neg:(bool){negative} abs:(big.nat){number}}} scale:(inf.Scale){scale}}}"
+
+
+AMOUNTS = MapOf("v1.ResourceList", _QuantityType())
+_CLAIM = Struct(
+    "v1.ResourceClaim", (Field("name", "Name", Text()), Field("request", "Request", Text(), omit_empty=True))
+)
+RESOURCES = Struct(
+    "v1.ResourceRequirements",
+    (
+        Field("limits", "Limits", AMOUNTS, omit_empty=True),
+        Field("requests", "Requests", AMOUNTS, omit_empty=True),
+        Field("claims", "Claims", ListOf("[]v1.ResourceClaim", _CLAIM), omit_empty=True),
+    ),
+)
+
+
+class _Pointer(NamedTuple):
+    """A pointer to a struct, nil or not."""
+
+    to: Struct
+
+    @property
+    def name(self) -> str:
+        """Go's name of the type."""
+        return f"*{self.to.name}"
+
+    def zero(self) -> Value:
+        """Return nil."""
+        return None
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take what the struct takes; null makes it nil."""
+        return None if found is None else self.to.decode(found, old or self.to.zero(), path, to)
+
+    def shown(self, value: Value) -> str:
+        """Show the struct."""
+        return "<nil>" if value is None else self.to.shown(value)
+
+    def written(self, value: Value) -> str:
+        """Write the struct."""
+        return "null" if value is None else self.to.written(value)
+
+
+_BY_CONTAINER = MapOf("map[string]v1.ResourceRequirements", RESOURCES)
+_BY_VOLUME = MapOf("map[string]*resource.Quantity", _QuantityType(), pointers=True)
+_POD_FIELDS = (
+    Field("ContainerResources", "ContainerResources", _BY_CONTAINER),
+    Field("PodLevelResources", "PodLevelResources", _Pointer(RESOURCES)),  # from 1.35 on (KEP-5419)
+    Field("EmptyDirVolumeLimits", "EmptyDirVolumeLimits", _BY_VOLUME),  # from 1.37 on (KEP-6030)
+)
+
+
+def data_struct(minor: int) -> Struct:
+    """Return what a kubelet 1.*minor* writes into ``data``; every field it does not know is missing."""
+    known = _POD_FIELDS[: 1 if minor < 35 else 2 if minor < 37 else None]
+    entries = MapOf("state.PodResourceInfoMap", Struct("state.PodResourceInfo", known))
+    return Struct("state.PodResourceCheckpointInfo", (Field("entries", "Entries", entries, omit_empty=True),))
+
+
+OUTER = Struct("state.Checkpoint", (Field("data", "Data", Text()), CHECKSUM))
+"""The file itself; the checksum is that of ``data`` as it stands."""
 
 
 def read_pods_state(text: str, reader: StateReader = DEFAULT_READER) -> PodsStateFile | UnreadableState:

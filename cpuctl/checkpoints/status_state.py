@@ -11,12 +11,10 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Format, data_checksum, decoded_text
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, UnreadableState
-from cpuctl.checkpoints.pods_formats import AMOUNTS, OUTER, RESOURCES
-from cpuctl.checkpoints.pods_state import recorded_resources
+from cpuctl.checkpoints.pods_state import AMOUNTS, OUTER, RESOURCES, recorded_resources
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
-from cpuctl.golang.containers import Field, MapOf, Struct
-from cpuctl.golang.scalars import Text, Value
+from cpuctl.golang.state_types import Field, MapOf, Struct, Text, Value
 from cpuctl.state_names import STATUS_FILE
 
 LAST_MINOR = 32

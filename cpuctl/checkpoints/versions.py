@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from cpuctl.checkpoints import cpu_formats, memory_formats
+from cpuctl.checkpoints import cpu_state, memory_state
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state
 from cpuctl.checkpoints.memory_state import memory_document, read_memory_state
 from cpuctl.checkpoints.model import (
@@ -144,17 +144,17 @@ def state_formats() -> Iterator[StateFormat]:
     document = cpu_document(_CPU_STATE)
     v1 = document | {"entries": {_CONTAINER_ID: str(_CPUS)}}
     for name, written_by, sample in (
-        ("V1", "1.12 to 1.17", cpu_formats.V1.write(v1)),
-        ("V2", f"1.18 to 1.35, {_WITHOUT}", cpu_formats.V2.write(document)),
-        ("V3", _WITH, cpu_formats.V3.write(document)),
-        ("V4", _NEWEST, cpu_formats.V4.write(document)),
+        ("V1", "1.12 to 1.17", cpu_state.V1.write(v1)),
+        ("V2", f"1.18 to 1.35, {_WITHOUT}", cpu_state.V2.write(document)),
+        ("V3", _WITH, cpu_state.V3.write(document)),
+        ("V4", _NEWEST, cpu_state.V4.write(document)),
     ):
         yield StateFormat(file_name=CPU_FILE, name=name, written_by=written_by, sample=sample)
     memory = memory_document(_MEMORY_STATE)
     for name, written_by, sample in (
-        ("V1", f"1.21 to 1.35, {_WITHOUT}", memory_formats.V1.write(memory)),
-        ("V2", _WITH, memory_formats.V2.write(memory)),
-        ("V3", _NEWEST, memory_formats.V3.write(memory)),
+        ("V1", f"1.21 to 1.35, {_WITHOUT}", memory_state.V1.write(memory)),
+        ("V2", _WITH, memory_state.V2.write(memory)),
+        ("V3", _NEWEST, memory_state.V3.write(memory)),
     ):
         yield StateFormat(file_name=MEMORY_FILE, name=name, written_by=written_by, sample=sample)
 

@@ -1,4 +1,4 @@
-"""JSON as Go's ``encoding/json`` reads and writes it; ``scalars`` and ``containers`` decode what is read."""
+"""JSON as Go's ``encoding/json`` reads and writes it; ``state_types`` decodes what is read."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.timeline.logs.history import LoggedHistory
+    from cpuctl.timeline.log_history import LoggedHistory
     from cpuctl.timeline.model import KubeletSetup, Timeline
 
 
@@ -130,8 +130,8 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
     """
     from cpuctl.inputs.machine import load_machine
     from cpuctl.inputs.pods import load_pods
-    from cpuctl.timeline.logs.events import read_events
-    from cpuctl.timeline.logs.history import history_of
+    from cpuctl.timeline.log_events import read_events
+    from cpuctl.timeline.log_history import history_of
     from cpuctl.timeline.model import Timeline, TimelinePod
     from cpuctl.timeline.reading.kubelets import server_like
 

@@ -32,10 +32,9 @@ from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.pods.containers import end, start
 from cpuctl.timeline.pods.lifecycle import admit, fail, forget, take_verdict
 from cpuctl.timeline.pods.resize import IN_PROGRESS, handle_resize
-from cpuctl.timeline.world.back_off import BackOffs
 from cpuctl.timeline.world.disk import SavedWait
 from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.kubelet_process import BackOffs, KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.world import NotRunning, PodLife, World, as_told, kubelet_fails
 

@@ -15,8 +15,8 @@ from cpuctl.timeline.kubelet_start import start_kubelet
 from cpuctl.timeline.model import Moment, Timeline
 from cpuctl.timeline.pods.lifecycle import schedule
 from cpuctl.timeline.pods.resize import retry_deferred
-from cpuctl.timeline.report.expectations import Failure, check
-from cpuctl.timeline.report.ownership import NOBODY, Sample, owners
+from cpuctl.timeline.report.chart import NOBODY, Sample, owners
+from cpuctl.timeline.report.views import Failure, check
 from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
 from cpuctl.timeline.world.entries import MOVES
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work

@@ -16,7 +16,7 @@ from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.golang import json_values, scalars
+from cpuctl.golang import json_values, state_types
 
 STATIC = '{"policyName":"static","defaultCpuSet":"%s","checksum":%d}'
 
@@ -185,9 +185,9 @@ def test_the_checksum_is_taken_over_as_many_cpus_as_there_may_be(monkeypatch: py
         pod_entries={"p": CPUSet.parse("3"), "q": CPUSet.parse("5")},
     )
     text = write_cpu_state(state, StateReader(pod_level_managers=True))
-    monkeypatch.setattr(scalars, "MAX_SHOWN_BITS", 10)
+    monkeypatch.setattr(state_types, "MAX_SHOWN_BITS", 10)
     assert read_cpu_state(text, StateReader(pod_level_managers=True)) == state
-    monkeypatch.setattr(scalars, "MAX_SHOWN_BITS", 9)
+    monkeypatch.setattr(state_types, "MAX_SHOWN_BITS", 9)
     with pytest.raises(InputError, match="gives pods more CPUs than any node has"):
         read_cpu_state(text, StateReader(pod_level_managers=True))
 

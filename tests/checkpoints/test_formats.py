@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints import cpu_formats
+from cpuctl.checkpoints import cpu_state
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.formats import data_checksum, fnv1a_32
 from cpuctl.checkpoints.inspection import inspect_state
@@ -103,9 +103,9 @@ def test_the_name_that_baselines_were_proposed_with_is_read_too() -> None:
 
 def test_the_oldest_format_is_summed_by_container_id() -> None:
     document = cpu_document(CPUStateFile(policy_name="static", default_cpu_set=cpus("0,2-3")))
-    text = cpu_formats.V1.write(document | {"entries": {"cid2": "1", "cid1": "4"}})
+    text = cpu_state.V1.write(document | {"entries": {"cid2": "1", "cid1": "4"}})
     assert json.loads(text)["checksum"] == 1353653879
-    assert "entries" not in json.loads(cpu_formats.V1.write(document))
+    assert "entries" not in json.loads(cpu_state.V1.write(document))
 
 
 def test_the_sum_of_a_file_without_entries_is_that_of_an_empty_map_and_not_of_null() -> None:

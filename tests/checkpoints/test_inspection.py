@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints import cpu_formats
+from cpuctl.checkpoints import cpu_state
 from cpuctl.checkpoints.cpu_state import cpu_document, write_cpu_state
 from cpuctl.checkpoints.inspection import Inspection, inspect_embedded, inspect_state
 from cpuctl.checkpoints.memory_state import write_memory_state
@@ -140,12 +140,12 @@ def test_an_old_part_that_says_something_else_is_noticed() -> None:
 
 def test_the_oldest_format_names_containers_by_id() -> None:
     document = cpu_document(CPU) | {"entries": {"cid": "4-7"}}
-    found = inspect_state(cpu_formats.V1.write(document))
+    found = inspect_state(cpu_state.V1.write(document))
     assert (found.format, found.checksums[0].ok) == ("V1", True)
     assert found.container_ids == {"cid": CPUSet.parse("4-7")}
     assert isinstance(found.state, CPUStateFile)
     assert (found.file_name, found.state.entries) == ("cpu_manager_state", {})
-    empty = inspect_state(cpu_formats.V1.write(document | {"entries": {}}))
+    empty = inspect_state(cpu_state.V1.write(document | {"entries": {}}))
     assert (empty.format, empty.container_ids) == ("V1", {})
 
 

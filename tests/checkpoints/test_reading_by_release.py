@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.checkpoints import cpu_formats
+from cpuctl.checkpoints import cpu_state
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.formats import data_checksum, fnv1a_32
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
@@ -39,7 +39,7 @@ def state(pods: str = "", baseline: str = "") -> CPUStateFile:
 
 
 def v1() -> str:
-    return cpu_formats.V1.write(cpu_document(state()) | {"entries": {"cid": "4-7"}})
+    return cpu_state.V1.write(cpu_document(state()) | {"entries": {"cid": "4-7"}})
 
 
 V2, V3 = write_cpu_state(state()), write_cpu_state(state("4-7"), ON)

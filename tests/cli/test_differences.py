@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cpuctl.checkpoints import cpu_formats
+from cpuctl.checkpoints import cpu_state
 from cpuctl.checkpoints.cpu_state import cpu_document, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.checkpoints.reader import StateReader
@@ -106,7 +106,7 @@ def state(name: str, text: str, before: str, after: str, *words: str) -> Shown:
 
 
 CPUS = CPUStateFile("static", CPUSet.parse("0,2-7"), {"u": {"c": CPUSet.parse("1")}})
-CPUS_V1 = cpu_formats.V1.write(cpu_document(CPUS) | {"entries": {"cid": "1"}})
+CPUS_V1 = cpu_state.V1.write(cpu_document(CPUS) | {"entries": {"cid": "1"}})
 CPUS_V3 = write_cpu_state(CPUS, StateReader(minor=36, pod_level_managers=True))
 RUNNING = (
     "status:\n  phase: Running\n  qosClass: Guaranteed\n  containerStatuses:\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.checkpoints import cpu_formats, memory_formats
+from cpuctl.checkpoints import cpu_state, memory_state
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.formats import Envelope, Format
 from cpuctl.checkpoints.memory_state import memory_document, read_memory_state, write_memory_state
@@ -22,13 +22,13 @@ from tests.conformance.corpus import Json, version_of
 
 _WRITTEN: Mapping[str, Format | Envelope] = {
     # The recorded code writes V1 under its new name; no release that knows this name writes V1.
-    "cpu v1": cpu_formats.V1._replace(hashed_as=("CPUManagerCheckpointV1",)),
-    "cpu v2": cpu_formats.V2,
-    "cpu v3": cpu_formats.V3,
-    "cpu v4": cpu_formats.V4,
-    "memory v1": memory_formats.V1,
-    "memory v2": memory_formats.V2,
-    "memory v3": memory_formats.V3,
+    "cpu v1": cpu_state.V1._replace(hashed_as=("CPUManagerCheckpointV1",)),
+    "cpu v2": cpu_state.V2,
+    "cpu v3": cpu_state.V3,
+    "cpu v4": cpu_state.V4,
+    "memory v1": memory_state.V1,
+    "memory v2": memory_state.V2,
+    "memory v3": memory_state.V3,
 }
 
 

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from cpuctl.documents import json_text, loading, text_errors, tree
-from cpuctl.documents.loading import load_documents
-from cpuctl.documents.object_text import read_object
+from cpuctl.documents.loading import load_documents, read_object
 from cpuctl.errors import InputError
 from tests.support.costs import bytes_below, seconds_below
 

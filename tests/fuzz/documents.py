@@ -29,8 +29,8 @@ from cpuctl.pods.reading.events import decode_events
 from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.pods.reading.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
-from cpuctl.timeline.logs.events import read_events
-from cpuctl.timeline.logs.history import history_of
+from cpuctl.timeline.log_events import read_events
+from cpuctl.timeline.log_history import history_of
 from cpuctl.timeline.model import KubeletSetup, TimelinePod
 from cpuctl.timeline.reading.document import read_timeline
 from tests.fuzz.target import Target, files, text_of, texts

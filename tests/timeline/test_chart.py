@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.timeline.report.chart import ChartRow, Span, Status, Use, chart
-from cpuctl.timeline.report.ownership import NOBODY, Holding, Owners, Sample
+from cpuctl.timeline.report.chart import NOBODY, ChartRow, Holding, Owners, Sample, Span, Status, Use, chart
 from tests.timeline.replaying import config, play, small
 
 A, B = "default/a/app", "default/b/app"

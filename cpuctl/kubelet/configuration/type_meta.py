@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
-from cpuctl.documents.loading import decoded
-from cpuctl.documents.object_text import ObjectText, read_object
+from cpuctl.documents.loading import ObjectText, decoded, read_object
 from cpuctl.documents.places import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError

@@ -1,6 +1,7 @@
-"""What can be seen of a replay at a moment, as plain values: expectations are compared with it.
+"""What can be seen of a replay at a moment, as plain values, and whether its timeline expects that.
 
 CPU sets are lists, amounts and durations are texts in canonical form; a container is ``namespace/pod/name``.
+What is not as expected is told as a difference.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
+from cpuctl.documents.document import Origin
+from cpuctl.documents.places import path_text
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.resize.outcome import Condition
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.timeline.model import Moment, Wanted
 from cpuctl.timeline.pods.containers import weight_of
 from cpuctl.timeline.pods.lifecycle import free
 from cpuctl.timeline.pods.resize import IN_PROGRESS, PENDING
@@ -26,6 +30,7 @@ from cpuctl.timeline.world.world import PodLife, World, cpus_text
 
 if TYPE_CHECKING:
     from cpuctl.answers import replay as answers
+
 
 _NOTHING = Quantity()
 
@@ -222,3 +227,43 @@ VIEWS: Mapping[str, Callable[[World], object]] = MappingProxyType(
         "slis": slis_view,
     }
 )
+
+
+class Failure(NamedTuple):
+    """One value that is not as expected: where the expectation stands, of what, and both values.
+
+    ``at`` is the time in nanoseconds.
+    """
+
+    at: int
+    where: Origin | str | None
+    what: str
+    expected: Wanted
+    found: object
+
+    @property
+    def place(self) -> str:
+        """Name file, line and path of the expectation; finding the line reads the file once more."""
+        if isinstance(self.where, Origin):
+            return self.where.document.where(self.where.path)
+        return self.where or ""
+
+
+def check(world: World, moment: Moment) -> list[Failure]:
+    """Compare what is expected now with what can be seen."""
+    return [
+        Failure(moment.at, moment.where, path_text(path), expected, found)
+        for section, expected in moment.expect.items()
+        for path, expected, found in _differences((section,), expected, VIEWS[section](world))
+    ]
+
+
+def _differences(
+    path: tuple[str, ...], wanted: Wanted, seen: object
+) -> Iterator[tuple[tuple[str, ...], Wanted, object]]:
+    """Yield every value that is expected and not there; what is not mentioned may be anything."""
+    if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
+        for key, member in wanted.items():
+            yield from _differences((*path, key), member, seen.get(key))
+    elif wanted != seen:
+        yield path, wanted, seen

@@ -1,12 +1,156 @@
-"""The Go types that hold others: maps, slices and structs (see ``scalars``)."""
+"""The Go types that state files are made of: how a value is decoded, shown for the checksum, and written.
+
+Scalars come first, then what holds others: maps, slices and structs.
+
+Decoding follows ``encoding/json``: names match without regard to case, unknown ones are ignored, a value of
+a wrong type is noted and decoding goes on, null leaves scalars as they are and empties maps and lists. A
+repeated member is decoded into what the earlier one left, so that maps grow together. Showing follows the
+printer behind the kubelet's checksum (``k8s.io/utils/dump``). A decoded struct is a dict by JSON name, a map
+or list that is nil in Go is None.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from cpuctl.golang.json_values import Json, Members, go_string, kind_of
-from cpuctl.golang.scalars import Decoding, GoType, Path, Value
+from cpuctl.errors import InputError
+from cpuctl.golang.json_values import Json, Members, Number, go_string, kind_of
+
+Path: TypeAlias = tuple[str, ...]
+"""The names in JSON that lead from the root to a value; items of a list go by their index."""
+Value: TypeAlias = Any
+"""A decoded value: str, int, dict, list or None."""
+
+MAX_SHOWN_BITS = 1 << 21
+"""Of all sets that the checksum names every member of: those of 256 pods on 8192 CPUs."""
+
+_INTEGER = re.compile(r"-?[0-9]+")
+
+
+class Decoding:
+    """One run of the decoder into a struct: it notes the first complaint, the one that Go returns.
+
+    ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read. Go 1.27 names a
+    place by the way that leads to it, map keys and indices included (``names_keys``); Go up to 1.26 by the
+    innermost struct and the fields on the way (``fields``: the struct and the JSON name of each).
+    """
+
+    def __init__(self, root: str, *, names_keys: bool) -> None:
+        self.root = root
+        self.names_keys = names_keys
+        self.fields: list[tuple[str, str]] = []
+        self.complaint = ""
+        self.spent = 0
+
+    def refuse(self, found: str, path: Path, go_type: str) -> None:
+        """Note a value of a wrong type; *path* leads to it from the root."""
+        self.note(f"json: cannot unmarshal {found} into Go {self._place(path)} of type {go_type}")
+
+    def note(self, complaint: str) -> None:
+        """Note a complaint unless there is an earlier one."""
+        self.complaint = self.complaint or complaint
+
+    def _place(self, path: Path) -> str:
+        if not path:
+            return "value"
+        if self.names_keys:
+            struct, steps = self.root, [step.replace("~", "~0").replace("/", "~1") for step in path]
+        else:
+            struct, steps = self.fields[-1][0], [name for _, name in self.fields]
+        return f"struct field {struct.rpartition('.')[2]}.{'.'.join(steps)}"
+
+    def spend(self, bits: int) -> None:
+        """Count the bits of a set of CPUs that the checksum is taken over one by one.
+
+        Raise InputError once they are more than ``MAX_SHOWN_BITS``.
+        """
+        self.spent += bits
+        if self.spent > MAX_SHOWN_BITS:
+            raise InputError("gives pods more CPUs than any node has")
+
+
+class GoType(Protocol):
+    """One type; ``name`` is what Go prints for it."""
+
+    @property
+    def name(self) -> str:
+        """Go's name of the type."""
+
+    def zero(self) -> Value:
+        """Return the value that nothing was decoded into yet."""
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Decode into *old* and return the result; complaints go *to* the decoding."""
+
+    def shown(self, value: Value) -> str:
+        """Show a value for the checksum."""
+
+    def written(self, value: Value) -> str:
+        """Write a value as JSON."""
+
+
+class Text(NamedTuple):
+    """A string."""
+
+    name: str = "string"
+
+    def zero(self) -> Value:
+        """Return the empty text."""
+        return ""
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take a string."""
+        if isinstance(found, str):
+            return found
+        if found is not None:
+            to.refuse(kind_of(found), path, self.name)
+        return old
+
+    def shown(self, value: Value) -> str:
+        """Show the text as it is, unquoted."""
+        return str(value)
+
+    def written(self, value: Value) -> str:
+        """Write a JSON string."""
+        return go_string(value)
+
+
+class Whole(NamedTuple):
+    """An integer of 64 bits."""
+
+    name: str
+    signed: bool = False
+
+    def zero(self) -> Value:
+        """Return 0."""
+        return 0
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take a number without fraction that fits."""
+        if found is None:
+            return old
+        if isinstance(found, Number) and (number := self._fitting(found.text)) is not None:
+            return number
+        kind = kind_of(found)
+        to.refuse(f"{kind} {found.text}" if isinstance(found, Number) else kind, path, self.name)
+        return old
+
+    def shown(self, value: Value) -> str:
+        """Show the number."""
+        return str(value)
+
+    def written(self, value: Value) -> str:
+        """Write the number."""
+        return str(value)
+
+    def _fitting(self, text: str) -> int | None:
+        if not _INTEGER.fullmatch(text) or len(text) > 20 or (text[0] == "-" and not self.signed):
+            return None
+        number = int(text)
+        low, high = (-(1 << 63), 1 << 63) if self.signed else (0, 1 << 64)
+        return number if low <= number < high else None
+
 
 _KEY = re.compile(r"[+-]?[0-9]{1,18}")
 _LONG_S = "\u017f"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.timeline.logs.events import LogEvent, Told
+from cpuctl.timeline.log_events import LogEvent, Told
 from cpuctl.timeline.model import (
     Admit,
     Event,

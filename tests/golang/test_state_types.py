@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
-from cpuctl.golang.scalars import GoType, Text, Whole
+from cpuctl.golang.state_types import Field, GoType, ListOf, MapOf, Struct, Text, Whole
 
 FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
 

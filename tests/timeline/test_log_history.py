@@ -15,7 +15,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.replay import TimelineInputs, load_timeline
 from cpuctl.timeline.model import Admit, KubeletAction, KubeletEvent, Remove, Timeline
-from tests.timeline.logs.logged import CONFIG, LOGS, MACHINE, PODS, load, printed, replay
+from tests.timeline.logged import CONFIG, LOGS, MACHINE, PODS, load, printed, replay
 from tests.timeline.replaying import read as read_written
 
 CONFIGURED = {

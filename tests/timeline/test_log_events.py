@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.timeline.logs import events
-from cpuctl.timeline.logs.events import LogEvent, Told, read_events
+from cpuctl.timeline import log_events
+from cpuctl.timeline.log_events import LogEvent, Told, read_events
 
 LOGS = Path("fixtures/logs")
 ODD = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
@@ -89,6 +89,6 @@ def test_a_list_that_is_cut_off_is_named_with_its_line() -> None:
 
 
 def test_the_number_of_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "MAX_EVENTS", 2)
+    monkeypatch.setattr(log_events, "MAX_EVENTS", 2)
     with pytest.raises(InputError, match="more than 2 events"):
         told("kubelet-1.27.log", *Told)

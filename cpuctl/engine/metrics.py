@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from cpuctl.engine.cpu.metrics import CPUMetrics
-from cpuctl.engine.memory.metrics import MemoryMetrics
+from cpuctl.engine.memory.provider import MemoryMetrics
 from cpuctl.engine.node import Node
 
 _PREFIX = "kubelet_"

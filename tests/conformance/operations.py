@@ -16,7 +16,7 @@ from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.views import cpu_labels
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.machine.cadvisor import decode_machine_info
+from cpuctl.machine.foreign.cadvisor import decode_machine_info
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json, version_of
 from tests.conformance.hint_answers import hint_list, undetermined

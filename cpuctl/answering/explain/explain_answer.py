@@ -11,10 +11,9 @@ from cpuctl.answering.memory_answer import memory_left
 from cpuctl.answering.plan.plan_answer import cpu_list, inside_answer, node_answer, pod_answer
 from cpuctl.answering.topology.devices_answer import devices_left
 from cpuctl.engine.explain.decision import Decision
-from cpuctl.engine.explain.explanation import Explanation
+from cpuctl.engine.explain.explanation import Explanation, Holder, NodeShare
 from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.explain.replacement import replacement_of
-from cpuctl.engine.explain.shares import Holder, NodeShare
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node

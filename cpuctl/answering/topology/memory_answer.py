@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.config.starts import start_answer
-from cpuctl.engine.memory.account import NodeAmounts, memory_account
-from cpuctl.engine.memory.tables import MEMORY, hugepages_by_name
+from cpuctl.engine.memory.tables import MEMORY, NodeAmounts, hugepages_by_name, memory_account
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import InfoNode
 from cpuctl.machine.model import NumaNode

@@ -1,17 +1,18 @@
-"""The Memory Manager as a provider: its policy and state on one node.
+"""The Memory Manager as a provider: its policy, its state and its metrics on one node.
 
-Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``GetTopologyHints`` and ``GetPodTopologyHints``.
+Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``GetTopologyHints`` and ``GetPodTopologyHints``; for
+the metrics ``policy_static.go``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.changeable import Copied
+from cpuctl.engine.changeable import Changeable, Copied
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import ProviderName
-from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
 from cpuctl.engine.outcome import HUGE_PAGES_UNKNOWN, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.placement import Placement
@@ -25,6 +26,42 @@ if TYPE_CHECKING:
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
     from cpuctl.engine.memory.pod_level import Claims
     from cpuctl.engine.memory.requests import MemoryRequest
+
+
+class MemoryMetrics(Changeable):
+    """Counters since the kubelet's start.
+
+    ``allocations``, ``errors`` and ``assignments`` exist with the gate PodLevelResourceManagers only.
+    """
+
+    def __init__(self) -> None:
+        self.pinning_requests = 0
+        self.pinning_errors = 0
+        self.allocations: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.assignments: Counter[str] = Counter()
+
+    def container(self, *, known: bool, failed: bool) -> None:
+        """Count one container that asks for memory; *known* when it had it already."""
+        self.pinning_requests += 1
+        if failed:
+            self.pinning_errors += 1
+            self.errors["node"] += 1
+        elif not known:
+            self.allocations["node"] += 1
+            self.assignments["node_exclusive"] += 1
+
+    def pod(self, exclusive: list[bool], *, failed: bool) -> None:
+        """Count a pod that asks for memory as a whole; *exclusive* tells which containers have their own."""
+        if failed:
+            self.pinning_errors += 1
+            self.errors["pod"] += 1
+            return
+        for own in exclusive:
+            self.allocations["pod"] += 1
+            self.pinning_requests += own
+            self.assignments["pod_exclusive" if own else "pod_shared"] += 1
+
 
 _STAGE = "memoryManagerStart"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import decoded, load_documents
 from cpuctl.errors import InputError
-from cpuctl.machine.cadvisor import read_machine_info
 from cpuctl.machine.foreign import ghw, lscpu, numactl
+from cpuctl.machine.foreign.cadvisor import read_machine_info
 from cpuctl.machine.foreign.recognition import HEAD_BYTES, WITHOUT_CPUS, Printed, recognised, start_of
 from cpuctl.machine.foreign.rows import ForeignMachine
 

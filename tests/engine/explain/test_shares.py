@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
+from cpuctl.engine.explain.explanation import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.node import Node
 from tests.engine.explain.scenarios import (
     GIB,

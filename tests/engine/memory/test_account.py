@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.memory.account import NodeAmounts, memory_account
+from cpuctl.engine.memory.tables import NodeAmounts, memory_account
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.quantity import Quantity
 from tests.support.memory import HUGE, memory_machine

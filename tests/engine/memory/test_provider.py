@@ -8,8 +8,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import StaticMemoryPolicy
-from cpuctl.engine.memory.metrics import MemoryMetrics
-from cpuctl.engine.memory.provider import MemoryProvider
+from cpuctl.engine.memory.provider import MemoryMetrics, MemoryProvider
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.placement import Placement

@@ -10,7 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.masks import NO_CPUS
-from cpuctl.engine.memory.metrics import MemoryMetrics
+from cpuctl.engine.memory.provider import MemoryMetrics
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation

@@ -10,7 +10,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine import model
-from cpuctl.machine.cadvisor import decode_machine_info
+from cpuctl.machine.foreign.cadvisor import decode_machine_info
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from tests.support.costs import seconds_below

@@ -66,7 +66,7 @@ def node_answer(picture: Picture) -> AuditedNode:
         "nohzFull": str(machine.nohz_full),
         "reserved": str(picture.promises.reserved),
         "sharedPool": set_answer(picture.shared_pool),
-        "exclusive": str(picture.exclusive),
+        "exclusive": str(picture.exclusive) if picture.state.cpu else None,
     }
 
 
@@ -80,10 +80,12 @@ def _standing(state: State) -> Literal["read", "missing", "closed", "unusable"]:
 
 def _summary(picture: Picture, findings: Iterable[Finding]) -> answers.Summary:
     threads = len(picture.others) + sum(len(seen.tasks) for seen in picture.containers)
+    interrupts = picture.interrupts
+    told = bool(interrupts.known) or interrupts.default is not None
     return {
-        "containers": len(picture.containers),
-        "threads": threads,
-        "interrupts": len(picture.interrupts.known),
+        "containers": None if picture.hierarchies is None else len(picture.containers),
+        "threads": threads or None,
+        "interrupts": len(interrupts.known) if told else None,
         **counts(findings),
     }
 

@@ -30,9 +30,11 @@ class Audit(TypedDict):
 
 
 class Summary(FindingCounts):
-    containers: Count
-    threads: Count
-    interrupts: Count
+    """How much was looked at, and what was found; null: nothing of the kind was there to be looked at."""
+
+    containers: Count | None
+    threads: Count | None
+    interrupts: Count | None
 
 
 class Container(Owner):

@@ -26,8 +26,8 @@ class AuditedNode(TypedDict):
     """By the kubelet's configuration."""
     sharedPool: CPUList | None
     """null: nobody has one under the policy none."""
-    exclusive: CPUList
-    """Those of pods that are there."""
+    exclusive: CPUList | None
+    """Those of pods that are there; null: there is no state to tell."""
 
 
 class Owner(TypedDict):

@@ -11,18 +11,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.machine.model import Machine
+from cpuctl.machine.wording import named
 
 
 def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
     """Yield one sentence for every way in which the two views split the CPUs differently."""
     missing = machine.online - CPUSet(topology.cpus)
     if missing:
-        yield f"the kubelet does not know CPUs {missing}, which are online"
+        yield f"the kubelet does not know {named(missing)}, which {_verb(missing)} online"
     extra = CPUSet(topology.cpus) - machine.online
     if extra:
-        yield f"the kubelet knows CPUs {extra}, which are not online"
+        yield f"the kubelet knows {named(extra)}, which {_verb(extra)} not online"
     for what, kernel, kubelet in _partitions(machine, topology):
-        yield from _compare(what, kernel, kubelet)
+        # That CPUs are missing is told: how the others go together is another matter.
+        shared = {mask & topology.cpus for mask in kernel} - {0}
+        if shared != kubelet:
+            counts = f"{what}: {len(kernel)} for the kernel, {len(kubelet)} for the kubelet"
+            yield (
+                counts + _example("the kernel", shared - kubelet) + _example("the kubelet", kubelet - shared)
+            )
+
+
+def _verb(cpus: CPUSet) -> str:
+    return "are" if len(cpus) > 1 else "is"
 
 
 def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
@@ -41,17 +52,11 @@ def _masks(groups: Iterable[CPUSet]) -> set[int]:
     return {group.mask for group in groups if group}
 
 
-def _compare(what: str, kernel: set[int], kubelet: set[int]) -> Iterator[str]:
-    only_kernel, only_kubelet = kernel - kubelet, kubelet - kernel
-    if only_kernel or only_kubelet:
-        counts = f"{what}: {len(kernel)} for the kernel, {len(kubelet)} for the kubelet"
-        yield counts + _example("the kernel", only_kernel) + _example("the kubelet", only_kubelet)
-
-
 def _example(who: str, masks: set[int]) -> str:
     if not masks:
         return ""
-    return f"; only {who} puts CPUs {CPUSet(min(masks, key=_lowest_bit))} together"
+    cpus = CPUSet(min(masks, key=_lowest_bit))
+    return f"; only {who} {f'puts CPUs {cpus} together' if len(cpus) > 1 else f'keeps CPU {cpus} apart'}"
 
 
 def _lowest_bit(mask: int) -> int:

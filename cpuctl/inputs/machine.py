@@ -29,9 +29,10 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
     sources.add("machine", spec, "live" if spec == LIVE_MACHINE else "given")
     source = read_machine(spec)
     if not (source.machine.numa_known or shows_findings):
-        sources.warnings.append(
-            "nothing is recorded of NUMA nodes: packages are taken for them, as where a kernel has none"
-        )
+        taken = ": packages are taken for them, as where a kernel has none"
+        if not source.info.nodes:
+            taken = ", nor of packages: a kubelet counts none"
+        sources.warnings.append(f"nothing is recorded of NUMA nodes{taken}")
     if source.told and not shows_findings:
         sources.warnings.extend(f"{source.told.form.name}: {each}" for each in source.told.assumed)
     return source

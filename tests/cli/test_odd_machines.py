@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -241,3 +242,45 @@ def test_a_merge_that_takes_hours_is_no_admission(cpuctl: Cpuctl) -> None:
     assert checked.code == 3
     explained = cpuctl("explain", "vm", *words, "-T", "vm=1/1,1Gi")
     assert "would not answer within" in explained.out
+
+
+def test_cpus_that_no_kubelet_sees_are_told_once(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Old kernels name siblings alone: cAdvisor counts sockets, and none of the CPUs in them."""
+    for cpu in (0, 1):
+        topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        topology.mkdir(parents=True)
+        (topology / "core_siblings_list").write_text("0-1\n")
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 8000000 kB\n")
+    shown = cpuctl("topology", "show", "-m", str(tmp_path)).out
+    assert "A kubelet counts:  2 CPUs, 0 cores of 0, 1 socket, 0 NUMA nodes\n" in shown
+    seen = shown.partition("The kubelet sees another machine than the kernel:\n")[2].partition("\n\n")[0]
+    assert seen == "- the kubelet does not know CPUs 0-1, which are online"
+    warned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi").err
+    assert "warning: nothing is recorded of NUMA nodes, nor of packages: a kubelet counts none\n" in warned
+    assert "packages are taken" not in warned
+
+
+def test_what_was_not_there_to_be_looked_at_is_not_counted(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A machine without its node: none of its containers, threads and interrupts is known."""
+    audit = ("audit", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+    shown = cpuctl(*audit).out
+    assert "0 containers" not in shown
+    assert shown.endswith(
+        "no containers, threads or interrupts seen: nothing found in what could be checked\n"
+    )
+    document = answer(cpuctl, *audit)
+    assert [document["summary"][each] for each in ("containers", "threads", "interrupts")] == [None] * 3
+    assert document["node"]["exclusive"] is None
+
+
+@pytest.mark.parametrize("words", [("config", "check"), ("checkpoint", "verify", "state")])
+def test_state_files_that_no_kubelet_came_to_are_not_passed_over_in_silence(
+    words: tuple[str, ...], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/cpu_manager_state").write_text("{}")
+    machine = ("-m", "synthetic:1s1n4c1t", "--kubelet-version", "1.36", "--kubelet-args", "--no-such-flag")
+    shown = cpuctl(*words, *machine, cwd=tmp_path)
+    assert (shown.code, "unknown flag: --no-such-flag" in shown.out) == (3, True)
+    assert re.search("State files: not looked at|Not looked at: state files", shown.out)

@@ -73,17 +73,23 @@ def test_views_that_group_alike_do_not_differ() -> None:
     assert told(replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
 
 
-@pytest.mark.parametrize(
-    ("cores", "want"),
-    [
-        (AGREED[:3], "the kubelet does not know CPUs 6-7, which are online"),
-        ([*AGREED, CoreAt((8, 9), 2, 2, 2)], "the kubelet knows CPUs 8-9, which are not online"),
-    ],
-    ids=["missing", "unknown"],
-)
-def test_cpus_that_one_side_does_not_know_come_first(cores: list[CoreAt], want: str) -> None:
-    first, *rest = told(cores)
-    assert first == want
+def test_cpus_that_the_kubelet_does_not_know_are_told_once() -> None:
+    """They are no groups that the two split differently: what is left of the kernel's is the kubelet's."""
+    assert told(AGREED[:3]) == ["the kubelet does not know CPUs 6-7, which are online"]
+    assert told([*AGREED[:3], CoreAt((6,), 2, 2, 2)])[0] == "the kubelet does not know CPU 7, which is online"
+
+
+def test_a_cpu_by_itself_is_kept_apart() -> None:
+    (text,) = told([*AGREED[:3], replace(AGREED[3], cpus=(6,)), replace(AGREED[3], cpus=(7,))])
+    assert text == (
+        "core: 4 for the kernel, 5 for the kubelet; only the kernel puts CPUs 6-7 together; "
+        "only the kubelet keeps CPU 6 apart"
+    )
+
+
+def test_cpus_that_the_kernel_does_not_know_come_first() -> None:
+    first, *rest = told([*AGREED, CoreAt((8, 9), 2, 2, 2)])
+    assert first == "the kubelet knows CPUs 8-9, which are not online"
     assert [text.partition(":")[0] for text in rest] == ["NUMA node", "socket", "core", "L3 cache"]
 
 

@@ -120,7 +120,7 @@ def check_topology(machine: Machine, topology: CPUTopology, said: str) -> None:
         }
         for what in (what for what in counts if sentence.startswith(what)):
             assert numbers(r"(\d+) for the kubelet", sentence) == [counts[what]]
-        if sentence.startswith("the kubelet does not know CPUs"):
+        if sentence.startswith("the kubelet does not know CPU"):
             assert cpus(sentence) == machine.online - CPUSet(topology.cpus)
 
 

@@ -115,7 +115,10 @@ def unloaded_document(
     findings = [_unloaded(refused, "not-loaded", refused.message)]
     later = "the kubelet comes to it once the first error is mended"
     findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
-    return _document(sources, release, start, findings)
+    document = _document(sources, release, start, findings)
+    states = "state files, which the kubelet reads once it has loaded its configuration"
+    document["notLookedAt"].insert(0, {"settings": [], "what": states})
+    return document
 
 
 def _unloaded(error: InputError, code: str, message: str) -> ConfigRemark:

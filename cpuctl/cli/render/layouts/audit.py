@@ -87,10 +87,11 @@ def _closing(document: Audit) -> Iterator[Cell]:
             ("thread", summary["threads"]),
             ("interrupt", summary["interrupts"]),
         )
+        if many is not None
     )
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
-    yield Cell(f"{looked}: {count_words(summary) or nothing}")
+    yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {count_words(summary) or nothing}")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

@@ -21,6 +21,8 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
     yield Lines((Cell(*start_look(start, f"Kubelet {version}" if version else "The kubelet")),))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
+    elif start["outcome"] in ("Refused", "KubeletFault"):
+        yield Lines.of("State files: not looked at, as the kubelet ends before it reads them")
     if drift := document["memoryDrift"]:
         yield from _drift(drift, wide=wide)
     if findings := document["findings"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.checkpoints.model import node_list
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, MemoryPart, MemoryTable, TablesPart
@@ -21,7 +21,7 @@ def container_memory(placement: Placement) -> MemoryPart:
             {
                 "resource": block.type,
                 "bytes": block.size,
-                "numaNodes": str(CPUSet.of(block.numa_affinity)),
+                "numaNodes": block.node_list,
             }
             for block in placement.memory
         ]
@@ -43,8 +43,7 @@ def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
     return [
         {
             "numaNode": number,
-            # Node -1, a package that the kernel does not know, is in no set, and in no group with others.
-            "group": str(number) if number < 0 else str(CPUSet.of(node.cells)),
+            "group": node_list(node.cells),
             "assignments": node.number_of_assignments,
             "resources": [
                 {

@@ -229,7 +229,7 @@ class MemoryChange(ChangedHolder):
 
 
 class TableChange(TypedDict):
-    numaNode: Count
+    numaNode: int
     resource: str | None
     field: str
     before: int | str | None
@@ -372,7 +372,7 @@ class MemoryDrift(TypedDict):
 
 
 class DriftChange(TypedDict):
-    numaNode: Count
+    numaNode: int
     resource: str | None
     field: Literal["total", "systemReserved", "allocatable", "assignments"]
     saved: int | None

@@ -146,7 +146,7 @@ class Aligned(TypedDict):
 class Block(TypedDict):
     resource: str
     bytes: Count
-    numaNodes: CPUList
+    numaNodes: NodeGroup
 
 
 class ContainerMemory(TypedDict):

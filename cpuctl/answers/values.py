@@ -46,7 +46,7 @@ Count = Annotated[int, Bounds(0)]
 
 CPUList = Annotated[str, Pattern("^$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")]
 
-NodeGroup = Annotated[str, Pattern("^$|^-1$|^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$")]
+NodeGroup = Annotated[str, Pattern("^$|^(-?[0-9]+)(-[0-9]+)?(,-?[0-9]+(-[0-9]+)?)*$")]
 
 SHA256 = Annotated[str, Pattern("^[0-9a-f]{64}$")]
 

@@ -315,4 +315,4 @@ class Expectations:
 
 def _mems(owner: Owner, state: MemoryStateFile) -> CPUSet | None:
     blocks = state.entries.get(owner.uid, {}).get(owner.container, ())
-    return CPUSet.of(node for block in blocks for node in block.numa_affinity) or None
+    return CPUSet.of(node for block in blocks for node in block.numa_affinity if node >= 0) or None

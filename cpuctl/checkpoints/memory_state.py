@@ -85,7 +85,10 @@ V3 = envelope(V1_REPLACED, _V3_DATA, _LEGACY, "memory")
 
 
 MAX_NODE = (1 << 16) - 1
-"""The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for."""
+"""The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for.
+
+A kubelet takes a package whose number the kernel does not know for NUMA node -1, and writes that down.
+"""
 
 _Assigned = Mapping[str, tuple[MemoryBlock, ...]]
 
@@ -226,8 +229,8 @@ def _numbers(nodes: list[int] | None) -> tuple[int, ...]:
 
 
 def _number(node: int) -> int:
-    if not 0 <= node <= MAX_NODE:
-        raise InputError(f"names NUMA node {node}: expected one from 0 to {MAX_NODE}")
+    if abs(node) > MAX_NODE:
+        raise InputError(f"names NUMA node {node}: expected one from -{MAX_NODE} to {MAX_NODE}")
     return node
 
 

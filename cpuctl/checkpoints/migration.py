@@ -87,9 +87,7 @@ def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | 
         Loss(
             kind=Lost.POD_MEMORY,
             pod_uid=uid,
-            was=", ".join(
-                f"{each.type} {each.size} on NUMA {CPUSet.of(each.numa_affinity)}" for each in blocks
-            ),
+            was=", ".join(f"{each.type} {each.size} on NUMA {each.node_list}" for each in blocks),
             meaning="its containers keep theirs",
         )
         for uid, blocks in sorted(state.pod_entries.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -23,12 +23,29 @@ class CPUStateFile(NamedTuple):
     baselines: Mapping[str, Mapping[str, CPUSet]] = {}
 
 
+def node_list(nodes: Iterable[int]) -> str:
+    """Write NUMA nodes as the kernel's lists do, ``0-1,4``.
+
+    Before them what no set holds: -1 is the package that the kernel has no number for.
+    """
+    below: list[int] = []
+    known: list[int] = []
+    for node in nodes:
+        (known if node >= 0 else below).append(node)
+    return ",".join((*map(str, sorted({*below})), *filter(None, [str(CPUSet.of(known))])))
+
+
 class MemoryBlock(NamedTuple):
     """Memory or huge pages (``type`` is the resource name) of ``size`` bytes on a set of NUMA nodes."""
 
     numa_affinity: tuple[int, ...]
     type: str
     size: int
+
+    @property
+    def node_list(self) -> str:
+        """Write the NUMA nodes as a list."""
+        return node_list(self.numa_affinity)
 
 
 class MemoryTable(NamedTuple):

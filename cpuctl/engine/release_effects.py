@@ -99,8 +99,7 @@ def _fate(admission: Admission) -> str:
 def _placement(placement: Placement) -> str:
     parts = [f"CPUs {CPUSet(placement.cpus)}"] if placement.exclusive else []
     parts += [
-        f"{Quantity.from_value(block.size, Format.BINARY_SI)} of {block.type} on NUMA nodes "
-        f"{CPUSet.of(block.numa_affinity)}"
+        f"{Quantity.from_value(block.size, Format.BINARY_SI)} of {block.type} on NUMA nodes {block.node_list}"
         for block in placement.memory
     ]
     return f"{placement.container.name} {', '.join(parts)}" if parts else ""

@@ -94,6 +94,53 @@ def test_memory_of_a_package_of_unknown_number_crashes_a_kubelet_without_a_topol
     assert (table["numaNode"], table["group"]) == (-1, "-1")
 
 
+@pytest.mark.parametrize("release", ["1.27", "1.32", "1.36", "1.37"])
+def test_a_state_file_of_a_package_of_unknown_number_is_read(
+    cpuctl: Cpuctl, tmp_path: Path, release: str
+) -> None:
+    """A kubelet writes NUMA node -1 there, and starts on it again; elsewhere it is a node that is gone."""
+    version = ("--kubelet-version", release)
+    here = ("-m", recorded(tmp_path / "machine", without_sockets()), "--memory", "8Gi", *version)
+    told = (*here, "--kubelet-args", f"{STATIC} {WITH_MEMORY.replace('=0:', '=-1:')}")
+    state = tmp_path / "state"
+    assert cpuctl("checkpoint", "new", *told, "--write-state", str(state)).code == 0
+    file = state / "memory_manager_state"
+    assert '"machineState":{"-1":{' in file.read_text().replace("\\", "")
+    assert answer(cpuctl, "checkpoint", "verify", str(state), *told)["start"] == {"outcome": "Started"}
+    elsewhere = ("-m", "synthetic:4c,mem=8Gi", *version, "--kubelet-args", f"{STATIC} {WITH_MEMORY}")
+    start = answer(cpuctl, "checkpoint", "verify", str(state), *elsewhere)["start"]
+    assert start["outcome"] == "Refused"
+    assert "the expected machine state is different from the real one" in start["error"]
+    (node,) = answer(cpuctl, "checkpoint", "dump", str(state))["memory"]["numaNodes"]
+    assert (node["numaNode"], node["group"]) == (-1, "-1")
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused"),
+    [(WITH_MEMORY, "the memory assignment uses the NUMA that does not exist"), ("", "")],
+    ids=["Static", "None"],
+)
+def test_memory_on_a_node_that_no_machine_has(
+    cpuctl: Cpuctl, tmp_path: Path, policy: str, refused: str
+) -> None:
+    """A kubelet decodes any number; without the static policy it looks at none of them."""
+    blocks = {"p": {"c": [{"numaAffinity": [-1, 0], "type": "memory", "size": 1}]}}
+    tables = {"-2": {"numberOfAssignments": 0, "memoryMap": {}, "cells": [-2]}}
+    file = {
+        "policyName": "Static" if policy else "None",
+        "machineState": tables,
+        "entries": blocks,
+        "checksum": 0,
+    }
+    (tmp_path / "memory_manager_state").write_text(json.dumps(file))
+    told = ("--kubelet-version", "1.36", "--kubelet-args", f"{STATIC} {policy}")
+    verdict = answer(cpuctl, "checkpoint", "verify", str(tmp_path), "-m", "synthetic:4c,mem=8Gi", *told)
+    assert refused in verdict["start"].get("error", "")
+    assert verdict["start"]["outcome"] == ("Refused" if refused else "Started")
+    dumped = answer(cpuctl, "checkpoint", "dump", str(tmp_path))["memory"]
+    assert dumped["holders"][0]["blocks"][0]["numaNodes"] == "-1,0"
+
+
 def test_the_map_shows_nodes_without_cpus(cpuctl: Cpuctl) -> None:
     """High-bandwidth and CXL memory, and the nodes of graphics cards."""
     words = ("topology", "map", "-q", "-m", "synthetic:4c,nodes=0-3/4:/5:,mem=8Gi/16Gi/0")

@@ -16,6 +16,7 @@ from cpuctl.checkpoints.model import (
     DevicesStateFile,
     MemoryStateFile,
     PodsStateFile,
+    node_list,
 )
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
@@ -147,7 +148,7 @@ def _blocks(blocks: Blocks | None) -> list[Block] | None:
 
 def _number(value: int | tuple[int, ...] | None) -> int | str | None:
     """Write a group of NUMA nodes as a list of them."""
-    return str(CPUSet.of(value)) if isinstance(value, tuple) else value
+    return node_list(value) if isinstance(value, tuple) else value
 
 
 def _amounts_changed(

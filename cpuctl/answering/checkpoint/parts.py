@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from cpuctl.checkpoints.formats import Checked
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.checkpoints.versions import OTHER_FORMATS, state_formats
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.state_files import StateInput
 
@@ -87,10 +86,7 @@ def owner_answer(owners: Owners, uid: str, container: str = "") -> answers.Owner
 
 def block_answers(blocks: Iterable[MemoryBlock]) -> list[Block]:
     """Describe memory blocks."""
-    return [
-        {"resource": block.type, "bytes": block.size, "numaNodes": str(CPUSet.of(block.numa_affinity))}
-        for block in blocks
-    ]
+    return [{"resource": block.type, "bytes": block.size, "numaNodes": block.node_list} for block in blocks]
 
 
 def shortened(text: str) -> str:

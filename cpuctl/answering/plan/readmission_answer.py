@@ -27,7 +27,7 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarnin
                     {
                         "resource": block.type,
                         "bytes": block.size,
-                        "numaNodes": str(CPUSet.of(block.numa_affinity)),
+                        "numaNodes": block.node_list,
                     }
                     for block in found.lost_memory
                 ],
@@ -48,5 +48,5 @@ def _lost(found: Readmission) -> Iterator[str]:
     if found.lost_cpus:
         yield f"CPUs {CPUSet(found.lost_cpus)}"
     for block in found.lost_memory:
-        size, nodes = Quantity.from_value(block.size, Format.BINARY_SI), CPUSet.of(block.numa_affinity)
+        size, nodes = Quantity.from_value(block.size, Format.BINARY_SI), block.node_list
         yield f"{size} of {block.type} (NUMA node {nodes})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from cpuctl.checkpoints.model import MemoryNode
+from cpuctl.checkpoints.model import MemoryNode, node_list
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, counted, nodes_text
@@ -251,8 +251,8 @@ def amounts(request: MemoryRequest) -> str:
 
 def groups(tables: Tables) -> str:
     """Write the groups of the nodes that are in use: ``{0} {1-2}``."""
-    used = {CPUSet.of(node.cells).mask for node in tables.values() if node.number_of_assignments}
-    return " ".join(f"{{{CPUSet(nodes)}}}" for nodes in sorted(used))
+    used = {tuple(sorted(node.cells)) for node in tables.values() if node.number_of_assignments}
+    return " ".join(f"{{{node_list(nodes)}}}" for nodes in sorted(used))
 
 
 def _free(tables: Tables, request: MemoryRequest, nodes: Iterable[int] | None = None) -> str:

@@ -21,8 +21,8 @@ Blocks: TypeAlias = "tuple[MemoryBlock, ...]"
 
 
 def nodes_of(block: MemoryBlock) -> NodeMask:
-    """Return the NUMA nodes of a block, as a mask."""
-    return NodeMask(CPUSet.of(block.numa_affinity).mask)
+    """Return the NUMA nodes of a block as a mask, which holds no unknown package (-1)."""
+    return NodeMask(CPUSet.of(node for node in block.numa_affinity if node >= 0).mask)
 
 
 class MemoryManagerState(Changeable):

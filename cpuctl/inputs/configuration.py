@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -294,7 +295,8 @@ def all_arguments(
     live = origin == LIVE_MACHINE
     whose = "unit" if not recorded.runs else "running" if live else "recorded"
     known = "live" if live else "capture"
-    sources.add(f"{whose}Arguments", " ".join(recorded.flags or ()), known)
+    # In the words that --kubelet-args takes: values of variables may hold blanks.
+    sources.add(f"{whose}Arguments", shlex.join(recorded.flags or ()), known)
     if recorded.flag_files:
         sources.add("unitFiles", " ".join(recorded.flag_files), known)
     return Arguments(

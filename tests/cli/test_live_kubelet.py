@@ -112,8 +112,10 @@ def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[LoadedKube
     return load_kubelet(KubeletInputs(**words), sources, machine=machine), sources.entries
 
 
-def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(tmp_path: Path) -> None:
-    kubelet, sources = stopped(tmp_path / "root", KUBEADM)
+@pytest.mark.parametrize("where", ["default", "sysconfig"])
+def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(where: str, tmp_path: Path) -> None:
+    files = {each.replace("default", where): text.replace("default", where) for each, text in KUBEADM.items()}
+    kubelet, sources = stopped(tmp_path / "root", files)
     assert (kubelet.kubelet.config.reserved_system_cpus, kubelet.kubelet.config.max_pods) == ("0", 8)
     assert sources["unitArguments"] == {"value": "--reserved-cpus=0 --max-pods=8", "from": "live"}
     assert sources["kubeletConfiguration"]["value"].endswith("config.yaml")

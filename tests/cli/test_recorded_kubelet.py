@@ -375,3 +375,55 @@ def test_a_kubelet_inside_k3s_is_told_what_its_files_say_live_or_recorded(
             document(cpuctl("config", "check", "-m", str(machine), "-o", "json"))["node"]["reservedCPUs"]
             == "0"
         )
+
+
+SYSCONFIG = {
+    "usr/lib/systemd/system/kubelet.service": "[Service]\nExecStart=/usr/bin/kubelet\n",
+    "usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": "[Service]\n"
+    'Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml" NODE=%H\n'
+    "EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\n"
+    "EnvironmentFile=-/etc/sysconfig/%N\n"
+    "ExecStart=\n"
+    "ExecStart=/usr/bin/kubelet $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS \\\n"
+    "    $KUBELET_EXTRA_ARGS --node-labels=of=${NODE} --system-reserved=${RESERVED}\n",
+    "var/lib/kubelet/kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--node-ip=10.0.0.7 --max-pods=50"\n',
+    "var/lib/kubelet/config.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '1'\n",
+    "etc/hostname": "node7\n",
+    "etc/sysconfig/kubelet": "; the RPM's file\n# KUBELET_EXTRA_ARGS=--max-pods=9\n"
+    "KUBELET_EXTRA_ARGS=\"--reserved-cpus=0,2 --cpu-manager-policy-options='full-pcpus-only=true' \\\n"
+    '  --max-pods=77"\n'
+    "RESERVED='cpu=1, memory=2Gi'\n",
+}
+"""A node of kubeadm's RPM: the flags of its administrator are in /etc/sysconfig."""
+TOLD = {
+    "maxPods": (77, "--max-pods"),
+    "reservedSystemCPUs": ("0,2", "--reserved-cpus"),
+    "cpuManagerPolicyOptions.full-pcpus-only": ("true", "--cpu-manager-policy-options"),
+    "systemReserved.cpu": ("1", "--system-reserved"),
+    "systemReserved.memory": ("2Gi", "--system-reserved"),
+}
+
+
+@pytest.mark.parametrize("kind", ["directory", "root.tar", "capture"])
+def test_flags_of_an_rpm_are_those_of_etc_sysconfig(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Quotes, escaped ends of lines, split and whole variables as systemd has them."""
+    node = small_machine() | SYSCONFIG
+    machine = captured(tmp_path, cpuctl, node) if kind == "capture" else str(written(node, tmp_path / "node"))
+    if kind == "root.tar":
+        with tarfile.open(tmp_path / kind, "w") as root:
+            root.add(machine, ".")
+        machine = str(tmp_path / kind)
+    result = cpuctl("config", "show", "-m", machine, "-o", "json")
+    found = settings(result)
+    assert {name: found[name] for name in TOLD} == TOLD
+    assert "unknownFlags" not in document(result)["sources"]
+
+
+def test_flags_of_etc_sysconfig_count_below_a_root(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    state = {"var/lib/kubelet/cpu_manager_state": '{"policyName":"none","defaultCpuSet":"","checksum":1}'}
+    root = str(written(small_machine() | SYSCONFIG | state, tmp_path / "node"))
+    for words in (("audit",), ("checkpoint", "repair", "--kubelet-version", "1.36")):
+        sources = json.loads(cpuctl(*words, "--root", root, "-o", "json", "-q").out)["sources"]
+        flags = shlex.split(sources["unitArguments"]["value"])
+        assert (flags[1], flags[-1]) == ("--reserved-cpus=0,2", "--system-reserved=cpu=1, memory=2Gi")
+        assert sources["unitFiles"]["value"].endswith("/etc/sysconfig/kubelet")

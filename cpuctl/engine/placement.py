@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import PickStep
 from cpuctl.engine.pod_level import guaranteed_equivalent
@@ -67,7 +66,7 @@ class DeviceGrant(NamedTuple):
 
 def cpuset_mems(blocks: Iterable[MemoryBlock]) -> str:
     """List the NUMA nodes of all blocks as the kubelet does for the runtime: by commas, without ranges."""
-    return ",".join(map(str, CPUSet.of(node for block in blocks for node in block.numa_affinity)))
+    return ",".join(map(str, sorted({node for block in blocks for node in block.numa_affinity})))
 
 
 _NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)

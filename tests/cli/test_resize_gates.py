@@ -23,6 +23,8 @@ EXCLUSIVE = "InPlacePodVerticalScalingExclusiveCPUs"
 EXCLUSIVE_MEMORY = "InPlacePodVerticalScalingExclusiveMemory"
 IN_PLACE = "InPlacePodVerticalScaling"
 POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
+DECLARED = "NodeDeclaredFeatures"
+V35 = ("--kubelet-version", "1.35")
 V36, V32 = ("--kubelet-version", "1.36"), ("--kubelet-version", "1.32")
 GATES, SERVER = "--feature-gates", "--apiserver-feature-gates"
 DB = ("-T", "db=2/2,1Gi")
@@ -53,6 +55,14 @@ GATED: dict[str, tuple[tuple[str, ...], str]] = {
         f"{SERVER} {IN_PLACE}=true",
     ),
     "pods as a whole": ((*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false"), f"{GATES} {POD_LEVEL}=true"),
+    "pods as a whole, before the release that switches on what it takes": (
+        (*V35, *WHOLE_POD, GATES, "MemoryQoS=true"),
+        f"{GATES} MemoryQoS=true,{DECLARED}=true,{POD_LEVEL}=true",
+    ),
+    "pods as a whole, by an older API server of its own": (
+        (*V35, *WHOLE_POD, GATES, f"{DECLARED}=true,{POD_LEVEL}=true", SERVER, f"{DECLARED}=false"),
+        f"{SERVER} {DECLARED}=true,{POD_LEVEL}=true",
+    ),
     "pods as a whole, by the kubelet": (
         (*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false", SERVER, f"{POD_LEVEL}=true"),
         f"{GATES} {POD_LEVEL}=true",
@@ -89,8 +99,9 @@ def test_a_refused_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: s
     option, gates = fix.split()
     places = [place for place, word in enumerate(given) if word == option]
     kept = [word for place, word in enumerate(given) if place not in (*places, *(n + 1 for n in places))]
-    before, (mended,) = (
-        json.loads(cpuctl(*words, *asked, "-o", "json", cwd=tmp_path).out)["pods"]
+    before, after = (
+        json.loads(cpuctl(*words, *asked, "-o", "json", cwd=tmp_path).out)
         for asked in (given, (*kept, option, gates))
     )
-    assert mended["needsGate"] != before[0]["needsGate"]
+    assert after["start"]["outcome"] == "Started"
+    assert after["pods"][0]["needsGate"] != before["pods"][0]["needsGate"]

@@ -175,16 +175,21 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
 
 def _fix(planning: Planning, asked: ResizeInputs, decision: "ResizeDecision") -> str:
     """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
+    from cpuctl.inputs.kubelet import server_gates
+    from cpuctl.inputs.sources import Sources
+
     gate = decision["needsGate"]
     if gate is None:
         return ""
     # An API server of which nothing is said has the kubelet's gates.
     apart = decision["decidedBy"] == "apiServer" and bool(asked.server_gates or asked.server_version)
-    option, given = "--feature-gates", planning.inputs.kubelet.gates
+    option, given, gates = "--feature-gates", planning.inputs.kubelet.gates, planning.kubelet.gates
     if apart:
         option, given = "--apiserver-feature-gates", asked.server_gates
-    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() != gate)
-    return shlex.join([option, ",".join((*others, f"{gate}=true"))])
+        gates = server_gates(asked.server_version, given, gates, Sources())
+    switched = (*gates.lacking(gate), gate)
+    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() not in switched)
+    return shlex.join([option, ",".join((*others, *(f"{each}=true" for each in switched)))])
 
 
 def _done(document: "Resize") -> bool:

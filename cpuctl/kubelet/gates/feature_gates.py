@@ -119,6 +119,19 @@ class FeatureGates(NamedTuple):
                 if self.stage(name) is None or not self.release.collects_locked_gates:
                     return
 
+    def lacking(self, name: str) -> tuple[str, ...]:
+        """List what is off of all that a gate depends on: with the gate alone a kubelet would not start."""
+        found: dict[str, None] = {}
+        waiting = [name] if self.minor >= DEPENDENCIES_SINCE else []
+        needs = dict(_dependencies())
+        while waiting:
+            gate = waiting.pop()
+            off = (each for each in needs.get(gate, ()) if not self.enabled(each))
+            new = [each for each in off if each not in found and self._depends(gate, each)]
+            found |= dict.fromkeys(new)
+            waiting += new
+        return tuple(found)
+
     def _broken_dependencies(self) -> Iterator[str]:
         if self.minor < DEPENDENCIES_SINCE:
             return

@@ -7,6 +7,7 @@ what the real ones do. Options are handed on: paths have blanks in them.
 from __future__ import annotations
 
 import copy
+import ctypes
 import json
 import os
 import re
@@ -376,7 +377,6 @@ NOT_RUN = {
         "cpuctl checkpoint verify && systemctl restart kubelet"
     ],
     "shows what is not recorded": ["cat /proc/irq/*/effective_affinity_list"],
-    "nobody is kept out of a file who runs tests as root": ["sudo cpuctl audit"],
     "no name of a pod begins with a dash": [
         "kubectl -n shop delete pod -- -a",
         "kubectl -n shop get pod -o json -- -a",
@@ -392,14 +392,19 @@ NOT_RUN = {
 }
 
 
-def started(node: Node, situation: Situation, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let a kubelet begin on the node, then do what is wrong, and audit."""
-    situation.before(node)
+def begin(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a kubelet begin on the node."""
     node.write()
     for name in ("PODS", "KUBELET"):
         monkeypatch.setenv(name, node.environment[name])
     kubelet.start(node.root)
     stand_ins.settle(node.root)
+
+
+def started(node: Node, situation: Situation, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let a kubelet begin on the node, then do what is wrong, and audit."""
+    situation.before(node)
+    begin(node, monkeypatch)
     assert kubelet.runs(node.root)
     situation.after(node)
     stand_ins.settle(node.root)
@@ -439,10 +444,44 @@ def test_what_only_looks_answers(name: str, node: Node, monkeypatch: pytest.Monk
     assert done.stdout
 
 
+CLOSED = ("state-closed", "sudo cpuctl audit")
+
+
+def as_nobody() -> None:
+    """Give up for good, in a new process, what lets root read every file (capabilities 1 and 2)."""
+    libc = ctypes.CDLL(None)
+    for capability in (1, 2):
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP: who is not root has none to drop
+
+
+def test_a_file_that_is_closed_is_read_with_sudo(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(node, monkeypatch)
+    state(node, "0-4,6-7")
+    node.path(CPU).chmod(0)
+
+    def audit(*words: str, **given: Any) -> list[Any]:
+        asked = (*words, "-o", "json")
+        done = subprocess.run(
+            asked, env=node.environment, capture_output=True, text=True, check=False, **given
+        )
+        assert done.stdout, done.stderr
+        found: list[Any] = json.loads(done.stdout)["findings"]
+        return found
+
+    told = ("--root", str(node.root), "--pods", str(node.file), *node.told)
+    begun = audit("cpuctl", "audit", *told, preexec_fn=as_nobody)
+    (closed,) = [each for each in begun if each["code"] == "state-closed"]
+    assert "given-twice" not in [each["code"] for each in begun]
+    assert (closed["code"], node.without_options(closed["fix"])) == CLOSED
+    seen = [each["code"] for each in audit(*shlex.split(closed["fix"]))]
+    assert "state-closed" not in seen
+    assert "given-twice" in seen
+
+
 def test_nothing_is_proposed_that_is_not_run() -> None:
     """A finding with a new fix needs a situation here, or a fault in the table of faults."""
     run = {(each.code, each.fix) for each in (*MENDED.values(), *LOOKS.values())}
-    run |= {(each.code, each.fix) for each in (*COMMANDS, *BOOTS)}
+    run |= {(each.code, each.fix) for each in (*COMMANDS, *BOOTS)} | {CLOSED}
     excused = [fix for fixes in NOT_RUN.values() for fix in fixes]
     missing = not_run(["cpuctl/audit"], run)
     assert [each for each in missing if not any(re.fullmatch(each.fix, fix) for fix in excused)] == []

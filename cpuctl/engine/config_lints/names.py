@@ -198,7 +198,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
         if nanoseconds:
             severity, code = Severity.WARNING, "option-node-wide"
             message += "; it delays every pod of this node that has exclusive CPUs, wanted or not"
-            fix = "taint the node, so that only pods come that tolerate the delay"
+            fix = "leave it out; behind a taint only pods come that tolerate the delay"
     return Lint(
         severity=severity,
         code=code,

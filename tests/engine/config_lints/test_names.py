@@ -144,7 +144,7 @@ CASES = [
         "option scale-delay-time is announced (KEP-6122), but was not verified; it delays every pod of this"
         " node that has exclusive CPUs, wanted or not",
         detected="5s",
-        fix="taint the node, so that only pods come that tolerate the delay",
+        fix="leave it out; behind a taint only pods come that tolerate the delay",
     ),
     Case(
         "option-value",

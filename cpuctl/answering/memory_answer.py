@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.checkpoints.model import node_list
-
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, MemoryPart, MemoryTable, TablesPart
     from cpuctl.checkpoints.model import MemoryNode
@@ -40,6 +38,8 @@ def memory_left(provider: MemoryProvider) -> TablesPart:
 
 def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
     """Describe the tables of NUMA nodes, in bytes."""
+    from cpuctl.checkpoints.model import node_list
+
     return [
         {
             "numaNode": number,

@@ -7,7 +7,7 @@ _cpuctl_verbs() {
     case $1 in
         '') verbs='plan resize replay explain pods topology config cgroups audit fleet checkpoint capture schema completion' ;;
         'pods') verbs='show diff lint' ;;
-        'topology') verbs='show map distances devices' ;;
+        'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
         'fleet') verbs='list' ;;
@@ -25,12 +25,13 @@ _cpuctl_options() {
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
-        'pods diff') options='-m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology distances') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
+        'topology synthetic') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'topology devices') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'config') options='-h --help' ;;
         'config reserve') options='-m --machine --cgroup-version --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -69,6 +70,7 @@ _cpuctl_value() {
         'plan:--kubelet-config' | \
         'plan:--svg' | \
         'plan:--html' | \
+        'plan:...' | \
         'resize:-f' | \
         'resize:--filename' | \
         'resize:--state' | \
@@ -76,6 +78,7 @@ _cpuctl_value() {
         'resize:--devices' | \
         'resize:--kubelet-config' | \
         'resize:--to' | \
+        'resize:...' | \
         'replay:-f' | \
         'replay:--filename' | \
         'replay:--kubelet-config' | \
@@ -92,12 +95,16 @@ _cpuctl_value() {
         'pods show:--filename' | \
         'pods show:--usage' | \
         'pods show:--kubelet-config' | \
+        'pods show:...' | \
+        'pods diff:-f' | \
+        'pods diff:--filename' | \
         'pods diff:--kubelet-config' | \
         'pods diff:1' | \
         'pods diff:2' | \
         'pods lint:-f' | \
         'pods lint:--filename' | \
         'pods lint:--kubelet-config' | \
+        'pods lint:...' | \
         'topology:--kubelet-config' | \
         'topology:--svg' | \
         'topology show:--kubelet-config' | \
@@ -152,6 +159,7 @@ _cpuctl_value() {
         'checkpoint new:--filename' | \
         'checkpoint new:--devices' | \
         'checkpoint new:--kubelet-config' | \
+        'checkpoint new:...' | \
         'capture:1') value='file' ;;
         'plan:-T' | \
         'plan:--template' | \
@@ -236,26 +244,39 @@ _cpuctl_value() {
         'topology:--machine' | \
         'topology show:-m' | \
         'topology show:--machine' | \
+        'topology show:1' | \
         'topology map:-m' | \
         'topology map:--machine' | \
+        'topology map:1' | \
         'topology distances:-m' | \
         'topology distances:--machine' | \
+        'topology distances:1' | \
+        'topology synthetic:-m' | \
+        'topology synthetic:--machine' | \
+        'topology synthetic:1' | \
         'topology devices:-m' | \
         'topology devices:--machine' | \
+        'topology devices:1' | \
         'config reserve:-m' | \
         'config reserve:--machine' | \
+        'config reserve:1' | \
         'config show:-m' | \
         'config show:--machine' | \
+        'config show:1' | \
         'config check:-m' | \
         'config check:--machine' | \
+        'config check:1' | \
         'config versions:-m' | \
         'config versions:--machine' | \
+        'config versions:1' | \
         'cgroups show:-m' | \
         'cgroups show:--machine' | \
+        'cgroups show:1' | \
         'cgroups apply:-m' | \
         'cgroups apply:--machine' | \
         'audit:-m' | \
         'audit:--machine' | \
+        'audit:1' | \
         'checkpoint dump:-m' | \
         'checkpoint dump:--machine' | \
         'checkpoint verify:-m' | \
@@ -367,6 +388,8 @@ _cpuctl_value() {
         'topology map:--output' | \
         'topology distances:-o' | \
         'topology distances:--output' | \
+        'topology synthetic:-o' | \
+        'topology synthetic:--output' | \
         'topology devices:-o' | \
         'topology devices:--output' | \
         'config reserve:-o' | \

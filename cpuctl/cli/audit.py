@@ -22,6 +22,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import OUTPUT
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
 
@@ -90,7 +91,7 @@ AuditOutputOption = Annotated[
 ]
 
 
-@app.command(name="audit", help=HELP, cls=KubeletCommand)
+@app.command(name="audit", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def audit(
     context: typer.Context,
     machine: NodeMachineOption = "live",

@@ -15,8 +15,8 @@ MachineOption = Annotated[
         "--machine",
         metavar="SOURCE",
         help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, "
-        "a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, "
-        "knit machineinfo or dracpu gatherinfo print.",
+        "a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu "
+        "-e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.",
         rich_help_panel=INPUT,
     ),
 ]

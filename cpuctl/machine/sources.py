@@ -33,6 +33,8 @@ _ACCEPTED = (
 _MAX_PRINTED_BYTES = 64 << 20
 _GATHERINFO = (b"cpuDetails:", b"driverConfig:", b"layoutVersion:", b"toolVersion:")
 """How a report of ``dracpu gatherinfo`` begins; which member comes first is nobody's promise."""
+_CONFIGURATION = b"kubelet.config.k8s.io/"
+"""The API group of files that are easily named in place of a machine."""
 
 
 class MachineSource(NamedTuple):
@@ -84,6 +86,9 @@ def _from_file(name: str, node: str) -> MachineSource:
         return _from_printed(path)
     if begins_gatherinfo(head):
         return _from_gatherinfo(path)
+    if _CONFIGURATION in head and b"\0" not in head:
+        hint = "name it with --kubelet-config"
+        raise InputError("is a kubelet's configuration, and no machine", where=name, hint=hint)
     return _from_archive(path, node)
 
 

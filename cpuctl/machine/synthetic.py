@@ -1,37 +1,13 @@
 """Machines described in one line, for bug reports, tests and "what if": ``synthetic:2s4n16c2t,l3=8``.
 
-First the figures of ``lscpu``, in this order: ``2s`` sockets, ``4n`` NUMA nodes in all, ``16c`` cores per
-socket, ``2t`` CPUs per core: 64 CPUs here. Left out: 1 socket, as many nodes as sockets, 1 CPU per core;
-``0n`` is a machine without NUMA. Then options, separated by commas:
-
-``far``, ``near``
-    number the CPUs through all cores once per thread (the default, as most x86 servers do), or give the
-    siblings of a core neighbouring numbers
-``interleaved``
-    deal the cores to sockets, NUMA nodes and L3 groups in turn: CPU 0 to the first, CPU 1 to the second
-``l3=8``
-    groups that share an L3 cache, in all; default: one per NUMA node or socket, whichever are more; ``-`` is
-    unknown
-``mem=64Gi``, ``mem=64Gi/0/-``
-    memory of every node, or of each in order; ``-`` is unknown; default 64Gi; with ``0n`` the machine's
-``hugepages-2Mi=512``, ``hugepages-1Gi=4/-``
-    huge pages of every node, or of each; ``-`` is no such page size
-``hugepages=-``
-    the huge pages of some node, or of all, are unknown, but for those that other options name
-``distances=10+21/21+10``
-    rows of NUMA distances, ``none`` for none; default: 10, 12 inside a socket, 21 between sockets
-``offline=3+5``, ``absent=6-7``, ``isolated=2-3``, ``nohz_full=2-3``, ``pcores=0-7``, ``ecores=8-15``
-    CPUs that do not run, do not exist, are isolated, tickless, of performance or efficiency cores; a mask of
-    the kernel does as well, with ``+`` for its commas: ``isolated=0xf+00000000``
-``cores=0+8/1+9``, ``sockets=0-3/4-7``, ``nodes=0-2/3-7/252:``, ``l3=0-3/4-7``
-    exact groups in place of the regular ones: CPU lists (``+`` for the comma) parted by slashes, each with an
-    optional number before a colon, or ``none``. A CPU in no core group is a core of its own.
+``cpuctl topology synthetic --help`` has the whole grammar.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
@@ -39,14 +15,19 @@ from cpuctl.errors import InputError
 from cpuctl.machine.findings import machine_findings, without_files
 from cpuctl.machine.model import CPU, MAX_CPUS, MAX_NUMA_NODES, Cache, Machine, NumaNode
 from cpuctl.machine.synthetic_description import (
+    EFFICIENCY,
     HINT,
     HUGEPAGES,
     L3,
+    PERFORMANCE,
+    PLAIN,
+    Arrangement,
+    CoreKind,
     Description,
     Figures,
     Layout,
-    Numbering,
     Row,
+    cpus_of_kind,
     default_distances,
     regular_layout,
 )
@@ -64,7 +45,7 @@ def described_layout(description: Description) -> Layout:
     # Figures that explicit groups replace need not divide.
     regular = regular_layout(
         replace(figures, nodes=0) if "nodes" in groups else figures,
-        description.numbering,
+        description.arrangement,
         l3_groups=0 if "l3" in groups else l3_count,
     )
     return Layout(
@@ -73,6 +54,16 @@ def described_layout(description: Description) -> Layout:
         nodes=groups.get("nodes", regular.nodes),
         l3_groups=tuple(groups["l3"].values()) if "l3" in groups else regular.l3_groups,
     )
+
+
+def sleeping_siblings(layout: Layout) -> CPUSet:
+    """Return what is offline without simultaneous multithreading: all CPUs of a core but its first."""
+    return CPUSet(sum(core.mask & core.mask - 1 for core in layout.cores))
+
+
+def kind_of_cpus(description: Description, letter: str) -> CPUSet | None:
+    """Return the CPUs of performance or efficiency cores; None where the figures do not tell them apart."""
+    return cpus_of_kind(description.figures, description.arrangement, letter) or None
 
 
 def _explicit_cores(groups: Mapping[int, CPUSet], cpus: int) -> tuple[CPUSet, ...]:
@@ -86,10 +77,13 @@ def build_machine(description: Description) -> Machine:
     numbered = CPUSet((1 << description.figures.cpus) - 1)
     _require_known_cpus(description, numbered)
     present = numbered - description.cpus.get("absent", CPUSet())
+    layout = described_layout(description)
     online = present - description.cpus.get("offline", CPUSet())
+    if description.nosmt:
+        online -= sleeping_siblings(layout.restricted_to(present))
     if not online:
         raise ValueError("no CPU is online")
-    layout = described_layout(description).restricted_to(online)
+    layout = layout.restricted_to(online)
     if max(layout.nodes, default=0) >= MAX_CPUS or len(layout.nodes) > MAX_NUMA_NODES:
         raise ValueError(f"at most {MAX_NUMA_NODES} NUMA nodes with numbers below {MAX_CPUS} are possible")
     nodes = tuple(_nodes(description, layout))
@@ -105,8 +99,8 @@ def build_machine(description: Description) -> Machine:
         offline=present - online,
         isolated=description.cpus.get("isolated", CPUSet()),
         nohz_full=description.cpus.get("nohz_full", CPUSet()),
-        performance_cpus=description.cpus.get("pcores"),
-        efficiency_cpus=description.cpus.get("ecores"),
+        performance_cpus=_kind(description, "pcores", PERFORMANCE, online),
+        efficiency_cpus=_kind(description, "ecores", EFFICIENCY, online),
         memory_bytes=_machine_memory(description, nodes),
         hugepages={
             size: sum(node.hugepages.get(size, 0) for node in nodes) for size in description.hugepages
@@ -115,6 +109,14 @@ def build_machine(description: Description) -> Machine:
         hugepages_known=HUGEPAGES not in description.unknown,
     ).checked()
     return machine._replace(findings=without_files(machine_findings(machine)))
+
+
+def _kind(description: Description, option: str, letter: str, online: CPUSet) -> CPUSet | None:
+    """Return the CPUs of a kind: those named or, as kernels list them, those of the figures that run."""
+    if option in description.cpus:
+        return description.cpus[option]
+    cpus = kind_of_cpus(description, letter)
+    return cpus and cpus & online
 
 
 def _require_known_cpus(description: Description, numbered: CPUSet) -> None:
@@ -189,10 +191,6 @@ def _spread(row: Row, count: int, what: str) -> Row:
 
 PREFIX = "synthetic:"
 
-_NUMBERINGS = [
-    Numbering(near=near, interleaved=interleaved) for interleaved in (False, True) for near in (False, True)
-]
-
 
 def parse_synthetic(text: str) -> Machine:
     """Build the machine that *text* describes; raise InputError naming the part that makes no sense."""
@@ -220,7 +218,7 @@ def describe_synthetic(machine: Machine) -> str:
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)
-    candidates = (_described(start._replace(**options), machine.online, layout) for start in _starts(machine))
+    candidates = (_described(start._replace(**options), machine, layout) for start in _starts(machine))
     return PREFIX + min(map(str, candidates), key=len)
 
 
@@ -249,27 +247,103 @@ def _numbered(machine: Machine) -> CPUSet:
 def _starts(machine: Machine) -> Iterator[Description]:
     """Yield regular descriptions that may come near the machine."""
     groups = len(machine.l3_groups)
-    for figures in _figures(machine):
+    cpus = len(_numbered(machine))
+    for figures, nosmt in _figures(machine):
+        if figures.cpus != cpus:
+            continue
         counts = (None, groups) if groups and figures.cores % groups == 0 else (None,)
         for l3_count in counts:
-            for numbering in _NUMBERINGS:
-                yield Description(figures=figures, numbering=numbering, l3_count=l3_count)
+            for arrangement in _arrangements(machine):
+                start = Description(figures=figures, arrangement=arrangement, nosmt=nosmt, l3_count=l3_count)
+                if _divides(start):
+                    yield start
 
 
-def _figures(machine: Machine) -> Iterator[Figures]:
-    """Yield figures that may fit: the machine's averages where they are whole, and plain CPUs."""
+def _arrangements(machine: Machine) -> Iterator[Arrangement]:
+    sockets = machine.sockets.values()
+    halved = any(
+        not node.cpus <= socket and not socket <= node.cpus and not node.cpus.isdisjoint(socket)
+        for node in machine.numa_nodes
+        for socket in sockets
+    )
+    for across in (False, True) if halved else (False,):
+        for interleaved in (False, True):
+            for near in (False, True):
+                yield Arrangement(near=near, interleaved=interleaved, across=across)
+
+
+def _figures(machine: Machine) -> Iterator[tuple[Figures, bool]]:
+    """Yield figures that may fit, and whether only the first CPU of each core runs.
+
+    They are plain CPUs, the machine's averages where these are whole, and its cores by kind.
+    """
     cpus, nodes = len(_numbered(machine)), len(machine.numa_nodes)
-    yield Figures(sockets=1, nodes=min(nodes, 1), cores_per_socket=cpus, threads=1)
     sockets, threads = max(len(machine.sockets), 1), max(map(len, machine.cores))
+    plain = Figures(sockets=1, nodes=min(nodes, 1), kinds=(CoreKind(cpus, 1),))
+    yield plain, False
     cores, rest = divmod(cpus, sockets * threads)
-    if cores and not rest and _divides(nodes, sockets, cores):
-        yield Figures(sockets=sockets, nodes=nodes, cores_per_socket=cores, threads=threads)
+    if cores and not rest:
+        yield Figures(sockets=sockets, nodes=nodes, kinds=(CoreKind(cores, threads),)), False
+    kinds = _kinds_of_cores(machine)
+    if len(kinds) > 1 or any(kind.letter != PLAIN for kind in kinds):
+        yield Figures(sockets=sockets, nodes=nodes, kinds=kinds), False
+    if machine.offline and threads == 1:
+        yield from ((figures, True) for figures in _awake(plain, machine, kinds))
 
 
-def _divides(nodes: int, sockets: int, cores: int) -> bool:
-    if not nodes:
-        return True
-    return not (sockets * cores % nodes or (nodes % sockets and sockets % nodes))
+def _kinds_of_cores(machine: Machine) -> tuple[CoreKind, ...]:
+    """Count the cores of a socket by kind; nothing where sockets differ."""
+    performance, efficiency = machine.performance_cpus or CPUSet(), machine.efficiency_cpus or CPUSet()
+    letters = {
+        core: PERFORMANCE if core <= performance else EFFICIENCY if core <= efficiency else PLAIN
+        for core in machine.cores
+    }
+    # Siblings that do not run make no other kind of a performance core, and move it in the order of numbers.
+    sizes: dict[str, int] = {}
+    for core, letter in letters.items():
+        sizes[letter] = max(sizes.get(letter, 0), len(core))
+    order = list(sizes)
+
+    def told(core: CPUSet) -> tuple[int, str]:
+        letter = letters[core]
+        return len(core) if letter == PLAIN else sizes[letter], letter
+
+    found = set()
+    for socket in machine.sockets.values() or (machine.online,):
+        cores = sorted(
+            (core for core in machine.cores if core <= socket),
+            key=lambda core: (order.index(letters[core]), core.lowest),
+        )
+        found.add(
+            tuple(
+                CoreKind(len(list(same)), threads, letter)
+                for (threads, letter), same in groupby(cores, key=told)
+            )
+        )
+    return found.pop() if len(found) == 1 else ()
+
+
+def _awake(plain: Figures, machine: Machine, kinds: tuple[CoreKind, ...]) -> Iterator[Figures]:
+    """Yield what a machine may be of whose cores one CPU runs each: one kind has siblings, or all do."""
+    sockets, nodes = max(len(machine.sockets), 1), len(machine.numa_nodes)
+    for place in range(len(kinds)):
+        others = sum(kind.cores for number, kind in enumerate(kinds) if number != place)
+        threads, rest = divmod(plain.cpus - sockets * others, sockets * kinds[place].cores)
+        if threads > 1 and not rest:
+            changed = kinds[place]._replace(threads=threads)
+            yield Figures(sockets=sockets, nodes=nodes, kinds=(*kinds[:place], changed, *kinds[place + 1 :]))
+    threads, rest = divmod(plain.cpus, len(machine.cores))
+    if threads > 1 and not rest and len(kinds) > 1:
+        every = tuple(kind._replace(threads=threads) for kind in kinds)
+        yield Figures(sockets=sockets, nodes=nodes, kinds=every)
+
+
+def _divides(start: Description) -> bool:
+    try:
+        described_layout(start)
+    except ValueError:
+        return False
+    return True
 
 
 def _options(machine: Machine, layout: Layout) -> dict[str, Any]:
@@ -290,11 +364,23 @@ def _unknown(machine: Machine) -> Iterator[str]:
         yield HUGEPAGES
 
 
-def _described(description: Description, online: CPUSet, layout: Layout) -> Description:
-    """Add to a description the groups of CPUs in which a layout differs from what it says so far."""
-    regular = described_layout(description).restricted_to(online)
-    groups = dict(_group_options(layout, regular))
-    return description._replace(groups=groups, l3_count=None if "l3" in groups else description.l3_count)
+def _described(description: Description, machine: Machine, layout: Layout) -> Description:
+    """Add to a description the CPUs and groups of CPUs in which a machine differs from it so far."""
+    regular = described_layout(description)
+    running = machine.online | machine.offline
+    asleep = sleeping_siblings(regular.restricted_to(running)) if description.nosmt else CPUSet()
+    if not asleep <= machine.offline:
+        return _described(description._replace(nosmt=False), machine, layout)
+    said = {
+        "pcores": (kind_of_cpus(description, PERFORMANCE) or CPUSet()) & machine.online,
+        "ecores": (kind_of_cpus(description, EFFICIENCY) or CPUSet()) & machine.online,
+    }
+    options = {**description.cpus, "offline": machine.offline - asleep}
+    cpus = {key: cpus for key, cpus in options.items() if cpus and cpus != said.get(key)}
+    groups = dict(_group_options(layout, regular.restricted_to(machine.online)))
+    return description._replace(
+        groups=groups, cpus=cpus, l3_count=None if "l3" in groups else description.l3_count
+    )
 
 
 def _cpu_options(machine: Machine) -> Iterator[tuple[str, CPUSet]]:

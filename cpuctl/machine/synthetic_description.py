@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from itertools import accumulate, chain, count, islice
 from operator import or_
 from typing import NamedTuple, TypeVar
 
@@ -17,20 +18,34 @@ from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 _SAME_NODE, _SAME_SOCKET, _OTHER_SOCKET = 10, 12, 21
 
 
+PLAIN, PERFORMANCE, EFFICIENCY = "cpe"
+"""The letters of cores: of no kind, and of the two kinds that a kernel tells apart."""
+
+
+class CoreKind(NamedTuple):
+    """So many cores of every socket with so many CPUs each."""
+
+    cores: int
+    threads: int
+    letter: str = PLAIN
+
+    def __str__(self) -> str:
+        return f"{self.cores}{self.letter}{self.threads}t"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The four figures of ``lscpu``: sockets, NUMA nodes in all, cores per socket, CPUs per core.
+    """The figures of ``lscpu``: sockets, NUMA nodes in all, and the cores of a socket by kind, in order.
 
     Raise ValueError for figures below 1 (NUMA nodes may be 0) and for more CPUs than cpuctl accepts.
     """
 
     sockets: int
     nodes: int
-    cores_per_socket: int
-    threads: int
+    kinds: tuple[CoreKind, ...]
 
     def __post_init__(self) -> None:
-        if min(self.sockets, self.cores_per_socket, self.threads) < 1:
+        if min(self.sockets, *(min(kind.cores, kind.threads) for kind in self.kinds)) < 1:
             raise ValueError("sockets, cores and threads must be at least 1")
         if self.cpus > MAX_CPUS or self.nodes > MAX_NUMA_NODES:
             raise ValueError(f"at most {MAX_CPUS} CPUs and {MAX_NUMA_NODES} NUMA nodes are possible")
@@ -38,26 +53,28 @@ class Figures:
     @property
     def cores(self) -> int:
         """Cores in all."""
-        return self.sockets * self.cores_per_socket
+        return self.sockets * sum(kind.cores for kind in self.kinds)
 
     @property
     def cpus(self) -> int:
         """CPUs in all; their numbers are 0 and up."""
-        return self.cores * self.threads
+        return self.sockets * sum(kind.cores * kind.threads for kind in self.kinds)
 
     def __str__(self) -> str:
-        return f"{self.sockets}s{self.nodes}n{self.cores_per_socket}c{self.threads}t"
+        return f"{self.sockets}s{self.nodes}n{'+'.join(map(str, self.kinds))}"
 
 
-class Numbering(NamedTuple):
-    """How CPU numbers run through the machine.
+class Arrangement(NamedTuple):
+    """How CPU numbers and NUMA nodes run through the machine.
 
     ``near`` gives the siblings of a core neighbouring numbers, otherwise all cores are counted through once
-    per thread. ``interleaved`` deals the cores to sockets, NUMA nodes and L3 groups in turn.
+    per thread. ``interleaved`` deals the cores to sockets, NUMA nodes and L3 groups in turn. ``across`` gives
+    every NUMA node an equal share of each socket, otherwise a node ends where its socket does.
     """
 
     near: bool = False
     interleaved: bool = False
+    across: bool = False
 
 
 class Layout(NamedTuple):
@@ -83,21 +100,32 @@ class Layout(NamedTuple):
         )
 
 
-def regular_layout(figures: Figures, numbering: Numbering, *, l3_groups: int) -> Layout:
-    """Divide the cores evenly into sockets, NUMA nodes and *l3_groups* (in all).
+def regular_layout(figures: Figures, arrangement: Arrangement, *, l3_groups: int) -> Layout:
+    """Divide the cores evenly into sockets, NUMA nodes and *l3_groups* (in all), those of every kind alike.
 
     Raise ValueError where the figures do not divide.
     """
-    cores = _cores(figures, near=numbering.near)
-    if figures.nodes and figures.nodes % figures.sockets and figures.sockets % figures.nodes:
-        raise ValueError(f"{figures.nodes} NUMA nodes and {figures.sockets} sockets do not divide")
-    dealt = numbering.interleaved
+    sockets, nodes = figures.sockets, figures.nodes
+    if nodes and nodes % sockets and sockets % nodes and not arrangement.across:
+        raise ValueError(f"{nodes} NUMA nodes and {sockets} sockets do not divide")
+    runs = _runs(figures, arrangement)
+    if arrangement.across:
+        of_nodes = _cut(runs, nodes, "NUMA nodes")
+    else:
+        of_nodes = _shares(runs, figures, nodes, "NUMA nodes", dealt=arrangement.interleaved)
     return Layout(
-        cores=cores,
-        sockets=dict(enumerate(_portions(cores, figures.sockets, "sockets", dealt=dealt))),
-        nodes=dict(enumerate(_portions(cores, figures.nodes, "NUMA nodes", dealt=dealt))),
-        l3_groups=_portions(cores, l3_groups, "L3 groups", dealt=dealt),
+        cores=tuple(core for run in runs for core in run),
+        sockets=dict(enumerate(_shares(runs, figures, sockets, "sockets", dealt=arrangement.interleaved))),
+        nodes=dict(enumerate(of_nodes)),
+        l3_groups=_shares(runs, figures, l3_groups, "L3 groups", dealt=arrangement.interleaved),
     )
+
+
+def cpus_of_kind(figures: Figures, arrangement: Arrangement, letter: str) -> CPUSet:
+    """Return the CPUs of the cores that the figures give this letter."""
+    runs = _runs(figures, arrangement)
+    kinds = (figures.kinds[number % len(figures.kinds)] for number in range(len(runs)))
+    return _joined(run for run, kind in zip(runs, kinds, strict=True) if kind.letter == letter)
 
 
 def default_distances(
@@ -116,28 +144,69 @@ def default_distances(
     return tuple(map(tuple, rows))
 
 
-@lru_cache(maxsize=2)  # whoever looks for a description tries both ways again and again
-def _cores(figures: Figures, *, near: bool) -> tuple[CPUSet, ...]:
-    return tuple(_core(figures, core, near=near) for core in range(figures.cores))
+Run = tuple[CPUSet, ...]
+"""Cores of one kind that follow one another: those of a socket or, where cores are dealt, of the machine."""
 
 
-def _core(figures: Figures, core: int, *, near: bool) -> CPUSet:
-    if near:
-        return CPUSet.of(range(core * figures.threads, (core + 1) * figures.threads))
-    return CPUSet.of(range(core, figures.cpus, figures.cores))
-
-
-def _portions(cores: tuple[CPUSet, ...], count: int, what: str, *, dealt: bool) -> tuple[CPUSet, ...]:
-    if not count:
-        return ()
-    size, rest = divmod(len(cores), count)
-    if rest:
-        raise ValueError(f"{len(cores)} cores do not divide into {count} {what}")
-    if dealt:
-        portions = [cores[first::count] for first in range(count)]
+@lru_cache(maxsize=4)  # whoever looks for a description tries all ways again and again
+def _runs(figures: Figures, arrangement: Arrangement) -> tuple[Run, ...]:
+    """Give the CPUs of all cores their numbers."""
+    if arrangement.interleaved:
+        sizes = [(figures.sockets * kind.cores, kind.threads) for kind in figures.kinds]
     else:
-        portions = [cores[first : first + size] for first in range(0, len(cores), size)]
-    return tuple(CPUSet(sum(core.mask for core in portion)) for portion in portions)
+        sizes = [(kind.cores, kind.threads) for _ in range(figures.sockets) for kind in figures.kinds]
+    threads = [threads for cores, threads in sizes for _ in range(cores)]
+    cores = iter(_near(threads) if arrangement.near else _far(threads))
+    return tuple(tuple(islice(cores, size)) for size, _ in sizes)
+
+
+def _near(threads: list[int]) -> list[CPUSet]:
+    firsts = accumulate(threads, initial=0)
+    return [CPUSet((1 << wanted) - 1 << first) for first, wanted in zip(firsts, threads, strict=False)]
+
+
+def _far(threads: list[int]) -> list[CPUSet]:
+    masks, numbers = [0] * len(threads), count()
+    for thread in range(max(threads)):
+        for core, wanted in enumerate(threads):
+            if wanted > thread:
+                masks[core] |= 1 << next(numbers)
+    return list(map(CPUSet, masks))
+
+
+def _shares(
+    runs: tuple[Run, ...], figures: Figures, number: int, what: str, *, dealt: bool
+) -> tuple[CPUSet, ...]:
+    """Divide the cores into parts that are equal in number and, where cores differ, in kinds."""
+    if dealt or not number:
+        return _cut(runs, number, what, dealt=dealt)
+    if len(figures.kinds) == 1:
+        return _cut((tuple(core for run in runs for core in run),), number, what)
+    kinds, sockets = len(figures.kinds), figures.sockets
+    of_socket = [runs[first : first + kinds] for first in range(0, len(runs), kinds)]
+    if number < sockets and sockets % number == 0:
+        whole = sockets // number
+        return tuple(_joined(chain(*of_socket[first : first + whole])) for first in range(0, sockets, whole))
+    if number % sockets:
+        raise ValueError(f"{sockets} sockets with cores of several kinds do not divide into {number} {what}")
+    return tuple(part for own in of_socket for part in _cut(own, number // sockets, what))
+
+
+def _cut(runs: tuple[Run, ...], number: int, what: str, *, dealt: bool = False) -> tuple[CPUSet, ...]:
+    """Cut every run into equally many cores, and join what has the same place."""
+    for run in runs if number else ():
+        if len(run) % number:
+            raise ValueError(f"{len(run)} cores do not divide into {number} {what}")
+    if dealt:
+        return tuple(_joined(run[first::number] for run in runs) for first in range(number))
+    return tuple(
+        _joined(run[place * len(run) // number : (place + 1) * len(run) // number] for run in runs)
+        for place in range(number)
+    )
+
+
+def _joined(runs: Iterable[Run]) -> CPUSet:
+    return CPUSet(sum(core.mask for run in runs for core in run))
 
 
 NONE = "none"
@@ -232,16 +301,21 @@ CPU_OPTIONS = ("offline", "absent", "isolated", "nohz_full", "pcores", "ecores")
 GROUP_OPTIONS = ("cores", "sockets", "nodes", "l3")
 L3, HUGEPAGES = UNKNOWN_OPTIONS = ("l3", "hugepages")
 """What may be unknown of a machine as a whole."""
-HINT = "for example synthetic:2s4n16c2t,l3=8,mem=64Gi (sockets, NUMA nodes, cores per socket, CPUs per core)"
+HINT = (
+    "for example synthetic:2s4n16c2t,l3=8,mem=64Gi (sockets, NUMA nodes, cores per socket, CPUs per core); "
+    "cpuctl topology synthetic --help has every form"
+)
 
 T = TypeVar("T")
 Groups = Mapping[int, CPUSet]
 Row = tuple[int | None, ...]
 """One value per NUMA node, or a single one that holds for all; None is unknown or absent."""
 
-_FIGURES = re.compile(r"(?:(\d{1,5})s)?(?:(\d{1,5})n)?(\d{1,5})c(?:(\d{1,5})t)?", re.ASCII)
+_KIND = r"(\d{1,5})([cpe])(?:(\d{1,5})t)?"
+_KINDS = re.compile(_KIND, re.ASCII)
+_FIGURES = re.compile(rf"(?:(\d{{1,5}})s)?(?:(\d{{1,5}})n)?({_KIND}(?:\+?{_KIND})*)", re.ASCII)
 _HUGEPAGES = f"{HUGEPAGES}-"
-_FLAGS = ("far", "near", "interleaved")
+FLAGS = ("far", *Arrangement._fields, "nosmt")
 _VALUES = (*GROUP_OPTIONS, *CPU_OPTIONS, "mem", "distances", HUGEPAGES)
 
 
@@ -250,11 +324,12 @@ class Description(NamedTuple):
 
     ``memory`` is a row of bytes, ``hugepages`` has a row of page counts for each page size in KiB.
     ``distances`` is None for the regular ones and empty for none. ``unknown`` names options of which
-    nothing, or not everything, is recorded.
+    nothing, or not everything, is recorded. With ``nosmt`` all CPUs of a core but its first are offline.
     """
 
     figures: Figures
-    numbering: Numbering = Numbering()
+    arrangement: Arrangement = Arrangement()
+    nosmt: bool = False
     l3_count: int | None = None
     groups: Mapping[str, Groups] = {}
     cpus: Mapping[str, CPUSet] = {}
@@ -281,7 +356,8 @@ class Description(NamedTuple):
             options["l3"] = l3
         return cls(
             figures=figures,
-            numbering=Numbering(near="near" in options, interleaved="interleaved" in options),
+            arrangement=Arrangement(*(flag in options for flag in Arrangement._fields)),
+            nosmt="nosmt" in options,
             l3_count=count,
             groups={key: _option(options, key, parse_groups) for key in GROUP_OPTIONS if key in options},
             cpus={key: _option(options, key, parse_cpus) for key in CPU_OPTIONS if key in options},
@@ -295,12 +371,13 @@ class Description(NamedTuple):
         return ",".join((str(self.figures), *self._options()))
 
     def _options(self) -> Iterator[str]:
-        if self.numbering.near:
-            yield "near"
-        if self.numbering.interleaved:
-            yield "interleaved"
+        yield from (flag for flag, said in self.arrangement._asdict().items() if said)
+        if self.nosmt:
+            yield "nosmt"
         for key, groups in self.groups.items():
-            yield f"{key}={write_groups(groups)}"
+            text = write_groups(groups)
+            # One CPU alone would be read as a number of groups.
+            yield f"{key}=0:{text}" if key == L3 and text.isdecimal() else f"{key}={text}"
         if self.l3_count is not None:
             yield f"l3={self.l3_count}"
         if self.memory != DEFAULT_MEMORY:
@@ -328,13 +405,15 @@ def _option(options: Mapping[str, str], key: str, parse: Callable[[str], T]) -> 
 def _parse_figures(text: str) -> Figures:
     found = _FIGURES.fullmatch(text)
     if found is None:
-        raise ValueError(f"found {text!r}, expected figures such as 2s4n16c2t")
-    sockets, nodes, cores, threads = found.groups()
+        raise ValueError(f"found {text!r}, expected figures such as 2s4n16c2t, or 8p2t+12e1t for two kinds")
+    sockets, nodes, kinds = found.groups()[:3]
     return Figures(
         sockets=int(sockets or 1),
         nodes=int(nodes or sockets or 1),
-        cores_per_socket=int(cores),
-        threads=int(threads or 1),
+        kinds=tuple(
+            CoreKind(int(cores), int(threads or 1), letter)
+            for cores, letter, threads in _KINDS.findall(kinds)
+        ),
     )
 
 
@@ -344,7 +423,7 @@ def _split_options(words: Sequence[str]) -> dict[str, str]:
         key, _, value = word.partition("=")
         if not _is_option(key, value):
             known = (
-                *_FLAGS,
+                *FLAGS,
                 *GROUP_OPTIONS,
                 *CPU_OPTIONS,
                 "mem",
@@ -360,7 +439,7 @@ def _split_options(words: Sequence[str]) -> dict[str, str]:
 
 
 def _is_option(key: str, value: str) -> bool:
-    if key in _FLAGS:
+    if key in FLAGS:
         return not value
     return bool(value) and (key in _VALUES or key.startswith(_HUGEPAGES))
 

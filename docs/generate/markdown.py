@@ -8,6 +8,11 @@ from cpuctl.cli.completion.command_tree import Command, Option
 from docs.generate.common import ENVIRONMENT, EXIT_CODES, FILES, NOTICE
 from docs.generate.help_text import Block, take_apart
 
+_OTHER_TEXTS = (
+    "[Tutorial](../tutorial.md), [how-to](../how-to.md), [how managers decide](../explanation.md), "
+    "[machines in one line](../synthetic.md)."
+)
+
 
 def page_name(command: Command) -> str:
     """Name the page of a command: ``checkpoint-dump.md``."""
@@ -42,7 +47,7 @@ def index_page(root: Command) -> str:
             "Every command with its options. `cpuctl COMMAND --help` prints the same, `man cpuctl` too.",
             _table(("Command", "For"), rows),
             "[Schemas](schemas.md) of answers and inputs; [what a kubelet refuses](kubelet-rules.md).",
-            "[Tutorial](../tutorial.md), [how-to](../how-to.md), [how managers decide](../explanation.md).",
+            _OTHER_TEXTS,
             "## Exit codes",
             _table(("Code", "Meaning"), EXIT_CODES),
             "## Environment",

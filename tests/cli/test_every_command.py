@@ -105,6 +105,7 @@ WITH_MACHINE: dict[str, tuple[str, ...]] = {
     "topology show": (),
     "topology map": (),
     "topology distances": (),
+    "topology synthetic": (),
     "topology devices": (),
     "config reserve": ("--reserved-cpus", "1"),
     "config show": (),
@@ -146,6 +147,96 @@ def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
     assert asked == told
 
 
+OTHER_ARGUMENTS = {
+    "explain": "[POD]",
+    "replay": "[TIMELINE]",
+    "cgroups apply": "[NS/POD/CONTAINER=CPUS]...",
+    "pods diff": "[OLD]",
+    "fleet list": "RECORDINGS...",
+    **dict.fromkeys((f"checkpoint {verb}" for verb in ("dump", "verify", "migrate", "repair")), "[STATE]"),
+}
+"""Commands that are about something else than a machine or pods, or about two of these."""
+ABOUT_PODS = ("plan", "resize", "pods show", "pods lint", "checkpoint new")
+ABOUT_MACHINES = sorted(WITH_MACHINE.keys() - OTHER_ARGUMENTS.keys() - {*ABOUT_PODS})
+PODS_TWICE = ["fixtures/pods/database.yaml", "fixtures/pods/web.yaml"]
+
+
+def test_every_command_has_its_subject_as_an_argument() -> None:
+    wanted = (
+        OTHER_ARGUMENTS | dict.fromkeys(ABOUT_PODS, "[PODS]...") | dict.fromkeys(ABOUT_MACHINES, "[SOURCE]")
+    )
+    about = commands("--machine") | commands("--filename")
+    assert {path: command.arguments[0].metavar for path, command in about.items()} == wanted
+
+
+@pytest.mark.parametrize("path", ABOUT_MACHINES)
+def test_a_machine_is_named_either_way(path: str, cpuctl: Cpuctl) -> None:
+    words, name = (*WITH_MACHINE[path], "-q", "-o", "json"), str(RECORDED)
+    by_option = run(cpuctl, path, *words, "-m", name)
+    # This recording tells of no PCI devices.
+    assert by_option.code in ((4,) if path == "topology devices" else (0, 3)), by_option
+    assert run(cpuctl, path, name, *words) == by_option
+    assert run(cpuctl, path, *words, "-m", name, name) == by_option
+    for other in (MACHINE, "live", ""):
+        both = run(cpuctl, path, *words, name, "-m", other)
+        assert (both.code, both.out) == (2, "")
+        assert f"-m {other}: another machine is named as an argument: {name}" in both.err
+    unset = run(cpuctl, path, *words, "")
+    assert (unset.code, unset.out) == (4, ""), "no machine is not this host"
+
+
+@pytest.mark.parametrize("path", ABOUT_PODS)
+def test_pods_are_named_either_way(path: str, cpuctl: Cpuctl) -> None:
+    words = ["-m", MACHINE, *V36, "-q", "-o", "json"]
+    words += ["--set", "database/server:cpu=4"] if path == "resize" else []
+    each = [word for name in PODS_TWICE for word in ("-f", name)]
+    by_option = run(cpuctl, path, *words, *each)
+    assert PODS_TWICE[1] in by_option.out, by_option
+    assert run(cpuctl, path, *PODS_TWICE, *words) == by_option
+    assert run(cpuctl, path, *PODS_TWICE, *words, *each) == by_option
+    cut = run(cpuctl, path, *words, "-f", *PODS_TWICE)
+    assert (cut.code, cut.out) == (2, "")
+    assert f"-f {PODS_TWICE[0]}: other pods are named as arguments: {PODS_TWICE[1]}" in cut.err
+    assert "or each of them behind -f" in cut.err
+
+
+def test_what_is_compared_is_named_either_way(cpuctl: Cpuctl) -> None:
+    old, new = PODS_TWICE
+    by_option = cpuctl("pods", "diff", "-q", "-f", old, "-f", new)
+    assert by_option.code == 0
+    assert cpuctl("pods", "diff", "-q", old, new) == by_option
+    assert cpuctl("pods", "diff", "-q", old, new, "-f", old, "-f", new) == by_option
+    for words in ((old, "-f", new), (), ("-f", old, "-f", new, "-f", old)):
+        assert cpuctl("pods", "diff", *words).code == 2
+
+
+@pytest.mark.parametrize("verb", ["dump", "verify", "repair"])
+def test_a_recording_brings_its_state_files_either_way(verb: str, cpuctl: Cpuctl) -> None:
+    words = ("checkpoint", verb, "-q", "-o", "json", *(() if verb == "dump" else V36))
+    ways = [cpuctl(*words, *way) for way in ((str(RECORDED),), ("-m", str(RECORDED)))]
+    assert ways[0].code == ways[1].code in (0, 3)
+    told, wanted = (json.loads(each.out) for each in ways)
+    assert (told.get("start"), told["files"]) == (wanted.get("start"), wanted["files"])
+
+
+def test_a_group_takes_a_machine_for_its_usual_verb(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    shown = cpuctl("topology", "show", "-q", "-m", str(RECORDED))
+    assert cpuctl("topology", str(RECORDED), "-q") == shown
+    (tmp_path / "node7").symlink_to(RECORDED)
+    assert cpuctl("topology", "node7", "-q", cwd=tmp_path).out == shown.out
+    assert cpuctl("topology", MACHINE, "-q").code == 0
+    misspelt = cpuctl("topology", "shwo")
+    assert (misspelt.code, "Did you mean 'show'?" in misspelt.err) == (2, True)
+
+
+def test_a_configuration_is_no_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    file = tmp_path / "kubelet.yaml"
+    file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
+    result = cpuctl("config", "check", str(file))
+    assert (result.code, result.out) == (4, "")
+    assert "is a kubelet's configuration, and no machine\nhint: name it with --kubelet-config" in result.err
+
+
 def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -> None:
     result = cpuctl("cgroups", "apply", "-m", "-", *V36, stdin=RECORDED.read_bytes())
     assert (result.code, result.out) == (2, "")
@@ -160,6 +251,7 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("resize", "--pods"): ("-m", MACHINE, *CHANGES),
     ("pods show", "-f"): ("-m", MACHINE),
     ("pods lint", "-f"): ("-m", MACHINE),
+    ("pods diff", "-f"): ("-m", MACHINE, "--to-kubelet-version", "1.37"),
     ("config versions", "-f"): ("-m", MACHINE),
     ("config versions", "--pods"): ("-m", MACHINE),
     ("checkpoint new", "-f"): ("-m", MACHINE, *V36),
@@ -176,8 +268,9 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def test_every_command_that_reads_pods_is_run() -> None:
-    # What is applied is a plan of changes, not pods.
-    files = {(path, "-f") for path in commands("--filename").keys() - {"cgroups apply"}}
+    # What is applied is a plan of changes; a list of nodes has pods in the commands it proposes only.
+    others = {"cgroups apply", "fleet list"}
+    files = {(path, "-f") for path in commands("--filename").keys() - others}
     assert READERS.keys() == files | {(path, "--pods") for path in commands("--pods")}
 
 

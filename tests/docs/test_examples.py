@@ -78,7 +78,7 @@ def test_examples_in_texts_can_be_copied(path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("cpuctl plan -f a.yaml   on this host", "plan: 3 arguments"),
+        ("cpuctl audit --root a   on this host", "audit: 3 arguments"),
         ("x | sudo cpuctl audit --nothing", "audit: no option --nothing"),
         ("cpuctl plan --compare A B -f a | cpuctl checkpoint dump a b", "checkpoint dump: 2 arguments"),
         ("cpuctl topology --cpus node:1    # on this host", ""),

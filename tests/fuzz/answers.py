@@ -173,7 +173,7 @@ LAYOUTS = {
     "podsdiff": ("pods_diff",),
     "podsshow": ("pods_show",),
     "replay": ("replay", "replay_end"),
-    "topology": ("topology", "topology_map", "topology_distances"),
+    "topology": ("topology", "topology_map", "topology_distances", "topology_synthetic"),
 }
 """The layouts of answers whose kind does not name the only one."""
 

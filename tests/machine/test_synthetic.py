@@ -59,6 +59,25 @@ LAYOUTS = [
     Case("2c2t,offline=3", "0,2/1", "0:0-2", "0:0-2", "0-2"),
     Case("2s2c,offline=2-3", "0/1", "0:0-1", "0:0-1/1:", "0-1"),
     Case("4c,absent=0+2", "1/3", "0:1,3", "0:1,3", "1,3"),
+    Case("1p2t+2e", "0,3/1/2", "0:0-3", "0:0-3", "0-3"),
+    Case("1p2t2e,near", "0-1/2/3", "0:0-3", "0:0-3", "0-3"),
+    Case("2s2p2t+2e,near", "0-1/2-3/4/5/6-7/8-9/10/11", "0:0-5/1:6-11", "0:0-5/1:6-11", "0-5/6-11"),
+    Case(
+        "2s4n2p2t+2e,near",
+        "0-1/2-3/4/5/6-7/8-9/10/11",
+        "0:0-5/1:6-11",
+        "0:0-1,4/1:2-3,5/2:6-7,10/3:8-9,11",
+        "0-1,4/2-3,5/6-7,10/8-9,11",
+    ),
+    Case("2s1p2t+1e,near,interleaved", "0-1/2-3/4/5", "0:0-1,4/1:2-3,5", "0:0-1,4/1:2-3,5", "0-1,4/2-3,5"),
+    Case("4s2n1p1e", "0/1/2/3/4/5/6/7", "0:0-1/1:2-3/2:4-5/3:6-7", "0:0-3/1:4-7", "0-1/2-3/4-5/6-7"),
+    Case("2s2n2c,across", "0/1/2/3", "0:0-1/1:2-3", "0:0,2/1:1,3", "0-1/2-3"),
+    Case("2s3n3c,across,l3=2", "0/1/2/3/4/5", "0:0-2/1:3-5", "0:0,3/1:1,4/2:2,5", "0-2/3-5"),
+    Case("2s2n2c,interleaved,across", "0/1/2/3", "0:0,2/1:1,3", "0:0-1/1:2-3", "0,2/1,3"),
+    Case("2c2t,nosmt", "0/1", "0:0-1", "0:0-1", "0-1"),
+    Case("2c2t,near,nosmt", "0/2", "0:0,2", "0:0,2", "0,2"),
+    Case("4c,cores=0-2,nosmt", "0/3", "0:0,3", "0:0,3", "0,3"),
+    Case("2c2t,absent=0,nosmt", "1/2", "0:1-2", "0:1-2", "1-2"),
 ]
 
 
@@ -82,6 +101,20 @@ def test_states_of_cpus() -> None:
     assert (str(machine.online), str(machine.offline), str(machine.present)) == ("0-5", "7", "0-5,7")
     assert (str(machine.isolated), str(machine.nohz_full)) == ("2-3", "3")
     assert (str(machine.performance_cpus), str(machine.efficiency_cpus)) == ("0-1", "2-5")
+
+
+def test_kinds_of_cores() -> None:
+    """An i7 of 8 performance cores with siblings and 12 efficiency cores without, as its firmware counts."""
+    machine = parse_synthetic("8p2t+12e,near")
+    assert (len(machine.online), len(machine.cores)) == (28, 20)
+    assert (str(machine.performance_cpus), str(machine.efficiency_cpus)) == ("0-15", "16-27")
+    asleep = parse_synthetic("8p2t+12e,near,nosmt")
+    assert (str(asleep.performance_cpus), str(asleep.efficiency_cpus)) == ("0,2,4,6,8,10,12,14", "16-27")
+    assert str(asleep.offline) == "1,3,5,7,9,11,13,15"
+    plain = parse_synthetic("8c2t+12c,near")
+    assert plain.cores == machine.cores
+    assert (plain.performance_cpus, plain.efficiency_cpus) == (None, None)
+    assert str(parse_synthetic("8p2t+12e,near,pcores=0-3").performance_cpus) == "0-3"
 
 
 @pytest.mark.parametrize(
@@ -135,6 +168,12 @@ REFUSALS = [
     ("0c", "0c", "sockets, cores and threads must be at least 1"),
     ("9999c", "9999c", "at most 8192 CPUs and 1024 NUMA nodes are possible"),
     ("2048n4096c", "2048n4096c", "at most 8192 CPUs and 1024 NUMA nodes"),
+    ("1s4p4x", "1s4p4x", "expected figures such as 2s4n16c2t, or 8p2t+12e1t for two kinds"),
+    ("+8c", "+8c", "expected figures"),
+    ("4p0e", "4p0e", "sockets, cores and threads must be at least 1"),
+    ("2n4p2t+3e", "", "3 cores do not divide into 2 NUMA nodes"),
+    ("2s4p2t+4e,l3=3", "", "2 sockets with cores of several kinds do not divide into 3 L3 groups"),
+    ("2s3n4c,across", "", "4 cores do not divide into 3 NUMA nodes"),
     ("2s3n4c", "", "3 NUMA nodes and 2 sockets do not divide"),
     ("3n4c", "", "4 cores do not divide into 3 NUMA nodes"),
     ("4c,l3=3", "", "4 cores do not divide into 3 L3 groups"),
@@ -193,7 +232,19 @@ DESCRIPTIONS = [
     "1s2n4c1t,mem=-",
     "1s1n8c2t,offline=3+5",
     "1s1n4c2t,absent=3",
-    "1s1n8c1t,cores=0-1/2-3,pcores=0-3,ecores=4-7",
+    "1s1n4c1t,l3=0:3",
+    "1s1n8c1t,cores=0+3/1-2",
+    "1s1n2p2t+4e1t,near",
+    "1s1n2c2t+4c1t",
+    "2s4n4p2t+2e1t,interleaved",
+    "2s2n8p2t+12e1t,offline=3",
+    "1s1n4p1t+4e1t,isolated=6-7",
+    "2s4n16c2t,nosmt",
+    "1s1n8p2t+12e1t,near,nosmt",
+    "1s1n4c4t,near,nosmt",
+    "2s2n8c2t,across",
+    "2s4n8c2t,near,across",
+    "2s2n4c2t,interleaved,across",
     "1s2n4c1t,nodes=0-2/7:3",
     "1s2n8c1t,hugepages-2Mi=4/-,hugepages-1Gi=1",
     "1s2n4c1t,distances=10+11/11+10",

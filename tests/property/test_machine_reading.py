@@ -24,6 +24,14 @@ from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import MAX_CPUS, Machine
 from cpuctl.machine.sources import MachineSource
 from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic_description import (
+    CPU_OPTIONS,
+    GROUP_OPTIONS,
+    Arrangement,
+    CoreKind,
+    Description,
+    Figures,
+)
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import cpu_map, small_machine, sysfs_files
@@ -145,16 +153,22 @@ def descriptions(draw: st.DrawFn) -> str:
     """Draw a regular machine and a few irregularities that fit it."""
     sockets = draw(st.sampled_from([1, 2, 4]))
     nodes = draw(st.sampled_from([0, 1, sockets, 2 * sockets]))
-    cores = 2 * draw(st.integers(1, 4))
-    threads = draw(st.integers(1, 4))
-    cpus = st.sets(st.integers(0, sockets * cores * threads - 1), max_size=sockets * cores * threads - 1)
-    parts = [f"{sockets}s{nodes}n{cores}c{threads}t"]
+    kind = st.tuples(st.integers(1, 4), st.sampled_from("cpe"), st.integers(1, 4))
+    kinds = draw(st.lists(kind, min_size=1, max_size=3))
+    cores = sum(2 * count for count, _, _ in kinds)
+    last = sockets * sum(2 * count * threads for count, _, threads in kinds) - 1
+    cpus = st.sets(st.integers(0, last), max_size=last)
+    parts = [f"{sockets}s{nodes}n" + "+".join(f"{2 * count}{letter}{each}t" for count, letter, each in kinds)]
     parts += draw(st.lists(st.sampled_from(["near", "interleaved"]), unique=True))
-    parts += draw(st.sampled_from([[], ["l3=none"], ["l3=-"], [f"l3={sockets * cores // 2}"]]))
+    if not nodes or cores % nodes == 0:
+        parts += draw(st.sampled_from([[], ["across"]] if len(kinds) == 1 else [[]]))
+    parts += draw(st.sampled_from([[], ["l3=none"], ["l3=-"], [f"l3={2 * sockets}"]]))
     parts += draw(st.sampled_from([[], ["mem=-"], ["mem=1Gi"], ["hugepages-2Mi=3", "hugepages-64Ki=0"]]))
     parts += draw(st.sampled_from([[], ["hugepages=-"]]))
     parts += draw(st.sampled_from([[], ["distances=none"], ["sockets=none"], ["cores=none"]]))
     offline = CPUSet.of(draw(cpus))
+    awake = CPUSet.of(cpu for core in parse_synthetic(",".join(parts)).cores for cpu in [core.lowest])
+    parts += ["nosmt"] if not awake <= offline and draw(st.booleans()) else []
     parts += [f"offline={offline}".replace(",", "+")] if offline else []
     return ",".join(parts)
 
@@ -165,7 +179,48 @@ def test_synthetic_machines_are_printed_back(text: str) -> None:
     description = describe_synthetic(machine)
     again = parse_synthetic(description)
     assert topology(again) == topology(machine)
+    assert (again.performance_cpus or None) == (machine.performance_cpus or None)
+    assert (again.efficiency_cpus or None) == (machine.efficiency_cpus or None)
     assert describe_synthetic(again) == description
+
+
+GROUPS = st.lists(st.sets(st.integers(0, 40), min_size=1), max_size=3).map(
+    lambda sets: {number: CPUSet.of(cpus.difference(*sets[:number])) for number, cpus in enumerate(sets)}
+)
+ROWS = st.one_of(st.tuples(st.integers(0, 1 << 40)), st.tuples(st.integers(0, 4096), st.none()))
+
+
+@st.composite
+def any_descriptions(draw: st.DrawFn) -> Description:
+    """Draw what a description can say, whether or not there is such a machine."""
+    kinds = st.tuples(st.integers(1, 20), st.integers(1, 8), st.sampled_from("cpe"))
+    unknown = draw(st.sets(st.sampled_from(["l3", "hugepages"])))
+    groups = draw(st.dictionaries(st.sampled_from(GROUP_OPTIONS), GROUPS))
+    if "l3" in unknown:
+        groups.pop("l3", None)
+    counted = not unknown and "l3" not in groups and draw(st.booleans())
+    cpus = st.sets(st.integers(0, 300), min_size=1).map(CPUSet.of)
+    return Description(
+        figures=Figures(
+            sockets=draw(st.integers(1, 8)),
+            nodes=draw(st.integers(0, 16)),
+            kinds=tuple(CoreKind(*each) for each in draw(st.lists(kinds, min_size=1, max_size=4))),
+        ),
+        arrangement=Arrangement(*draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))),
+        nosmt=draw(st.booleans()),
+        l3_count=draw(st.integers(0, 64)) if counted else None,
+        groups=groups,
+        cpus=draw(st.dictionaries(st.sampled_from(CPU_OPTIONS), cpus)),
+        memory=draw(ROWS),
+        hugepages=draw(st.dictionaries(st.sampled_from([64, 2048, 1 << 20]), ROWS)),
+        distances=draw(st.sampled_from([None, (), ((10, 21), (21, 10))])),
+        unknown=frozenset(unknown),
+    )
+
+
+@given(description=any_descriptions())
+def test_descriptions_are_read_as_they_are_written(description: Description) -> None:
+    assert Description.parse(str(description)) == description
 
 
 @settings(max_examples=50)

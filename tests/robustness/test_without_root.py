@@ -48,6 +48,7 @@ LIVE = {
     "topology distances": "",
     "topology map": "",
     "topology show": "--memory",
+    "topology synthetic": "",
 }
 """A command line for every command, on the live node where the command looks at one."""
 

@@ -17,6 +17,7 @@ from cpuctl.cli.options import (
     RuntimeOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.sources import Sources
 
 app = command_group()
@@ -41,7 +42,7 @@ input.
 """
 
 
-@app.command(name="show", help=HELP, cls=KubeletCommand)
+@app.command(name="show", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def show(
     context: typer.Context,
     machine: NodeMachineOption = "live",

@@ -19,6 +19,7 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Output, Style
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
@@ -45,7 +46,7 @@ be said or undone.
 """
 
 
-@app.command(name="new", help=HELP, cls=KubeletCommand)
+@app.command(name="new", help=HELP, cls=about(Subject.PODS, KubeletCommand))
 def new(
     context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.tree import Tree
 
 _LARGEST_ARCHIVE = 8 << 20
-_USUAL = ("1s1n8c2t", "1s4n64c2t", "2s2n16c2t", "2s8n64c2t", "4s4n28c2t")
+_USUAL = ("1s1n8c2t", "1s4n64c2t", "2s2n16c2t", "2s8n64c2t", "4s4n28c2t", "8p2t+12e1t")
 _KINDS = ("node", "socket", "l3", "core")
 
 
@@ -23,10 +23,10 @@ def machine_words(given: Given) -> Iterator[str]:
     if not comma:
         yield from (f"{SYNTHETIC}{figures}" for figures in _USUAL)
         return
-    from cpuctl.machine.synthetic_description import CPU_OPTIONS, GROUP_OPTIONS
+    from cpuctl.machine.synthetic_description import CPU_OPTIONS, FLAGS, GROUP_OPTIONS
 
     names = [*(f"{each}=" for each in (*GROUP_OPTIONS, "mem", "distances", *CPU_OPTIONS))]
-    names += ["hugepages=-", "hugepages-2Mi=", "hugepages-1Gi=", "near", "far", "interleaved"]
+    names += ["hugepages=-", "hugepages-2Mi=", "hugepages-1Gi=", *FLAGS]
     yield from (f"{done},{each}" for each in names if f",{each}" not in done)
 
 

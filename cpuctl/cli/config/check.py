@@ -20,6 +20,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet, release_is_known
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
@@ -61,7 +62,7 @@ CheckedStateOption = Annotated[
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 
 
-@app.command(name="check", help=HELP, cls=KubeletCommand)
+@app.command(name="check", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def check(
     context: typer.Context,
     machine: MachineOption = "live",

@@ -18,6 +18,7 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Output, Style, emit, note
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
 from cpuctl.errors import UsageError
@@ -84,7 +85,7 @@ SnippetOption = Annotated[
 ]
 
 
-@app.command(name="reserve", help=HELP, cls=KubeletCommand)
+@app.command(name="reserve", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def reserve(
     context: typer.Context,
     machine: MachineOption = "live",

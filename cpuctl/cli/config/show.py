@@ -16,6 +16,7 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
@@ -41,7 +42,7 @@ Examples:
 """
 
 
-@app.command(name="show", help=HELP, cls=KubeletCommand)
+@app.command(name="show", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def show(
     context: typer.Context,
     machine: MachineOption = "live",

@@ -23,6 +23,7 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import load_pods
@@ -55,7 +56,7 @@ ToOption = Annotated[
 AllOption = Annotated[bool, typer.Option("--all", help="Also what this configuration cannot notice.")]
 
 
-@app.command(name="versions", help=HELP)
+@app.command(name="versions", help=HELP, cls=about(Subject.MACHINE))
 def versions(
     from_version: FromOption = "",
     to_version: ToOption = "",

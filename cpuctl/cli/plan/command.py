@@ -38,6 +38,7 @@ from cpuctl.cli.plan.options import (
     refuse_clash,
 )
 from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
@@ -82,7 +83,7 @@ written, 6 files are written, and that could not be said or undone.
 """
 
 
-@app.command(name="plan", help=HELP, cls=KubeletCommand)
+@app.command(name="plan", help=HELP, cls=about(Subject.PODS, KubeletCommand))
 def plan(
     context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

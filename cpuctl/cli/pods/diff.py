@@ -20,6 +20,7 @@ from cpuctl.cli.options import (
     ServerVersionOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, ToGatesOption, ToVersionOption
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
@@ -52,14 +53,25 @@ Examples:
 Exit codes: 0 compared, 3 something differs (with --exit-code), 2 usage, 4 unusable input.
 """
 
-OldArgument = Annotated[str, typer.Argument(metavar="OLD", help="Manifests: a file, a directory, or -.")]
+OldArgument = Annotated[str, typer.Argument(metavar="[OLD]", help="Manifests: a file, a directory, or -.")]
 NewArgument = Annotated[str, typer.Argument(metavar="[NEW]", help="What to compare with; else OLD itself.")]
+SidesOption = Annotated[
+    list[str],
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="PODS",
+        help="The same as OLD and, given again, as NEW.",
+        rich_help_panel=INPUT,
+    ),
+]
 
 
 @app.command(name="diff", help=HELP)
 def diff(
-    old: OldArgument,
+    old: OldArgument = "",
     new: NewArgument = "",
+    filename: SidesOption = [],  # noqa: B006  # typer copies it
     machine: MachineOrNoneOption = "",
     memory: MemoryOption = "",
     kubelet_config: KubeletConfigOption = None,
@@ -82,6 +94,7 @@ def diff(
     """
     from cpuctl.answering.pods.diff_answer import diff_document
 
+    old, new = _sides([each for each in (old, new) if each], filename)
     refuse_stdin_twice(machine, kubelet_config, old, new)
     if not (new or to_kubelet_version or to_feature_gates):
         hint = "name a second manifest, or another kubelet with --to-kubelet-version or --to-feature-gates"
@@ -112,6 +125,20 @@ def diff(
     emit(document, style)
     if exit_code and document["summary"]["same"] != len(document["pods"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _sides(arguments: list[str], options: list[str]) -> tuple[str, str]:
+    """Return the names of both sides; raise UsageError for none, for more, and for two that differ."""
+    named = arguments or list(options)
+    if arguments and options and arguments != list(options):
+        raise UsageError(
+            f"other pods are named as arguments: {' '.join(arguments)}",
+            where=" ".join(f"-f {each}" for each in options),
+            hint="name OLD and NEW as arguments, or both behind -f",
+        )
+    if not 1 <= len(named) <= 2:
+        raise UsageError("expected manifests, OLD and perhaps NEW", hint="cpuctl pods diff old.yaml new.yaml")
+    return named[0], named[1] if len(named) > 1 else ""
 
 
 def _side(

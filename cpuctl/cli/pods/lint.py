@@ -18,6 +18,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pod_lint import LintInputs
@@ -72,7 +73,7 @@ OutputOption = Annotated[
 ]
 
 
-@app.command(name="lint", help=HELP, cls=KubeletCommand)
+@app.command(name="lint", help=HELP, cls=about(Subject.PODS, KubeletCommand))
 def lint(
     context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

@@ -18,6 +18,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, UsageOption
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.pods import load_pods, load_usage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pod_view import PodViewInputs, load_view, show_pods
@@ -43,7 +44,7 @@ Exit codes: 0 shown, 2 usage, 4 unusable input.
 """
 
 
-@app.command(name="show", help=HELP, cls=KubeletCommand)
+@app.command(name="show", help=HELP, cls=about(Subject.PODS, KubeletCommand))
 def show(
     context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

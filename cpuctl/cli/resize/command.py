@@ -30,6 +30,7 @@ from cpuctl.cli.options import (
     WriteStateOption,
 )
 from cpuctl.cli.output import Output, Style, emit, remember_all
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
@@ -87,7 +88,7 @@ PreviewOption = Annotated[
 ]
 
 
-@app.command(name="resize", help=HELP, cls=KubeletCommand)
+@app.command(name="resize", help=HELP, cls=about(Subject.PODS, KubeletCommand))
 def resize(
     context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

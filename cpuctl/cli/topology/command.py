@@ -1,5 +1,6 @@
 """``cpuctl topology``: a machine as its kernel tells it, and as a kubelet counts it."""
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, TopologyOutput, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
+from cpuctl.cli.subjects import Subject, about
 from cpuctl.cli.topology.foreign import FOREIGN, refuse_beside, write_foreign
 from cpuctl.cli.topology.memory import counted_memory, refuse_unless_used
 from cpuctl.errors import UsageError
@@ -46,7 +48,7 @@ Examples:
   cpuctl topology show -m node7.tar.xz -o wide    # with a row for every CPU
   cpuctl topology show --columns cpu,core,l3 --cpus node:1
   cpuctl topology show --memory --kubelet-config kubelet.yaml
-  cpuctl topology show -m synthetic:2s4n16c2t -o json
+  cpuctl topology show synthetic:2s4n16c2t -o json
   cpuctl topology show -m node7.tar.xz -o lscpu   # as lscpu -p -a
   cpuctl topology show -m node7.tar.xz -o hwloc-xml | lstopo -i - --if xml
   cpuctl topology --svg node7.svg -m node7.tar.xz
@@ -85,15 +87,88 @@ Examples:
 """
 
 
+SYNTHETIC_HELP = """Write a machine in one line, synthetic:2s4n16c2t,l3=8, which -m takes in its place.
+
+What is no topology is left out: firmware's ids, caches other than L3, frequencies. The line is the shortest
+of several that describe the machine. Such lines are written by hand, too: for bug reports, tests, and
+machines that nobody has yet.
+
+First come figures as in lscpu, in this order:
+
+\b
+  2s           sockets; left out: 1
+  4n           NUMA nodes in all; left out: as many as sockets; 0n: no NUMA
+  16c2t        cores of each socket, CPUs of each core; without t: 1
+  8p2t+12e1t   performance and efficiency cores; the plus may be left out
+  8c2t+12c1t   the same cores, where the kernel does not tell kinds apart
+
+Then options, separated by commas. How CPUs are numbered, and what runs across what:
+
+\b
+  far          all cores are counted through once per thread (the default):
+               of 8 cores, CPUs 0 and 8 are one
+  near         siblings have neighbouring numbers: CPUs 0 and 1 are one core
+  interleaved  cores are dealt to sockets, NUMA nodes and L3 groups in turn
+  across       every NUMA node has an equal share of every socket; without
+               it, nodes end where sockets do
+  l3=8         groups that share an L3 cache, in all; 0 or none: there is no
+               such cache; -: unknown; left out: one a NUMA node or socket,
+               whichever are more
+
+Memory of every NUMA node or, with slashes, of each in order; with 0n the machine's:
+
+\b
+  mem=64Gi               bytes; left out: 64Gi
+  mem=64Gi/0/-           -: unknown
+  hugepages-2Mi=512      pages of this size
+  hugepages-1Gi=4/-      -: the node has no such pages
+  hugepages=-            unknown, but for what other options name
+  distances=10+21/21+10  a row a node; none: no distances; left out: 10 to
+                         itself, 12 inside a socket, 21 to another
+
+States and kinds of CPUs, each a CPU list with + for the comma, or a kernel's mask (0xf+00000000):
+
+\b
+  nosmt        only the first CPU of each core runs, as a kernel's nosmt says
+  offline=3+5  CPUs that do not run
+  absent=6-7   CPUs that do not exist
+  isolated=2-7   isolcpus
+  nohz_full=2-7  CPUs without a tick
+  pcores=0-15    of performance cores, in place of what figures say
+  ecores=16-27   of efficiency cores
+
+Groups of CPUs in place of the regular ones: lists between slashes, each with a number before a colon if it is
+not its place, or none:
+
+\b
+  cores=0+8/1+9       a CPU in no list is a core of its own
+  sockets=0-3/4-7
+  nodes=0-2/3-7/252:  the last has no CPUs
+  l3=0-3/4-7
+
+Examples:
+
+\b
+  cpuctl topology synthetic                      # this host
+  cpuctl topology synthetic node7.tar.xz
+  cpuctl topology map synthetic:8p2t+12e,near    # as many notebooks have it
+  cpuctl topology show synthetic:2s4n16c2t,l3=8,nosmt
+  cpuctl topology distances synthetic:2s4n8c,across
+  cpuctl plan -m synthetic:2s2n8c2t,isolated=4-7 -T web=4/4
+
+Exit codes: 0 written, 2 usage, 4 unusable input, or a machine that no such line describes.
+"""
+
+
 class ShowByDefault(TyperGroup):
     """A group whose verb may be left out: ``topology -o json`` is ``topology show -o json``."""
 
     default_verb = "show"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
-        """Put the verb in front where the first word is none."""
-        first = args[0] if args else ""
-        if first not in self.commands and first not in ("-h", "--help") and (not first or first[0] == "-"):
+        """Put the verb in front where the first word is none, but an option or a machine."""
+        first = args[0] if args else "-"
+        if first not in {*self.commands, "-h", "--help"} and (first.startswith("-") or _is_machine(first)):
             args = [self.default_verb, *args]
         return super().parse_args(ctx, args)
 
@@ -127,7 +202,7 @@ TopologyOutputOption = Annotated[
 ]
 
 
-@app.command(name="show", help=SHOW_HELP)
+@app.command(name="show", help=SHOW_HELP, cls=about(Subject.MACHINE))
 def show(
     machine: MachineOption = "live",
     columns: ColumnsOption = "",
@@ -166,7 +241,7 @@ def show(
     _show(document, style, pictures)
 
 
-@app.command(name="map", help=MAP_HELP)
+@app.command(name="map", help=MAP_HELP, cls=about(Subject.MACHINE))
 def draw_map(
     machine: MachineOption = "live",
     cpus: CpusOption = "",
@@ -182,7 +257,7 @@ def draw_map(
     _show(_answer(machine, cpus, style), style, pictures)
 
 
-@app.command(name="distances", help=DISTANCES_HELP)
+@app.command(name="distances", help=DISTANCES_HELP, cls=about(Subject.MACHINE))
 def distances(
     machine: MachineOption = "live",
     output: OutputOption = Output.TABLE,
@@ -194,7 +269,24 @@ def distances(
     emit(_answer(machine, "", style), style)
 
 
-@app.command(name="devices", help=DEVICES_HELP)
+@app.command(name="synthetic", help=SYNTHETIC_HELP, cls=about(Subject.MACHINE))
+def synthetic(
+    machine: MachineOption = "live",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a machine in one line."""
+    from cpuctl.errors import InputError
+
+    style = Style(output, color=not no_color, quiet=quiet, layout="topology_synthetic")
+    document = _answer(machine, "", style)
+    if why_not := document["summary"]["whyNotSynthetic"]:
+        raise InputError(f"no such line describes this machine: {why_not}", where=machine)
+    emit(document, style)
+
+
+@app.command(name="devices", help=DEVICES_HELP, cls=about(Subject.MACHINE))
 def devices(
     machine: MachineOption = "live",
     output: OutputOption = Output.TABLE,
@@ -218,6 +310,14 @@ def devices(
             hint="a recording tells of them with sys/devices/pci* or sys/bus/pci/devices",
         )
     emit(pci_document(found) if style.for_people else draft(drafted(found)), style)
+
+
+def _is_machine(word: str) -> bool:
+    """Tell a machine from a verb that is misspelt."""
+    from cpuctl.machine.sources import LIVE, SYNTHETIC
+
+    named = word in ("", LIVE) or word.startswith(SYNTHETIC) or bool({"/", ".", "#"} & {*word})
+    return named or os.path.exists(word)  # noqa: PTH110  # a word may be too long for a path
 
 
 def _show(document: "Topology", style: Style, pictures: Pictures) -> None:

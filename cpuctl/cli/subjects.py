@@ -1,0 +1,80 @@
+"""What a command is about, named as its argument or by the option that all commands have for it.
+
+``cpuctl audit node7.tar.xz`` is ``cpuctl audit -m node7.tar.xz``, ``cpuctl plan pods.yaml`` is
+``cpuctl plan -f pods.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from cpuctl.cli.panels import PanelledCommand, declared
+from cpuctl.errors import UsageError
+
+
+def _machine(
+    _subject: Annotated[
+        str | None, typer.Argument(metavar="[SOURCE]", help="The machine, recording or node: the same as -m.")
+    ] = None,
+) -> None:
+    """Declare the argument of commands about a machine."""
+
+
+def _pods(
+    _subject: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PODS]...", help="Manifests: the same as -f for each of them."),
+    ] = None,
+) -> None:
+    """Declare the argument of commands about pods."""
+
+
+class Subject(Enum):
+    """What the argument of a command stands for: the option's parameter, its name, the declaration."""
+
+    MACHINE = ("machine", "-m", _machine)
+    PODS = ("filename", "-f", _pods)
+
+    def __init__(self, parameter: str, option: str, declaration: Callable[..., None]) -> None:
+        self.parameter, self.option, self.declaration = parameter, option, declaration
+
+
+class SubjectCommand(PanelledCommand):
+    """A command that takes its subject either way; its function has the option's parameter only."""
+
+    subject: Subject
+
+    def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(name, params=[*declared(self.subject.declaration), *params], **settings)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
+        """Hand the argument on as the option; raise UsageError where both are given and differ."""
+        given, parameter = ctx.params.pop("_subject"), self.subject.parameter
+        if given or given == "":  # a machine without a name is none, and not this host
+            if ctx.get_parameter_source(parameter).name == "COMMANDLINE" and ctx.params[parameter] != given:
+                self._refuse(given, ctx.params[parameter])
+            ctx.params[parameter] = given
+        return super().invoke(ctx)
+
+    def _refuse(self, given: Any, other: Any) -> NoReturn:  # noqa: ANN401
+        option = self.subject.option
+        if self.subject is Subject.MACHINE:
+            raise UsageError(
+                f"another machine is named as an argument: {given}",
+                where=f"{option} {other}",
+                hint="give one of them",
+            )
+        raise UsageError(
+            f"other pods are named as arguments: {' '.join(given)}",
+            where=" ".join(f"{option} {each}" for each in other),
+            hint=f"name all of them as arguments, or each of them behind {option}",
+        )
+
+
+def about(subject: Subject, cls: type[PanelledCommand] = PanelledCommand) -> type[PanelledCommand]:
+    """Return the kind of command that takes this subject as an argument, too."""
+    return type(f"{cls.__name__}About{subject.name.title()}", (SubjectCommand, cls), {"subject": subject})

@@ -303,7 +303,10 @@ def test_cpus_that_no_kubelet_sees_are_told_once(cpuctl: Cpuctl, tmp_path: Path)
     assert "A kubelet counts:  2 CPUs, 0 cores of 0, 1 socket, 0 NUMA nodes\n" in shown
     seen = shown.partition("The kubelet sees another machine than the kernel:\n")[2].partition("\n\n")[0]
     assert seen == "- the kubelet does not know CPUs 0-1, which are online"
-    warned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi").err
+    planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi")
+    assert "CPU Manager policy none: every container runs on all CPUs\n" in planned.out
+    assert "Shared pool: empty" not in planned.out
+    warned = planned.err
     assert "warning: nothing is recorded of NUMA nodes, nor of packages: a kubelet counts none\n" in warned
     assert "packages are taken" not in warned
 

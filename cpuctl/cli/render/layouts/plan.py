@@ -193,7 +193,9 @@ def numa_table(after: CPUsLeft) -> Table:
 def closing_lines(document: StartedPlan) -> Iterator[str]:
     """Sum up."""
     after, summary = document["after"], document["summary"]
-    yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
+    # Without a policy nobody is kept off a CPU, also where the kubelet sees none of them.
+    if after["sharedPool"] or document["node"]["cpuManagerPolicy"] != "none":
+        yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     if "reservedCPUs" in document["node"]:
         yield shared_sentence(after["sharedPool"], document["node"]["reservedCPUs"])
     yield counts_words(summary)

@@ -116,7 +116,7 @@ class _Dealer:
             self._take_from(nodes[position], split.share)
         width = len(split.positions)
         where = "one NUMA node" if width == 1 else f"each of {width} NUMA nodes"
-        steps = [PickStep(f"{split.share} CPUs from {where}", self.taken)]
+        steps = [PickStep(f"{split.share} CPU{'' if split.share == 1 else 's'} from {where}", self.taken)]
         if split.remainder:
             shared = self.taken
             if not self._deal_remainder(split.remainder, [nodes[position] for position in split.extra]):

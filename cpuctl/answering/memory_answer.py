@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.wording import named, some_of
+from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Block, MemoryPart, MemoryTable, TablesPart
+    from cpuctl.answers.plan import PlanWarning
     from cpuctl.checkpoints.model import MemoryNode
     from cpuctl.engine.memory.provider import MemoryProvider
+    from cpuctl.engine.memory.unbooked import PagesAtRisk
+    from cpuctl.engine.node import Node
     from cpuctl.engine.placement import Placement
 
 
@@ -59,3 +66,45 @@ def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
         }
         for number, node in sorted(tables.items())
     ]
+
+
+def huge_page_warnings(node: Node) -> Iterator[PlanWarning]:
+    """Say which promised huge pages pods outside of the Memory Manager's books could take."""
+    tables = node.memory.state.tables.values()
+    # Most machines have none, and then nobody is asked what he wants.
+    if node.memory.policy is None or not any(_promises_pages(each) for each in tables):
+        return
+
+    from cpuctl.engine.memory.unbooked import pages_at_risk
+
+    for found in pages_at_risk(node.memory.state, node.active):
+        yield {
+            "hugePages": {
+                "resource": found.resource,
+                "numaNodes": str(CPUSet.of(found.numa_nodes)),
+                "allocatable": found.allocatable,
+                "promised": found.promised,
+                "outside": found.outside,
+                "missing": found.missing,
+            },
+            "message": _risk(found),
+        }
+
+
+def _promises_pages(node: MemoryNode) -> bool:
+    return any(is_huge_pages(name) and table.reserved for name, table in node.memory_map.items())
+
+
+def _risk(found: PagesAtRisk) -> str:
+    where = named(CPUSet.of(found.numa_nodes), "NUMA node")
+    return (
+        f"{_bytes(found.promised)} of {found.resource} on {where} are promised to {some_of(found.holders)}, "
+        f"but {_bytes(found.missing)} of them may be gone when they are wanted: {some_of(found.takers)}, of "
+        f"which the Memory Manager keeps no books, may take {_bytes(found.outside)} from any NUMA node, and "
+        f"only {_bytes(found.allocatable - found.promised)} there are promised to nobody (kubernetes issue "
+        "134395)"
+    )
+
+
+def _bytes(amount: int) -> str:
+    return str(Quantity.from_value(amount, Format.BINARY_SI))

@@ -58,6 +58,21 @@ class LostMemory(TypedDict):
     numaNodes: str
 
 
+class PagesAtRisk(TypedDict):
+    """Huge pages that are promised to pods, and may be gone when they want them; all in bytes."""
+
+    resource: str
+    numaNodes: CPUList
+    allocatable: Count
+    """What pods may get of these nodes in all."""
+    promised: Count
+    """What Guaranteed pods have in the Memory Manager's books."""
+    outside: Count
+    """What pods that are not in its books may take, from any node."""
+    missing: Count
+    """How much of what is promised may be gone."""
+
+
 class PlanWarning(TypedDict):
     """What to beware of; which members are there depends on what it is about."""
 
@@ -77,6 +92,8 @@ class PlanWarning(TypedDict):
     """CPUs that nobody owns any more."""
     lostMemory: NotRequired[list[LostMemory]]
     """Memory that nobody owns any more."""
+    hugePages: NotRequired[PagesAtRisk]
+    """Promised huge pages that pods outside of the Memory Manager's books could take."""
     message: str
 
 

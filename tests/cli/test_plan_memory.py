@@ -106,3 +106,52 @@ def test_a_fraction_matters_in_static_pods_only(
     assert decided["outcome"] == outcome
     if outcome == "Rejected":
         assert "failed to represent quantity as int64" in decided["message"]
+
+
+HUGE_PAGES = ("plan", "-q", "-m", "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=20")
+RESERVED = "{cpu: %s, memory: 100Mi, hugepages-2Mi: 20Mi}"
+
+
+def with_huge_pages(directory: Path, burstable: int) -> tuple[str, ...]:
+    """Write the pods of kubernetes issue 134395: one Guaranteed, the others Burstable, 20Mi of pages each."""
+    files = []
+    for number in range(burstable + 1):
+        name, cpu = (f"burst{number}", "1") if number < burstable else ("guar", "2")
+        resources = f"limits: {RESERVED % cpu}" + (", requests: {cpu: 500m}" if number < burstable else "")
+        file = directory / f"{name}.yaml"
+        file.write_text(
+            f"{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: "
+            f"[{{name: c, resources: {{{resources}}}}}]}}}}"
+        )
+        files += ["-f", str(file)]
+    return tuple(files)
+
+
+def test_huge_pages_that_are_promised_may_be_taken(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Kubernetes issue 134395: no books are kept of Burstable pods, which take pages where they find some."""
+    args = ("--kubelet-args", KUBELET, "-o", "json")
+
+    def warned(burstable: int) -> Any:
+        result = cpuctl(*HUGE_PAGES, *with_huge_pages(tmp_path, burstable), *args)
+        document = json.loads(result.out)
+        assert {pod["outcome"] for pod in document["pods"]} == {"Admitted"}
+        check(document)
+        return document["warnings"]
+
+    # Beside the promised 20Mi there are 20Mi more on the node.
+    assert warned(0) == warned(1) == []
+    (warning,) = warned(2)
+    assert warning["hugePages"] == {
+        "resource": "hugepages-2Mi",
+        "numaNodes": "0",
+        "allocatable": 40 << 20,
+        "promised": 20 << 20,
+        "outside": 40 << 20,
+        "missing": 20 << 20,
+    }
+    assert warning["message"] == (
+        "20Mi of hugepages-2Mi on NUMA node 0 are promised to default/guar, but 20Mi of them may be gone "
+        "when they are wanted: default/burst0, default/burst1, of which the Memory Manager keeps no books, "
+        "may take 40Mi from any NUMA node, and only 20Mi there are promised to nobody (kubernetes issue "
+        "134395)"
+    )

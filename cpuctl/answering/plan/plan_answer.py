@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
-from cpuctl.answering.memory_answer import container_memory, memory_left
+from cpuctl.answering.memory_answer import container_memory, huge_page_warnings, memory_left
 from cpuctl.answering.plan.readmission_answer import readmission_warnings
 from cpuctl.answering.topology.devices_answer import container_devices, device_warnings, devices_left
 from cpuctl.cpuset import CPUSet
@@ -68,6 +68,7 @@ def plan_document(
             *_overdrawn(node),
             *readmission_warnings(admissions),
             *device_warnings(admissions),
+            *huge_page_warnings(node),
         ],
         **parts,
     }

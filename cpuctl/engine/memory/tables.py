@@ -25,7 +25,12 @@ Tables = dict[int, MemoryNode]
 
 def is_memory(resource: str) -> bool:
     """Tell whether the Memory Manager counts a resource."""
-    return resource == MEMORY or resource.startswith(_HUGE_PAGES)
+    return resource == MEMORY or is_huge_pages(resource)
+
+
+def is_huge_pages(resource: str) -> bool:
+    """Tell huge pages of any size from ordinary memory."""
+    return resource.startswith(_HUGE_PAGES)
 
 
 def page_bytes(resource: str) -> int:

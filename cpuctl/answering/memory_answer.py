@@ -70,9 +70,10 @@ def node_answers(tables: Mapping[int, MemoryNode]) -> list[MemoryTable]:
 
 def huge_page_warnings(node: Node) -> Iterator[PlanWarning]:
     """Say which promised huge pages pods outside of the Memory Manager's books could take."""
-    tables = node.memory.state.tables.values()
+    if node.memory.policy is None:
+        return
     # Most machines have none, and then nobody is asked what he wants.
-    if node.memory.policy is None or not any(_promises_pages(each) for each in tables):
+    if not any(_promises_pages(each) for each in node.memory.state.tables.values()):
         return
 
     from cpuctl.engine.memory.unbooked import pages_at_risk
@@ -92,6 +93,8 @@ def huge_page_warnings(node: Node) -> Iterator[PlanWarning]:
 
 
 def _promises_pages(node: MemoryNode) -> bool:
+    from cpuctl.engine.memory.tables import is_huge_pages
+
     return any(is_huge_pages(name) and table.reserved for name, table in node.memory_map.items())
 
 

@@ -13,6 +13,7 @@ CheckName = Literal[
     "threads",
     "quota",
     "memory",
+    "hugepages",
     "stale",
     "devices",
     "answers",

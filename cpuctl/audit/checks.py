@@ -24,6 +24,7 @@ from cpuctl.audit.disturbers import (
     check_siblings,
 )
 from cpuctl.audit.finding import Finding
+from cpuctl.audit.huge_pages import check_huge_pages, promised_pages
 from cpuctl.audit.kubelet_state import (
     check_finished_init_containers,
     check_hotplug,
@@ -38,6 +39,7 @@ from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
 from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
+from cpuctl.machine.wording import some_of
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE
 
 Check = Callable[[Picture], Iterator[Finding]]
@@ -51,6 +53,7 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "threads": (check_threads,),
     "quota": (check_quota,),
     "memory": (check_memory,),
+    "hugepages": (check_huge_pages,),
     "stale": (check_stale, check_finished_init_containers, check_unclaimed),
     "devices": (check_devices,),
     "answers": (check_answers,),
@@ -136,6 +139,7 @@ _OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
 _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
 _OF_VOLUMES = ("volumes",)
+_OF_PAGES = ("hugepages",)
 
 
 def unchecked(picture: Picture, wanted: Collection[str]) -> tuple[Unchecked, ...]:
@@ -155,6 +159,7 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
     if not all(told.looked_at for told in picture.downward_files):
         yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
+    yield from _uncounted(picture)
     if picture.hierarchies is None:
         yield "control groups: what containers are configured to is not known", _OF_GROUPS
     if not picture.others and not any(seen.tasks for seen in picture.containers):
@@ -166,6 +171,15 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "interrupts: where they come to is not known", _OF_INTERRUPTS
     elif interrupts.known and all(each.allowed is None for each in interrupts.known):
         yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
+
+
+def _uncounted(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Name promised huge pages of which the kernel's files do not tell whether they are there."""
+    if doubtful := [str(page) for page in promised_pages(picture) if page.doubtful]:
+        yield (
+            f"huge pages in use: what is left of {some_of(doubtful)} for those who are promised it",
+            _OF_PAGES,
+        )
 
 
 def _unanswered(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:

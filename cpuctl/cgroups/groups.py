@@ -19,7 +19,8 @@ from cpuctl.machine.tree import Tree
 MAX_GROUPS = 100_000
 MAX_VISITED = 400_000
 _MAX_DEPTH = 40
-_PAGE_FILE = r"hugetlb\.[0-9]{1,5}[KMGTP]?B\.(max|limit_in_bytes)"
+_PAGE_FILE = r"hugetlb\.[0-9]{1,5}[KMGTP]?B\.(max|limit_in_bytes|current|usage_in_bytes)"
+_ON_NODE = r" N([0-9]{1,4})=([0-9]{1,20})(?= |$)"
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
 _EXCLUSIVE = "cpuset.cpus.exclusive"
 _PARTITIONS = frozenset({"root", "isolated"})
@@ -77,10 +78,18 @@ class CpuValues(NamedTuple):
     period: int | None = None
 
 
+class PagesUsed(NamedTuple):
+    """Bytes of huge pages that a group and those below it have; by NUMA node where the kernel tells."""
+
+    total: int
+    by_node: Mapping[int, int] | None = None
+
+
 class MemoryValues(NamedTuple):
     """A group's memory bounds in bytes; None where there is none, or no such file.
 
-    ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes.
+    ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes;
+    ``hugepages_used`` has only the sizes of which something is told.
     """
 
     known: bool = True
@@ -89,6 +98,7 @@ class MemoryValues(NamedTuple):
     low: int | None = None
     minimum: int | None = None
     hugepages: Mapping[int, int | None] = {}
+    hugepages_used: Mapping[int, PagesUsed] = {}
 
 
 class Cgroup(NamedTuple):
@@ -224,6 +234,7 @@ class _Reader:
             hugepages={
                 size: self._number(self.at.hugetlb, path, name) for size, name in _page_files(names, ".max")
             },
+            hugepages_used=self._pages_used(path, names, ".current"),
         )
 
     def _memory_v1(self, path: str) -> MemoryValues:
@@ -235,7 +246,20 @@ class _Reader:
                 size: self._v1_limit(self.at.hugetlb, path, name)
                 for size, name in _page_files(names, ".limit_in_bytes")
             },
+            hugepages_used=self._pages_used(path, names, ".usage_in_bytes"),
         )
+
+    def _pages_used(self, path: str, names: Sequence[str], suffix: str) -> dict[int, PagesUsed]:
+        """Read how much is in use, and since Linux 5.17 where: the last line is of the groups below, too."""
+        found = {}
+        for size, name in _page_files(names, suffix):
+            total = self._number(self.at.hugetlb, path, name)
+            told = self._text(self.at.hugetlb, path, f"{name.removesuffix(suffix)}.numa_stat") or ""
+            nodes = re.findall(_ON_NODE, told.rpartition("\n")[2], re.ASCII)
+            if total is not None:
+                by_node = {int(node): int(used) for node, used in nodes}
+                found[size] = PagesUsed(total, by_node or None)
+        return found
 
     def _v1_limit(self, root: str, path: str, name: str) -> int | None:
         limit = self._number(root, path, name)

@@ -109,7 +109,8 @@ class CoreKinds(NamedTuple):
 class NumaNode(NamedTuple):
     """One online NUMA node; without CPUs or without memory it is still a node.
 
-    ``hugepages`` counts pages by page size in KiB. ``distances`` are relative (10 to the node itself) and
+    ``hugepages`` counts pages by page size in KiB, those in ``surplus_hugepages`` among them, which go away
+    with their user. ``distances`` are relative (10 to the node itself) and
     follow the order of the machine's nodes, as the kernel's ``distance`` file does. ``directory_cpus`` is
     None unless the node's directory holds other CPUs than the node's list says: a kubelet goes by the
     directory.
@@ -121,6 +122,7 @@ class NumaNode(NamedTuple):
     free_bytes: int | None = None
     hugepages: Mapping[int, int] = {}
     free_hugepages: Mapping[int, int] = {}
+    surplus_hugepages: Mapping[int, int] = {}
     distances: tuple[int, ...] = ()
     directory_cpus: CPUSet | None = None
 
@@ -128,7 +130,8 @@ class NumaNode(NamedTuple):
 class _Recorded(NamedTuple):
     """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
 
-    ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
+    ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB
+    (``reserved_hugepages``: those that are free on some node, and some process has reserved),
     ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. Without ``cores_known``, CPUs stand alone only
     because nothing is recorded of their siblings. ``caches_known`` and ``hugepages_known`` are
     False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
@@ -148,6 +151,7 @@ class _Recorded(NamedTuple):
     efficiency_cpus: CPUSet | None = None
     memory_bytes: int | None = None
     hugepages: Mapping[int, int] = {}
+    reserved_hugepages: Mapping[int, int] = {}
     cpuinfo_sockets: int = 0
     model_name: str | None = None
     architecture: str | None = None

@@ -296,6 +296,7 @@ def _read_node(files: KernelFiles, node_id: int, cpus: CPUSet, entries: CPUSet) 
         free_bytes=memory.free if memory else None,
         hugepages=read_hugepages(files, f"{directory}/hugepages", "nr_hugepages"),
         free_hugepages=read_hugepages(files, f"{directory}/hugepages", "free_hugepages"),
+        surplus_hugepages=read_hugepages(files, f"{directory}/hugepages", "surplus_hugepages"),
         distances=files.value(f"{directory}/distance", parse_distances) or (),
         directory_cpus=entries if entries and entries != cpus else None,
     )
@@ -344,6 +345,7 @@ def read_machine_files(tree: Tree) -> Machine:
         efficiency_cpus=files.cpu_list("sys/devices/cpu_atom/cpus"),
         memory_bytes=memory.total if memory else None,
         hugepages=read_hugepages(files, _HUGEPAGES, "nr_hugepages"),
+        reserved_hugepages=read_hugepages(files, _HUGEPAGES, "resv_hugepages"),
         cpuinfo_sockets=processor.sockets,
         model_name=processor.model_name,
         architecture=files.value("proc/sys/kernel/arch", parse_word),

@@ -11,6 +11,7 @@ from cpuctl.audit.commands import RESTART
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from tests.audit.node_tree import DATABASE, FRONT, OWN, SERVER, NodeTree, clean_node, entries
+from tests.audit.test_huge_pages import another_number, taken
 from tests.machine.sysfs_writer import CPU_DIR
 
 LAYOUTS = [
@@ -226,6 +227,18 @@ FAULTS = [
         "memory on another node",
         memory_elsewhere,
         "memory-spill", "node 0", "node 0: 2 MiB, node 1: 6 MiB", "migratepages 90 1 0", "warning",
+    ),
+    Fault(
+        "huge pages that are promised and taken",
+        taken,
+        "huge-pages-taken", "12Mi free", "8Mi free",
+        "let shop/web-0 be Guaranteed, then kubectl -n shop delete pod web-0",
+    ),
+    Fault(
+        "another number of huge pages",
+        another_number,
+        "huge-pages-differ", "8", "9",
+        "echo 8 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
     ),
     Fault(
         "a daemon that nobody confined",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues, read_groups
+from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues, PagesUsed, read_groups
 from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import Level
 from cpuctl.cpuset import CPUSet
@@ -116,3 +116,26 @@ def test_what_no_kernel_writes_is_an_error_with_its_place(name: str, text: str) 
     with pytest.raises(InputError) as caught:
         groups({**V2, f"{ROOT}/{CONTAINER}/{name}": text})
     assert name in caught.value.where
+
+
+@pytest.mark.parametrize(
+    ("root", "usage", "stat"),
+    [
+        (ROOT, "current", "total=6291456 N0=2097152 N1=4194304"),
+        (
+            f"{ROOT}/hugetlb",
+            "usage_in_bytes",
+            "total=2097152 N0=2097152 N1=0\nhierarchical_total=6291456 N0=2097152 N1=4194304",
+        ),
+    ],
+    ids=["v2", "v1"],
+)
+def test_huge_pages_in_use_are_told_by_node(root: str, usage: str, stat: str) -> None:
+    """With those of the groups below; before Linux 5.17 there is no such file."""
+    file = f"{root}/{CONTAINER}/hugetlb.2MB"
+    files = {**(V2 if root == ROOT else V1), f"{file}.{usage}": "6291456\n"}
+    page = 2 << 20
+    assert groups(files)[f"/{CONTAINER}"].memory.hugepages_used == {page: PagesUsed(3 * page)}
+    files[f"{file}.numa_stat"] = f"{stat}\n"
+    used = groups(files)[f"/{CONTAINER}"].memory.hugepages_used
+    assert used == {page: PagesUsed(3 * page, {0: page, 1: 2 * page})}

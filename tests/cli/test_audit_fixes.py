@@ -103,6 +103,14 @@ class Node:
         pods["items"][0]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = cpus
         self.file.write_text(json.dumps(pods))
 
+    def limit(self, pod: int, **amounts: str) -> None:
+        """Limit a pod's container, which then requests as much."""
+        pods = json.loads(self.file.read_text())
+        resources = pods["items"][pod]["spec"]["containers"][0]["resources"]
+        resources.pop("requests", None)
+        resources["limits"] |= amounts
+        self.file.write_text(json.dumps(pods))
+
     def drain(self, *files: str) -> None:
         """Empty the node, delete files, and let the pods come back."""
         self.file.write_text(json.dumps(PODS | {"items": []}))
@@ -224,6 +232,26 @@ def left_fewer(node: Node) -> None:
     node.path("sys/fs/cgroup/cpuset.cpus.effective").write_text("0-4,6-7\n")
 
 
+def wants_huge_pages(node: Node) -> None:
+    """Let both ask for huge pages; the books have those of the database only."""
+    for pod, amount in zip(node.pods["items"], ("12Mi", "8Mi"), strict=True):
+        pod["spec"]["containers"][0]["resources"].setdefault("limits", {})["hugepages-2Mi"] = amount
+
+
+def takes_pages(node: Node, group: str = clean_node().front) -> None:
+    """Let a group have half of the pages of the node where those of the database are to be."""
+    for each in (SERVER_GROUP, group):
+        used = (8 << 20) * (each == group)
+        for name, text in (("current", f"{used}"), ("numa_stat", f"total={used} N0={used} N1=0")):
+            node.path(f"sys/fs/cgroup{each}/hugetlb.2MB.{name}").write_text(f"{text}\n")
+
+
+def host_takes_pages(node: Node) -> None:
+    takes_pages(node, "/system.slice")
+    maps = "7f00 default file=/dev/hugepages/x huge N0=4 kernelpagesize_kB=2048\n"
+    node.path("proc/70/numa_maps").write_text(maps)
+
+
 def without_a_group(node: Node) -> None:
     for each in [*node.root.glob(f"sys/fs/cgroup/**/*{FRONT}*")]:
         shutil.rmtree(each)
@@ -316,6 +344,12 @@ MENDED = {
         lambda node: state(node, "0,3-4,7", entries={DATABASE: {"server": OWN, "load": "2,6"}}),
         has_an_init_container,
     ),
+    "huge pages that are promised and taken": Situation(
+        "huge-pages-taken",
+        f"let shop/web-0 be Guaranteed, then {DELETE_WEB}",
+        takes_pages,
+        wants_huge_pages,
+    ),
     "fewer devices than were asked for": Situation(
         "devices-differ",
         DELETE,
@@ -339,6 +373,12 @@ LOOKS = {
         f"cat /sys/fs/cgroup{SERVER_GROUP}/cpuset.cpus*",
         left_fewer,
     ),
+    "huge pages that the host has taken": Situation(
+        "huge-pages-taken",
+        "grep -ls huge /proc/[0-9]*/numa_maps",
+        host_takes_pages,
+        wants_huge_pages,
+    ),
     "a container without a group": Situation(
         "group-missing",
         "kubectl -n shop get pod -o json web-0",
@@ -351,6 +391,7 @@ LOOKS = {
     ),
 }
 PERSON: dict[str, Callable[[Node], object]] = {
+    "let shop/web-0 be Guaranteed": lambda node: node.limit(1, cpu="500m", memory="100Mi"),
     DRAIN: lambda node: node.drain(CPU),
     "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
     "take assigned.cpuset out of the pod": lambda node: node.read_nothing(),

@@ -104,6 +104,9 @@ def replace_pod(root: Path, namespace: str, name: str) -> None:
             group.rename(group.with_name(group.name.replace(old, other)))
         for told in root.glob("proc/*/cgroup"):
             told.write_text(told.read_text().replace(old, other))
+        for pages in (root / "sys/fs/cgroup").rglob(f"*{other}*/**/hugetlb.*.numa_stat"):
+            pages.write_text("total=0 N0=0 N1=0\n")
+            pages.with_name(pages.name.replace("numa_stat", "current")).write_text("0\n")
     _end_init_containers(file)
     assert synced(root)
     _give_devices(root)

@@ -134,6 +134,7 @@ def settle(root: Path) -> None:
             if own:
                 _move(root, f"/{file.parent.relative_to(top)}", value, who)
     _switch(root)
+    _count_pages(root)
     for file in root.glob("proc/irq/*/smp_affinity_list"):
         file.with_name("effective_affinity_list").write_text(file.read_text())
 
@@ -153,6 +154,19 @@ def _exclusive(group: Path) -> str:
     files = [group / "cpuset.cpus.exclusive", group / "cpuset.cpus"]
     texts = [file.read_text().strip() for file in files if file.exists()]
     return next(filter(None, texts), "")
+
+
+def _count_pages(root: Path) -> None:
+    """Count the huge pages that are left of every NUMA node, where groups tell of theirs."""
+    used: dict[int, int] = {}
+    told = list((root / "sys/fs/cgroup").rglob("hugetlb.2MB.numa_stat"))
+    for file in told:
+        for node, amount in re.findall(r" N(\d+)=(\d+)", file.read_text()):
+            used[int(node)] = used.get(int(node), 0) + int(amount)
+    for node, amount in used.items():
+        pages = root / f"sys/devices/system/node/node{node}/hugepages/hugepages-2048kB"
+        free = int((pages / "nr_hugepages").read_text()) - (amount >> 21)
+        (pages / "free_hugepages").write_text(f"{free}\n")
 
 
 def _switch(root: Path) -> None:

@@ -37,7 +37,9 @@ pids.max
 _CPUSET_FILES = frozenset(_CPUSETS.split())
 _FILES = _CPUSET_FILES.union(_VALUES.split())
 _DECIDING = ("cpuset.cpus", "cpuset.cpus.partition", "cpuset.cpus.exclusive")
-_HUGETLB_FILE = re.compile(r"hugetlb\.[0-9]+[KMGTP]?B\.(rsvd\.)?(max|limit_in_bytes)", re.ASCII)
+_HUGETLB_FILE = re.compile(
+    r"hugetlb\.[0-9]+[KMGTP]?B\.((rsvd\.)?(max|limit_in_bytes)|current|usage_in_bytes|numa_stat)", re.ASCII
+)
 
 
 def record_cgroups(files: NodeFiles, progress: Progress) -> Area:

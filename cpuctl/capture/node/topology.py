@@ -41,7 +41,7 @@ _TOPOLOGY_FILES = frozenset(_IDS).union(*((name, f"{name}_list") for name in (*_
 _CACHE_FILES = frozenset({"id", "level", "shared_cpu_list", "shared_cpu_map", "size", "type"})
 _FREQUENCY_FILES = frozenset({"cpuinfo_max_freq", "cpuinfo_min_freq"})
 _NODE_FILES = frozenset({"cpulist", "cpumap", "distance", "meminfo"})
-_HUGEPAGE_FILES = frozenset({"free_hugepages", "nr_hugepages"})
+_HUGEPAGE_FILES = frozenset({"free_hugepages", "nr_hugepages", "resv_hugepages", "surplus_hugepages"})
 
 _X86 = ("processor", "vendor_id", "cpu family", "model", "model name", "stepping", "physical id", "siblings")
 _ALSO_X86 = ("core id", "cpu cores", "apicid")

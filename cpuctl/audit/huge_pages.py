@@ -1,0 +1,210 @@
+"""The Memory Manager's books of huge pages against the pages that the kernel has.
+
+The books hold what Guaranteed pods are promised. Other pods take pages from any NUMA node, and nobody looks
+whether what is promised is there when it is wanted (kubernetes issue 134395; KEP-5759 proposes to). Files:
+*Documentation/admin-guide/mm/hugetlbpage.rst* (``nr_hugepages``, surplus pages among them), and ``numa_stat``
+of *Documentation/admin-guide/cgroup-v2.rst*, HugeTLB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from shlex import quote
+from typing import NamedTuple
+
+from cpuctl.audit.commands import delete_pod
+from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.picture import Picture, Seen
+from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
+from cpuctl.machine.wording import named, some_of
+from cpuctl.quantity import Format, Quantity
+
+_WHO = "grep -ls huge /proc/[0-9]*/numa_maps"
+
+
+class Page(NamedTuple):
+    """One resource on a set of NUMA nodes, in bytes.
+
+    ``had`` is what containers have at least of what they are ``promised``, ``had_at_most`` the same from
+    above; ``free`` is None where nothing is known of the kernel's free pages.
+    """
+
+    resource: str
+    nodes: tuple[int, ...]
+    promised: int
+    had: int
+    had_at_most: int
+    free: int | None
+
+    @property
+    def missing(self) -> int:
+        """What is promised and cannot be had, for certain."""
+        return 0 if self.free is None else max(0, self.promised - self.had_at_most - self.free)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether something may be missing, and what is known does not tell."""
+        return self.free is None or (not self.missing and self.promised - self.had > self.free)
+
+    def __str__(self) -> str:
+        return f"{self.resource} on {named(CPUSet.of(self.nodes), 'NUMA node')}"
+
+
+class _Promise(NamedTuple):
+    uid: str
+    container: str
+    resource: str
+    nodes: tuple[int, ...]
+    size: int
+
+
+def check_huge_pages(picture: Picture) -> Iterator[Finding]:
+    """Tell promised pages that are not there, and nodes that have other pages than the books say."""
+    for page in promised_pages(picture):
+        if page.missing:
+            yield _taken(picture, page)
+    yield from _differing(picture)
+
+
+def promised_pages(picture: Picture) -> Iterator[Page]:
+    """Yield the huge pages that running containers are promised, by resource and set of NUMA nodes."""
+    promises = list(_promises(picture))
+    for resource, nodes in sorted({(each.resource, each.nodes) for each in promises}):
+        inside = [each for each in promises if each.resource == resource and set(each.nodes) <= set(nodes)]
+        bounds = [_had(picture, each) for each in inside]
+        yield Page(
+            resource=resource,
+            nodes=nodes,
+            promised=sum(each.size for each in inside),
+            had=sum(low for low, _ in bounds),
+            had_at_most=sum(high for _, high in bounds),
+            free=_free(picture, resource, nodes),
+        )
+
+
+def _promises(picture: Picture) -> Iterator[_Promise]:
+    """Yield the blocks of containers that run; one that has ended wants no more pages."""
+    state = picture.state.memory
+    for uid, containers in (state.entries if state else {}).items():
+        for container, blocks in containers.items():
+            for block in blocks if _containers(picture, uid, container) else ():
+                if is_huge_pages(block.type):
+                    yield _Promise(uid, container, block.type, block.numa_affinity, block.size)
+
+
+def _containers(picture: Picture, uid: str, container: str) -> list[Seen]:
+    """Find the container, or all of its pod that may be it."""
+    ours = [seen for seen in picture.containers if seen.owner.uid == uid and not seen.sleeps]
+    by_name = [seen for seen in ours if seen.owner.container == container]
+    return by_name or [seen for seen in ours if not seen.owner.container]
+
+
+def _had(picture: Picture, promise: _Promise) -> tuple[int, int]:
+    """Return the least and the most that a container can have of what it is promised."""
+    size, least, most = page_bytes(promise.resource), 0, 0
+    for seen in _containers(picture, promise.uid, promise.container):
+        used = seen.group.memory.hugepages_used.get(size)
+        if used is None:
+            most = promise.size
+        elif used.by_node is None:
+            most += used.total
+        else:
+            there = sum(used.by_node.get(node, 0) for node in promise.nodes)
+            least, most = least + there, most + there
+    return min(least, promise.size), min(most, promise.size)
+
+
+def _free(picture: Picture, resource: str, nodes: Iterable[int]) -> int | None:
+    by_id = {node.id: node for node in picture.machine.numa_nodes}
+    size, total = page_bytes(resource), 0
+    for number in nodes:
+        pages = by_id[number].free_hugepages.get(size >> 10) if number in by_id else None
+        if pages is None:
+            return None
+        total += pages * size
+    return total
+
+
+def _taken(picture: Picture, page: Page) -> Finding:
+    free = page.free or 0
+    takers = _takers(picture, page)
+    reserved = picture.machine.reserved_hugepages.get(page_bytes(page.resource) >> 10, 0)
+    more = f"; {reserved} of the free pages of the machine are reserved already" if reserved else ""
+    return Finding(
+        severity=Severity.ERROR,
+        code="huge-pages-taken",
+        place=NodePart(str(page)),
+        message=f"containers are promised {_bytes(page.promised)} and have {_bytes(page.had_at_most)} of it, "
+        f"but only {_bytes(free)} are free: {_whose(picture, takers)}{more}; no books are kept of pods that "
+        "are not Guaranteed (kubernetes issue 134395)",
+        expected=f"{_bytes(page.promised - page.had_at_most)} free",
+        detected=f"{_bytes(free)} free",
+        fix=_give_back(picture, next(iter(takers), "")),
+    )
+
+
+def _takers(picture: Picture, page: Page) -> dict[str, int]:
+    """Return the pods that have pages of these nodes and no promise, by UID, who has the most first."""
+    promised = {each.uid for each in _promises(picture) if each.resource == page.resource}
+    taken: dict[str, int] = {}
+    for seen in picture.containers:
+        used = seen.group.memory.hugepages_used.get(page_bytes(page.resource))
+        if used is None or seen.owner.uid in promised:
+            continue
+        there = used.total if used.by_node is None else sum(used.by_node.get(node, 0) for node in page.nodes)
+        if there:
+            taken[seen.owner.uid] = taken.get(seen.owner.uid, 0) + there
+    return dict(sorted(taken.items(), key=lambda each: -each[1]))
+
+
+def _whose(picture: Picture, takers: dict[str, int]) -> str:
+    if not takers:
+        return "no container is known to have the others"
+    names = [f"{picture.pod_name(uid)} ({_bytes(size)})" for uid, size in takers.items()]
+    return f"{some_of(names)} {'have' if len(takers) > 1 else 'has'} taken pages"
+
+
+def _give_back(picture: Picture, uid: str) -> str:
+    """Say how pages come back and stay: a Guaranteed pod is given others, which are in the books."""
+    pod = picture.pods.get(uid)
+    if not uid:
+        return _WHO
+    if pod is None:
+        return f"crictl pods --label {quote(f'io.kubernetes.pod.uid={uid}')}"
+    return f"let {quote(pod.full_name)} be Guaranteed, then {delete_pod(pod)}"
+
+
+def _differing(picture: Picture) -> Iterator[Finding]:
+    """Compare the pages of every node: a kubelet that starts refuses books of another machine."""
+    state, nodes = picture.state.memory, {node.id: node for node in picture.machine.numa_nodes}
+    for number, saved in (state.machine_state if state else {}).items():
+        if number not in nodes or not picture.machine.hugepages_known:
+            continue
+        for resource, table in saved.memory_map.items():
+            if is_huge_pages(resource):
+                size = page_bytes(resource)
+                there = nodes[number].hugepages.get(size >> 10, 0)
+                surplus = nodes[number].surplus_hugepages.get(size >> 10, 0)
+                if there * size != table.total:
+                    yield _other_number(number, resource, table.total // size, there, surplus)
+
+
+def _other_number(node: int, resource: str, saved: int, there: int, surplus: int) -> Finding:
+    told = f", {surplus} of them surplus pages that go away with their user" if surplus else ""
+    directory = f"/sys/devices/system/node/node{node}/hugepages/hugepages-{page_bytes(resource) >> 10}kB"
+    return Finding(
+        severity=Severity.ERROR,
+        code="huge-pages-differ",
+        place=NodePart(f"{resource} on NUMA node {node}"),
+        message=f"the Memory Manager's books have {saved} pages and the kernel {there}{told}: the kubelet "
+        "does not start again with them",
+        expected=str(saved),
+        detected=str(there),
+        fix=f"echo {saved} > {directory}/nr_hugepages",
+    )
+
+
+def _bytes(amount: int) -> str:
+    return str(Quantity.from_value(amount, Format.BINARY_SI))

@@ -1,0 +1,152 @@
+"""Huge pages: the Memory Manager's books against the kernel's free pages, as in kubernetes issue 134395."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.audit.checks import unchecked
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
+from tests.audit.node_tree import DATABASE, NodeTree, clean_node
+from tests.machine.sysfs_writer import NODE_DIR
+
+HUGE, MI = "hugepages-2Mi", 1 << 20
+POOL_FILES = f"{NODE_DIR}/node{{}}/hugepages/hugepages-2048kB"
+
+
+def promise(node: NodeTree, mib: int, *nodes: int) -> None:
+    """Give the database huge pages in the books."""
+    block = MemoryBlock(numa_affinity=nodes or (0,), type=HUGE, size=mib * MI)
+    node.memory = MemoryStateFile(policy_name="Static", entries={DATABASE: {"server": (block,)}})
+    mems = ",".join(map(str, nodes or (0,)))
+    node.cpuset(node.server, cpus="1,5", mems=mems)
+
+
+def uses(node: NodeTree, group: str, *by_node: int, told: bool = True) -> None:
+    """Let a group have some MiB of each NUMA node, and the nodes that much less."""
+    amounts = [mib * MI for mib in by_node]
+    usage = "current" if node.version == 2 else "usage_in_bytes"
+    node.put("hugetlb", group, f"hugetlb.2MB.{usage}", str(sum(amounts)))
+    if told:
+        nodes = "".join(f" N{number}={amount}" for number, amount in enumerate(amounts))
+        text = f"total={sum(amounts)}{nodes}"
+        node.put(
+            "hugetlb",
+            group,
+            "hugetlb.2MB.numa_stat",
+            f"total=0 N0=0\nhierarchical_{text}" * (node.version == 1) or text,
+        )
+
+
+def free(node: NodeTree, *pages: int) -> None:
+    """Say how many of the eight pages of each NUMA node are free."""
+    for number, count in enumerate(pages):
+        node.files[f"{POOL_FILES.format(number)}/free_hugepages"] = f"{count}\n"
+
+
+def taken(node: NodeTree) -> None:
+    """Plant the issue's case: 12Mi are promised on node 0, and a Burstable pod has half of the 16Mi there."""
+    promise(node, 12)
+    uses(node, node.server, 0, 0)
+    uses(node, node.front, 8, 0)
+    free(node, 4, 8)
+
+
+def another_number(node: NodeTree) -> None:
+    """Add a page to node 1 after the kubelet has counted."""
+    promise(node, 2)
+    free(node, 8, 9)
+    table = MemoryTable(total=16 * MI, system_reserved=0, allocatable=16 * MI, reserved=0, free=16 * MI)
+    tables = {number: MemoryNode(1, {HUGE: table}, (number,)) for number in (0, 1)}
+    assert node.memory
+    node.memory = node.memory._replace(machine_state=tables)
+    node.files[f"{POOL_FILES.format(1)}/nr_hugepages"] = "9\n"
+    node.files[f"{POOL_FILES.format(1)}/surplus_hugepages"] = "1\n"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_promised_pages_that_a_burstable_pod_has_taken(version: int) -> None:
+    node = clean_node(version)
+    taken(node)
+    (finding,) = node.findings()
+    assert finding.code == "huge-pages-taken"
+    assert finding.message == (
+        "containers are promised 12Mi and have 0 of it, but only 8Mi are free: shop/web-0 (8Mi) has taken "
+        "pages; no books are kept of pods that are not Guaranteed (kubernetes issue 134395)"
+    )
+    assert finding.place.subject == "hugepages-2Mi on NUMA node 0"
+
+
+def test_what_a_container_has_already_it_needs_no_more() -> None:
+    node = clean_node()
+    taken(node)
+    uses(node, node.server, 8, 0)
+    free(node, 2, 8)
+    assert node.findings() == ()
+    # Of what it has elsewhere, which it was not promised, nothing counts.
+    uses(node, node.server, 4, 4)
+    assert node.codes() == ["huge-pages-taken"]
+
+
+def test_pages_of_several_nodes_are_one_promise() -> None:
+    node = clean_node()
+    promise(node, 24, 0, 1)
+    uses(node, node.server, 4, 4)
+    uses(node, node.front, 0, 0)
+    free(node, 2, 6)
+    assert node.findings() == ()
+    free(node, 2, 5)
+    node.files["sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages"] = "3\n"
+    (finding,) = node.findings()
+    assert (finding.expected, finding.detected) == ("16Mi free", "14Mi free")
+    assert "no container is known to have the others; 3 of the free pages of the machine are reserved" in (
+        finding.message
+    )
+
+
+def test_a_container_that_has_ended_wants_nothing() -> None:
+    node = clean_node()
+    taken(node)
+    assert node.memory
+    blocks = node.memory.entries[DATABASE]["server"]
+    node.memory = node.memory._replace(entries={DATABASE: {"init-data": blocks}})
+    node.cpuset(node.server, cpus="1,5")
+    assert node.codes("hugepages") == []
+
+
+def missing(node: NodeTree) -> list[str]:
+    return [each.missing for each in unchecked(node.picture(), ["hugepages"])]
+
+
+def test_what_older_kernels_do_not_tell_is_said() -> None:
+    """Before Linux 5.17 a group's pages are known, and not where: that can be the promised ones, or not."""
+    node = clean_node()
+    taken(node)
+    uses(node, node.front, 8, 0, told=False)
+    del node.files[f"{node.at('hugetlb')}{node.server}/hugetlb.2MB.numa_stat"]
+    assert node.codes("hugepages") == ["huge-pages-taken"]
+    node.put("hugetlb", node.server, "hugetlb.2MB.current", str(6 * MI))
+    assert node.codes("hugepages") == []
+    assert missing(node) == [
+        "huge pages in use: what is left of hugepages-2Mi on NUMA node 0 for those who are promised it"
+    ]
+    free(node, 6, 8)
+    assert missing(node) == []
+
+
+def test_without_the_free_pages_nothing_is_claimed() -> None:
+    node = clean_node()
+    taken(node)
+    del node.files[f"{POOL_FILES.format(0)}/free_hugepages"]
+    assert node.codes("hugepages") == []
+    assert len(missing(node)) == 1
+
+
+def test_surplus_pages_are_told_where_the_books_have_fewer() -> None:
+    node = clean_node()
+    another_number(node)
+    (finding,) = node.findings()
+    assert finding.code == "huge-pages-differ"
+    assert finding.message == (
+        "the Memory Manager's books have 8 pages and the kernel 9, 1 of them surplus pages that go away with "
+        "their user: the kubelet does not start again with them"
+    )

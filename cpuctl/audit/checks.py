@@ -34,6 +34,7 @@ from cpuctl.audit.kubelet_state import (
     check_state,
     check_unclaimed,
 )
+from cpuctl.audit.origins import check_agents, others_at_work
 from cpuctl.audit.partitions import check_partitions
 from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
 from cpuctl.audit.pod_resources import check_answers, unnamed_pods
@@ -48,7 +49,7 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "state": (check_state,),
     "hotplug": (check_hotplug,),
     "reserved": (check_reserved,),
-    "cpusets": (check_cpusets, check_partitions, check_missing_groups),
+    "cpusets": (check_cpusets, check_partitions, check_missing_groups, check_agents),
     "mems": (check_mems,),
     "threads": (check_threads,),
     "quota": (check_quota,),
@@ -70,7 +71,13 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
 def audit(picture: Picture, wanted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Run the *wanted* checks, or all; the worst findings come first."""
     checks = (check for name, some in CHECKS.items() if not wanted or name in wanted for check in some)
-    return tuple(worst_first(finding for check in checks for finding in check(picture)))
+    found = [finding for check in checks for finding in check(picture)]
+    if any(finding.code in _SET_BY_SOMEBODY for finding in found) and (others := others_at_work(picture)):
+        found.append(others)
+    return tuple(worst_first(found))
+
+
+_SET_BY_SOMEBODY = frozenset({"cpuset-differs", "effective-differs", "threads-outside"})
 
 
 class Verdict(StrEnum):

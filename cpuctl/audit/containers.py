@@ -16,6 +16,7 @@ from shlex import quote
 
 from cpuctl.audit.commands import for_each
 from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.origins import equal_to
 from cpuctl.audit.picture import POLICY_NONE, Picture, Seen, Task
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
@@ -32,7 +33,7 @@ def check_cpusets(picture: Picture) -> Iterator[Finding]:
         if seen.expected.cpus is not None:
             yield from _container(picture, seen, seen.expected.cpus)
         elif seen.expected.choices:
-            yield from _nameless(seen)
+            yield from _nameless(picture, seen)
         elif picture.state.cpu and picture.state.cpu.policy_name == POLICY_NONE:
             yield from _left_over(picture, seen)
 
@@ -93,14 +94,15 @@ def _configured(picture: Picture, seen: Seen, wanted: CPUSet) -> Finding:
         code="cpuset-differs",
         place=NodePart.of(seen),
         message=f"{whose} {wanted}, but it may run on {_text(seen.effective)}"
-        + _conflicts(picture, seen, (seen.effective or CPUSet()) - wanted),
+        + _conflicts(picture, seen, (seen.effective or CPUSet()) - wanted)
+        + equal_to(picture, seen, seen.group.cpuset.cpus or seen.effective),
         expected=str(wanted),
         detected=_configured_text(seen.group),
         fix=f"crictl update --cpuset-cpus {wanted} {seen.owner.container_id}",
     )
 
 
-def _nameless(seen: Seen) -> Iterator[Finding]:
+def _nameless(picture: Picture, seen: Seen) -> Iterator[Finding]:
     """Look at a container of which only the pod is known: it must have the CPUs of one of the pod's."""
     choices, configured = seen.expected.choices, seen.group.cpuset.cpus
     if configured in choices:
@@ -110,7 +112,8 @@ def _nameless(seen: Seen) -> Iterator[Finding]:
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(seen),
-        message=f"no container of its pod has these CPUs, but {allowed}; --pods tells which one it is",
+        message=f"no container of its pod has these CPUs, but {allowed}; --pods tells which one it is"
+        + equal_to(picture, seen, configured or seen.effective),
         expected=allowed,
         detected=_configured_text(seen.group),
         fix=f"crictl inspect {seen.owner.container_id}",
@@ -142,7 +145,8 @@ def _effective(picture: Picture, seen: Seen, group: Cgroup, wanted: CPUSet) -> F
         code="effective-differs",
         place=NodePart(str(seen.owner), seen.owner, group.path),
         message=f"it is given CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
-        + _conflicts(picture, seen, effective - wanted),
+        + _conflicts(picture, seen, effective - wanted)
+        + (equal_to(picture, seen, effective) if effective - wanted else ""),
         expected=str(wanted),
         detected=_text(effective),
         fix=fix,
@@ -260,21 +264,23 @@ def check_threads(picture: Picture) -> Iterator[Finding]:
         # Where the whole group has other CPUs, that is the finding, and not each of its threads.
         allowed = wanted | (seen.effective or CPUSet())
         if outside := [task for task in seen.tasks if not task.cpus <= allowed]:
-            yield _outside(seen, wanted, outside)
+            yield _outside(picture, seen, wanted, outside)
         elif seen.expected.exclusive and seen.tasks:
             yield from _unused(seen, wanted & picture.machine.online)
 
 
-def _outside(seen: Seen, wanted: CPUSet, outside: list[Task]) -> Finding:
+def _outside(picture: Picture, seen: Seen, wanted: CPUSet, outside: list[Task]) -> Finding:
+    cpus = union(task.cpus for task in outside)
     shown = ", ".join(f"{task.tid} ({task.comm})" for task in outside[:_SHOWN])
     more = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
     return Finding(
         severity=Severity.ERROR,
         code="threads-outside",
         place=NodePart.of(seen),
-        message=f"{count(len(outside), 'thread')} of {len(seen.tasks)} may run on other CPUs: {shown}{more}",
+        message=f"{count(len(outside), 'thread')} of {len(seen.tasks)} may run on other CPUs: {shown}{more}"
+        + (equal_to(picture, seen, cpus) if all(task.cpus == cpus for task in outside) else ""),
         expected=str(wanted),
-        detected=str(union(task.cpus for task in outside)),
+        detected=str(cpus),
         fix=for_each((task.tid for task in outside), f"taskset -cp {wanted} {{}}"),
     )
 

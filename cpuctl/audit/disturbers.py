@@ -340,7 +340,7 @@ def check_isolation(picture: Picture) -> Iterator[Finding]:
     yield from _isolated_reserved(machine.isolated, reserved)
     for seen in picture.containers:
         if seen.expected.exclusive and not seen.sleeps:
-            yield from _isolated_threads(seen, machine.isolated)
+            yield from _isolated_threads(seen, picture.isolated)
     yield from _isolated_pool(picture, (machine.isolated & pool) - reserved)
     if machine.isolated and (missing := (picture.exclusive - machine.isolated) & machine.online):
         yield _missing("isolcpus", missing, machine.isolated, "other threads may be moved to them")

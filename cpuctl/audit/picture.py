@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from cpuctl.capture.node.cpu_settings import CpuSetting
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.owners import Owner, Part
@@ -191,6 +192,7 @@ class _Parts(NamedTuple):
     promises: Promises = Promises()
     interrupts: Interrupts = Interrupts()
     downward_files: tuple[DownwardFile, ...] = ()
+    cpu_settings: tuple[CpuSetting, ...] | None = None
     answers: PodResources | None = None
 
 
@@ -200,6 +202,7 @@ class Picture(_Parts):
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
     ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
     ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
+    ``cpu_settings`` are those of systemd, None where nothing is known of them.
     ``answers`` is what the kubelet says itself, None where it was not asked.
     """
 
@@ -218,6 +221,14 @@ class Picture(_Parts):
         """The CPUs that each valid partition on the node has taken from all other groups, by its path."""
         sets = {path: group.cpuset for path, group in self.groups.items()} | dict(self.host_groups)
         return {path: cpuset.taken for path, cpuset in sets.items() if cpuset.taken}
+
+    @cached_property
+    def isolated(self) -> CPUSet:
+        """The CPUs between which the kernel moves no threads: isolated at boot, or by a partition."""
+        sets = {path: group.cpuset for path, group in self.groups.items()} | dict(self.host_groups)
+        return self.machine.isolated | union(
+            each.taken for each in sets.values() if each.partition == "isolated"
+        )
 
     @cached_property
     def shared_pool(self) -> CPUSet | None:

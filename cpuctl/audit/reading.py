@@ -14,6 +14,7 @@ from cpuctl.audit.interrupts import read_interrupts
 from cpuctl.audit.picture import DownwardFile, Expectations, Picture, Promises, Seen, State
 from cpuctl.audit.tasks import sandbox_ids, sort_tasks
 from cpuctl.capture.collected import Process, Progress
+from cpuctl.capture.node.cpu_settings import read_cpu_settings
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.processes import read_members, read_processes, recorded_processes
 from cpuctl.cgroups.container_logs import by_container_id
@@ -64,6 +65,7 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
         host_groups=host_groups,
         interrupts=interrupts,
         downward_files=tuple(told),
+        cpu_settings=read_cpu_settings(files),
     )
 
 

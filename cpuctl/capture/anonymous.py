@@ -16,11 +16,13 @@ from typing import Any
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Process, Unreadable
 from cpuctl.capture.kubelet.files import AREA as KUBELET_AREA
 from cpuctl.capture.kubelet.files import VOLUMES_AREA
+from cpuctl.capture.node.cpu_settings import CpuSetting, setting_lines
 from cpuctl.cgroups.container_logs import LogName, log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, CONTROLLERS, UNIFIED, is_interface_file
 from cpuctl.machine.recording_layout import (
     CONFIG,
     CONTAINER_LOGS,
+    CPU_SETTINGS,
     DOWNWARD_API_VOLUMES,
     DROP_INS,
     STATE_DIRECTORY,
@@ -85,6 +87,7 @@ cpu,cpuacct cpuacct,cpu net_cls,net_prio systemd
 _COMMANDS = """
 conmon containerd containerd-shim crio cri-dockerd dockerd init irqbalance kube-proxy kubelet pause runc
 systemd systemd-journal systemd-logind systemd-udevd tuned
+cgrulesengd crane-agent cpusetter dracpu katalyst-agent koordlet nri-resource-po numad
 """
 _KNOWN_GROUPS = CONTROLLERS.union({"", "..", UNIFIED}, _GROUPS.split())
 _KNOWN_COMMANDS = frozenset(_COMMANDS.split())
@@ -306,9 +309,25 @@ def _without(area: Area, refused: int) -> Area:
 def _content(path: str, content: Content, names: AnonymousNames) -> Content:
     if path in _STATES and isinstance(content, str):
         return anonymous_state(content, names.pseudonyms)
+    if path == CPU_SETTINGS and isinstance(content, str):
+        return _settings(content, names)
     if isinstance(content, str) and (path == CONFIG or path.startswith(f"{DROP_INS}/")):
         return _configuration(content, names)
     return content
+
+
+def _settings(text: str, names: AnonymousNames) -> str:
+    """Replace names of units, and leave out of which file it is where people choose its name."""
+    found = (CpuSetting(**json.loads(line)) for line in text.splitlines())
+    return setting_lines(
+        tuple(
+            each._replace(
+                unit=names.cgroup(each.unit),
+                file=each.file if each.file.endswith("/systemd/system.conf") else "",
+            )
+            for each in found
+        )
+    )
 
 
 def _configuration(text: str, names: AnonymousNames) -> str:

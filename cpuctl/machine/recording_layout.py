@@ -25,6 +25,8 @@ MANIFEST = "MANIFEST.json"
 LAYOUT_VERSION: Final = "v1"
 """What a manifest calls this layout."""
 PROCESSES = "processes.jsonl"
+CPU_SETTINGS = "cpu-settings.jsonl"
+"""What systemd's files say of CPUs; without it nobody has looked at them."""
 CONFIG = "var/lib/kubelet/config.yaml"
 OPENSHIFT_CONFIG = "etc/kubernetes/kubelet.conf"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
@@ -142,6 +144,7 @@ RECORDED_FILES = frozenset(
         "var/lib/k0s/kubelet-config.yaml",
         MANIFEST,
         PROCESSES,
+        CPU_SETTINGS,
         CONFIG,
         *IRQBALANCE_FILES,
         *SOS_FILES,

@@ -10,7 +10,7 @@ import pytest
 from cpuctl.audit.commands import RESTART
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
-from tests.audit.node_tree import DATABASE, FRONT, OWN, SERVER, NodeTree, clean_node, entries
+from tests.audit.node_tree import DATABASE, FRONT, OWN, RESERVED, SERVER, NodeTree, clean_node, entries
 from tests.audit.test_huge_pages import another_number, taken
 from tests.machine.sysfs_writer import CPU_DIR
 
@@ -187,6 +187,11 @@ FAULTS = [
         "exclusive-idle", "none", OWN,
         "echo > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
         f"/cri-containerd-{SERVER}.scope/cpuset.cpus.exclusive", "note",
+    ),
+    Fault(
+        "another agent that gives CPUs",
+        lambda node: node.process(75, "koordlet", "/system.slice/koordlet.service", RESERVED),
+        "agents-contend", "one of them", "koordlet", "take koordlet off this node", "warning",
     ),
     Fault(
         "other NUMA nodes",

@@ -307,6 +307,12 @@ MENDED = {
     "a partition that has a CPU for itself": Situation(
         "effective-differs", "echo member > /sys/fs/cgroup/apart.slice/cpuset.cpus.partition", apart
     ),
+    "another agent that gives CPUs": Situation(
+        "agents-contend",
+        "take koordlet off this node",
+        lambda _: None,
+        lambda node: node.tree.process(75, "koordlet", "/system.slice/koordlet.service", "0"),
+    ),
     "a core of two": Situation(
         "siblings-shared",
         DELETE,
@@ -392,6 +398,7 @@ LOOKS = {
 }
 PERSON: dict[str, Callable[[Node], object]] = {
     "let shop/web-0 be Guaranteed": lambda node: node.limit(1, cpu="500m", memory="100Mi"),
+    "take koordlet off this node": lambda node: shutil.rmtree(node.path("proc/75")),
     DRAIN: lambda node: node.drain(CPU),
     "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
     "take assigned.cpuset out of the pod": lambda node: node.read_nothing(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,30 @@ def test_a_node_without_partitions_has_no_columns_of_them(tmp_path: Path, cpuctl
     shown = cpuctl("cgroups", "show", "--root", root, "-q").out
     assert "EXCLUSIVE" not in shown
     assert "PARTITION" not in shown
+
+
+@pytest.mark.parametrize("anonymous", [False, True], ids=["as it is", "anonymous"])
+def test_who_set_it_is_told_of_a_recording(anonymous: bool, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """systemd has read its files anew, and given its own affinity to a container; a drop-in names a unit."""
+    node = clean_node()
+    node.files["etc/systemd/system.conf"] = "[Manager]\nCPUAffinity=0 4\n"
+    node.files["etc/systemd/system/secret.service.d/cpus.conf"] = "[Service]\nCPUAffinity=2\nUser=x\n"
+    node.cpuset(node.server, cpus="0,4", mems="0")
+    node.process(75, "tuned", "/system.slice/tuned.service", "0,4")
+    root, capture = (
+        str(written(with_kubelet_files(node).files, tmp_path / "node")),
+        str(tmp_path / "n.tar.gz"),
+    )
+    assert cpuctl("capture", capture, "--root", root, *["--anonymize"] * anonymous).code == 0
+    result = cpuctl("audit", "-m", capture, "--kubelet-version", "1.36", "-q", "-o", "json")
+    found = {each["code"]: each["message"] for each in json.loads(result.out)["findings"]}
+    assert (
+        "; 0,4 is what systemd's CPUAffinity=0 4 in /etc/systemd/system.conf and PID 1"
+        in found["cpuset-differs"]
+    )
+    assert "TuneD (tuned, process 75)" in found["agents-present"]
+    with tarfile.open(capture) as tar:
+        (member,) = [each for each in tar.getmembers() if each.name.endswith("cpu-settings.jsonl")]
+        text = tar.extractfile(member).read().decode()  # type: ignore[union-attr]
+    assert ("secret" in text) != anonymous
+    assert "User" not in text

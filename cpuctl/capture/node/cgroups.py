@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cpuctl.capture.collected import Area, Progress
+from cpuctl.capture.node.cpu_settings import record_cpu_settings
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cgroups.container_logs import log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, UNIFIED, is_interface_file, mount_points
@@ -46,7 +47,8 @@ def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
     """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them.
 
     On version 2 also those of other groups with lists of their own: a partition's CPUs are nobody else's.
-    With them go the names of containers, as far as the kubelet's links to their logs tell.
+    With them go what systemd's files say of CPUs, and the names of containers, as far as the kubelet's links
+    to their logs tell.
     """
     before = len(files.members)
     walk = _Walk(files, progress)
@@ -55,6 +57,7 @@ def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
         _record_hierarchy(files, walk, hierarchy)
     for name in list(log_names(files.names(CONTAINER_LOGS)))[:MAX_CGROUPS]:
         files.keep(f"{CONTAINER_LOGS}/{name}", "")
+    record_cpu_settings(files)
     notes = [f"control groups version {_version(hierarchies)}", *walk.notes()]
     return Area(
         name="cgroups",

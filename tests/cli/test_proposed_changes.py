@@ -1,0 +1,255 @@
+"""What would change an answer is done as its line says it: then it holds, word by word."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.cli.command_table import COMMANDS
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_explain import BEST_EFFORT, MEMORY, NODE, RESTRICTED, SINGLE, STATIC, arguments
+from tests.support.proposals import ROOT
+
+Pod = dict[str, Any]
+
+
+def pod(name: str, **containers: dict[str, Any]) -> Pod:
+    """Write a pod; of its containers the limits, or all their resources."""
+    listed = [
+        {"name": each, "resources": found if "requests" in found else {"limits": found}}
+        for each, found in containers.items()
+    ]
+    metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": listed}}
+
+
+def whole(cpus: int, memory: str = "1Gi") -> dict[str, Any]:
+    return {"cpu": str(cpus), "memory": memory}
+
+
+EXPLAINED: dict[str, tuple[tuple[str, ...], list[Pod]]] = {
+    "more than a NUMA node has left": (
+        arguments(STATIC, RESTRICTED),
+        [pod("a", app=whole(10)), pod("b", app=whole(10)), pod("c", app=whole(8))],
+    ),
+    "wider than a NUMA node": (arguments(STATIC, SINGLE), [pod("c", app=whole(18))]),
+    "more memory than a NUMA node has": (arguments(MEMORY, RESTRICTED), [pod("c", app=whole(2, "20Gi"))]),
+    "memory in groups": (
+        arguments(MEMORY, RESTRICTED),
+        [pod("a", app=whole(1, "256Mi")), pod("c", app=whole(8, "18Gi"))],
+    ),
+    "several containers": (
+        arguments(STATIC, SINGLE, "--topology-manager-scope=pod"),
+        [pod("a", app=whole(4)), pod("c", app=whole(12), side=whole(5))],
+    ),
+    "not aligned": (
+        arguments(STATIC, BEST_EFFORT),
+        [pod("a", app=whole(9)), pod("b", app=whole(9)), pod("c", app=whole(8))],
+    ),
+    "no whole cores": (
+        arguments(STATIC, "--cpu-manager-policy-options=full-pcpus-only=true"),
+        [pod("a", app=whole(6)), pod("c", app=whole(5))],
+    ),
+    "no CPUs left": (
+        arguments(STATIC),
+        [pod("a", app=whole(12)), pod("b", app=whole(12)), pod("c", app=whole(10))],
+    ),
+}
+"""The options of a node, and its pods in the order in which they came; what becomes of c is explained."""
+
+
+class Node:
+    """Asks about pods of a file, which somebody changes."""
+
+    def __init__(self, name: str, directory: Path, cpuctl: Cpuctl) -> None:
+        self.words, self.pods = EXPLAINED[name]
+        self.file, self.cpuctl = directory / "its pods.json", cpuctl
+
+    def ask(self, pods: list[Pod]) -> Any:
+        self.file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+        return self.answer("explain", "c", *NODE, *self.words, "-f", str(self.file))
+
+    def answer(self, *words: str) -> Any:
+        result = self.cpuctl(*words, "-q", "-o", "json")
+        assert result.out, result
+        return json.loads(result.out)
+
+    def done(self, suggestion: Any) -> Any:
+        """Do what a suggestion says, and ask again."""
+        pods, change = copy.deepcopy(self.pods), suggestion["change"]
+        names = [each["metadata"]["name"] for each in pods]
+        match suggestion["kind"]:
+            case "setting":
+                self.ask(pods)
+                return self.answer(*shlex.split(suggestion["command"])[1:])
+            case "request":
+                for amount in change["amounts"]:
+                    (found,) = (
+                        each["resources"]
+                        for each in pods[names.index("c")]["spec"]["containers"]
+                        if each["name"] == amount["container"]
+                    )
+                    found["limits"][amount["resource"]] = amount["after"]
+            case "removal":
+                gone = [name.removeprefix("shop/") for name in change["remove"]]
+                deleted = " && ".join(f"kubectl -n shop delete pod {each}" for each in gone)
+                assert suggestion["command"] == deleted
+                return self.without(pods, gone)
+            case "order":
+                first = min(names.index(name.removeprefix("shop/")) for name in change["before"])
+                pods.insert(first, pods.pop(names.index("c")))
+        return self.ask(pods)
+
+    def without(self, pods: list[Pod], gone: list[str]) -> Any:
+        """Let all but c run, delete some of them, and let c come: the others stay where they are."""
+        others = [each for each in pods if each["metadata"]["name"] != "c"]
+        state, running = str(self.file.parent / "state"), self.file.parent / "running.json"
+        told = (*NODE, *self.words)
+
+        def write(file: Path, items: list[Pod]) -> str:
+            file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+            return str(file)
+
+        self.cpuctl("plan", *told, "-f", write(self.file, others), "--write-state", state, "--force")
+        left = [each for each in others if each["metadata"]["name"] not in gone]
+        node = (*told, "--state", state, *(("--pods", write(running, left)) if left else ()))
+        new = [each for each in pods if each["metadata"]["name"] == "c"]
+        return self.answer("explain", "c", *node, "-f", write(self.file, new))
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_what_explain_proposes_holds(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The pod gets what stands under THEN."""
+    node = Node(name, tmp_path, cpuctl)
+    suggestions = node.ask(node.pods)["suggestions"]
+    assert suggestions
+    for suggestion in suggestions:
+        again = node.done(suggestion)["pod"]
+        assert again["outcome"] == "Admitted", suggestion["words"]
+        assert again["containers"] == suggestion["containers"], suggestion["words"]
+
+
+def test_every_kind_of_change_is_done(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    nodes = (Node(name, tmp_path, cpuctl) for name in EXPLAINED)
+    told = {each["kind"] for node in nodes for each in node.ask(node.pods)["suggestions"]}
+    assert told == {"setting", "request", "removal", "order"}
+
+
+SHARED: dict[str, Pod] = {
+    "Burstable by CPUs": pod("p", app={"requests": {"cpu": "1500m"}, "limits": whole(2)}),
+    "without memory": pod("p", app={"cpu": "2"}),
+    "a part of a CPU": pod("p", app={"cpu": "2500m", "memory": "1Gi"}),
+    "another container without anything": pod("p", app=whole(2), side={}, log={}),
+    "another container that is Burstable": pod(
+        "p", app=whole(2), side={"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
+    ),
+    "nothing at all": pod("p", app={}),
+    "resources of the pod": {
+        **(found := pod("p", app=whole(2), side={"cpu": "100m", "memory": "64Mi"})),
+        "spec": {**found["spec"], "resources": {"limits": {"cpu": "4", "memory": "4Gi"}}},
+    },
+}
+
+
+def edit(manifest: Pod, change: Any) -> None:
+    """Write an amount at its path, or take out what stands there."""
+    *above, last = re.findall(r"[\w/-]+", change["path"].partition("(")[0])
+    if "hugepages" in change["path"]:
+        raise AssertionError(change)
+    place: Any = manifest
+    for step in above:
+        place = place[int(step)] if isinstance(place, list) else place.setdefault(step, {})
+    if change["after"] is None:
+        del place[last]
+    else:
+        place[last] = change["after"]
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_pods_show_proposes_brings_exclusive_cpus(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Every container's smallest change, done to a manifest."""
+
+    def shown(manifest: Pod) -> list[Any]:
+        (tmp_path / "pod.json").write_text(json.dumps(manifest))
+        result = cpuctl(
+            "pods",
+            "show",
+            "-q",
+            "-f",
+            str(tmp_path / "pod.json"),
+            *NODE[1:],
+            *arguments(STATIC),
+            "-o",
+            "json",
+        )
+        assert result.out, result
+        return [each["exclusiveCPUs"] for each in json.loads(result.out)["pods"][0]["containers"]]
+
+    begun = shown(SHARED[name])
+    assert any(each["changes"] for each in begun)
+    for place, told in enumerate(begun):
+        if not told["changes"]:
+            continue
+        changed = copy.deepcopy(SHARED[name])
+        for change in told["changes"]:
+            edit(changed, change)
+        after = shown(changed)[place]
+        assert (after["given"], after["count"], after["changes"]) == (True, told["countAfter"], [])
+
+
+PROSE = {"accepts", "cannot", "computes", "itself", "knows", "objects", "reads", "that", "writes"}
+"""What stands behind the name in sentences about the program."""
+
+
+def texts(file: Path) -> Iterator[str]:
+    """Yield the strings of a module, f-strings with gaps, but no docstrings."""
+    tree = ast.parse(file.read_text())
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        match node:
+            case ast.JoinedStr(values=parts):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+            case ast.Constant(value=str(text)) if id(node) not in docs | inner:
+                yield text
+
+
+def named_commands() -> set[tuple[str, ...]]:
+    """Collect what stands behind ``cpuctl`` in strings: words up to the first option, and its options."""
+    found: set[tuple[str, ...]] = set()
+    for file in (ROOT / "cpuctl").rglob("*.py"):
+        for text in texts(file):
+            for words in re.findall(r"(?<![\w./@-])(?<!-c )cpuctl ((?:[a-z-]+\b ?)+(?:[^\n|;&()#']*))", text):
+                found.add(tuple(words.split()))
+    return found
+
+
+def test_every_command_that_a_text_names_is_there(cpuctl: Cpuctl) -> None:
+    """With the options behind it: a proposal that does not parse helps nobody."""
+    wrong = []
+    for words in sorted(named_commands()):
+        plain = [word.strip(".,:") for word in words]
+        if plain[0] in PROSE:
+            continue
+        if plain[0] not in COMMANDS:
+            wrong.append(words)
+            continue
+        told = cpuctl(plain[0], "--help").out
+        # Without a verb a group means its first.
+        verb = next(
+            (each for each in (*plain[1:2], "show") if re.search(rf"^  {each}  +", told, re.MULTILINE)), ""
+        )
+        told += cpuctl(plain[0], verb, "--help").out if verb else ""
+        options = [word.partition("=")[0] for word in plain if re.match("--?[a-zA-Z]", word)]
+        if [each for each in options if not re.search(rf"(?<![\w-]){each}(?![\w-])", told)]:
+            wrong.append(words)
+    assert wrong == []
+    assert {words[0].strip(",") for words in named_commands()} >= PROSE

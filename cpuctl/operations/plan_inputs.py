@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class PlanningInputs(NamedTuple):
-    """What is planned, and with what: names of files and amounts as a command line has them."""
+    """What is planned, and with what: names of files and amounts as a command line has them.
+
+    ``include_completed`` is None where a command has no such option.
+    """
 
     filenames: Sequence[str] = ()
     templates: Sequence[str] = ()
@@ -42,7 +45,7 @@ class PlanningInputs(NamedTuple):
     memory: str = ""
     devices: str = ""
     skip_api_server: bool = False
-    include_completed: bool = False
+    include_completed: bool | None = None
     assume_devices: bool = False
 
 
@@ -116,7 +119,8 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, events: str = ""
     kept = () if inputs.include_completed else tuple(_not_ended(given.pods, rejections))
     ended = () if inputs.include_completed else tuple(_names_beyond(given.pods, kept))
     if ended:
-        _tell_ended(ended, sources, all_ended=pods_needed and not kept)
+        option = "" if inputs.include_completed is None else " (--include-completed)"
+        _tell_ended(ended, sources, option, all_ended=pods_needed and not kept)
         given = given._replace(pods=kept)
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
@@ -210,11 +214,11 @@ def _names_beyond(pods: Iterable[Pod], kept: Sequence[Pod]) -> Iterator[str]:
     return (pod.full_name for pod in pods if pod.uid not in uids)
 
 
-def _tell_ended(ended: Sequence[str], sources: Sources, *, all_ended: bool) -> None:
+def _tell_ended(ended: Sequence[str], sources: Sources, option: str, *, all_ended: bool) -> None:
     """Say which pods are left out; raise UsageError where these are all, and some are needed."""
     from cpuctl.exports.wording import few
 
     if all_ended:
         raise UsageError(f"all pods have ended: {few(ended)}", hint="plan them with --include-completed")
     what = "1 pod that has ended is" if len(ended) == 1 else f"{len(ended)} pods that have ended are"
-    sources.warnings.append(f"{what} not planned: {few(ended)} (--include-completed)")
+    sources.warnings.append(f"{what} not planned: {few(ended)}{option}")

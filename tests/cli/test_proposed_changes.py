@@ -205,6 +205,21 @@ def test_what_pods_show_proposes_brings_exclusive_cpus(name: str, tmp_path: Path
         assert (after["given"], after["count"], after["changes"]) == (True, told["countAfter"], [])
 
 
+@pytest.mark.parametrize("command", ["plan", "explain c", "checkpoint new", "resize --set c:cpu=3"])
+def test_an_option_is_proposed_where_there_is_one(command: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Of pods that have ended: a resize and new state files are of pods that run."""
+    items = [{**pod("ended", app=whole(2)), "status": {"phase": "Succeeded"}}, pod("c", app=whole(2))]
+    (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    told = (*NODE[1:], *arguments(STATIC), "--kubelet-version", "1.36", "-f", str(tmp_path / "pods.json"))
+    words = (*command.split(), *told)
+    (said,) = [line for line in cpuctl(*words).err.splitlines() if "ended" in line]
+    assert said.startswith("warning: 1 pod that has ended is not planned: shop/ended")
+    if option := said.partition("(")[2].rstrip(")"):
+        result = cpuctl(*words, option)
+        assert (result.code, "has ended" in result.err) == (0, False), result
+    assert bool(option) == (command in ("plan", "explain c"))
+
+
 PROSE = {"accepts", "cannot", "computes", "itself", "knows", "objects", "reads", "that", "writes"}
 """What stands behind the name in sentences about the program."""
 

@@ -31,12 +31,16 @@ ObjectionCode = Literal["state-moved", "offline", "reserved", "exclusive", "outs
 
 
 class Objection(NamedTuple):
-    """A reason to write nothing; ``force`` names the option that overrules it, where one does."""
+    """A reason to write nothing; ``force`` names the option that overrules it, where one does.
+
+    ``in_vain`` where the kernel refuses what that option insists on.
+    """
 
     code: ObjectionCode
     subject: str
     message: str
     force: Force | None = None
+    in_vain: bool = False
 
 
 class Situation(NamedTuple):
@@ -44,6 +48,7 @@ class Situation(NamedTuple):
 
     ``held`` are the exclusive CPUs of the kubelet's state by pod and container, ``divided`` the pods whose
     containers share the pod's; ``reach`` are the CPUs that the groups above the kubelet's have.
+    ``takes_offline``: version 2 of control groups keeps CPUs that are offline, version 1 refuses them.
     """
 
     online: CPUSet
@@ -53,6 +58,7 @@ class Situation(NamedTuple):
     members: Sequence[Member] = ()
     held: Mapping[str, Mapping[str, CPUSet]] = {}
     divided: frozenset[str] = frozenset()
+    takes_offline: bool = True
 
 
 def find_objections(
@@ -87,6 +93,7 @@ def _offline(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objecti
                 subject=str(one.owner),
                 message=f"{are(gone)} not online",
                 force=Force.OFFLINE,
+                in_vain=not situation.takes_offline,
             )
 
 

@@ -116,6 +116,15 @@ def test_objections(case: Case) -> None:
     assert [each.code for each in found] == ([case.code] if case.code else [])
 
 
+def test_insisting_on_cpus_that_are_offline_is_in_vain_in_version_1() -> None:
+    one = member("db")
+    wanted = Wanted(path=one.group.path, owner=one.owner, cpus=cpus("9"))
+    for kept in (True, False):
+        situation = Situation(online=cpus("0-7"), members=[one], takes_offline=kept)
+        (objection,) = find_objections([wanted], situation)
+        assert (objection.force, objection.in_vain) == (Force.OFFLINE, not kept)
+
+
 def test_two_containers_may_swap_what_is_exclusive() -> None:
     db, web = member("db"), member("web")
     held = {"uid-db": {"app": cpus("2")}, "uid-web": {"app": cpus("3")}}

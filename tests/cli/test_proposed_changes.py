@@ -106,6 +106,8 @@ class Node:
             case "order":
                 first = min(names.index(name.removeprefix("shop/")) for name in change["before"])
                 pods.insert(first, pods.pop(names.index("c")))
+            case kind:
+                raise AssertionError(kind)
         return self.ask(pods)
 
     def without(self, pods: list[Pod], gone: list[str]) -> Any:

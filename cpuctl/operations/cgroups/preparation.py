@@ -246,6 +246,7 @@ def _situation(request: Request, picture: Picture, root: Path) -> Situation:
         members=members_of(picture),
         held=request.held,
         divided=frozenset(state.pod_entries) if state else frozenset(),
+        takes_offline=picture.hierarchies is None or picture.hierarchies.version == 2,
     )
 
 

@@ -117,8 +117,9 @@ TemplateOption = Annotated[
     typer.Option(
         "-T",
         "--template",
-        metavar="NAME=CPU[,MEM]",
-        help="A pod without YAML, e.g. 'web=4/4,2Gi x3'.",
+        metavar="NAME[=CPU[,MEM]]",
+        help="A pod without YAML: 'web=4/4,2Gi x3' are three of requests/limits, one amount stands for both; "
+        "web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.",
         rich_help_panel=INPUT,
     ),
 ]

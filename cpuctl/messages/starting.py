@@ -16,7 +16,7 @@ STARTING = (
     Message(
         code="no-reserved-cpus",
         speaker=Speaker.CPU_MANAGER,
-        texts=(Text("[cpumanager] unable to determine reserved CPU resources for static policy"),),
+        texts=(Text("unable to determine reserved CPU resources for static policy"),),
         meaning="cpuManagerPolicy: static needs at least one reserved CPU, and none is reserved",
         fix="set reservedSystemCPUs, or kubeReserved.cpu, or systemReserved.cpu",
         commands=(f"{_RESERVE} --reserved-cpus 1", CHECK),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from tests.cli.conftest import Cpuctl
+from tests.cli.conftest import ROOT, Cpuctl
 
 SMT = "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
 NODE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml")
@@ -65,3 +66,21 @@ def test_commands_can_be_typed_once_names_are_filled_in(cpuctl: Cpuctl) -> None:
         asked_kubelet = cpuctl(*verb, "--help-kubelet").out
         for option in (word for word in command.split() if word.startswith("-")):
             assert option in asked.out or option in asked_kubelet, command
+
+
+PAGE = (ROOT / "docs" / "how-to.md").read_text()
+FIRST = PAGE[PAGE.index("\n## ") :].split("\n## ")[1]
+ROWS = re.findall(r"^\| `(.+)` \| `(cpuctl .+)` \|$", FIRST, re.MULTILINE)
+
+
+def test_the_how_to_begins_with_messages() -> None:
+    assert FIRST.startswith("I have this message\n")
+    assert len(ROWS) == 12
+
+
+@pytest.mark.parametrize(("message", "command"), ROWS, ids=[message for message, _ in ROWS])
+def test_what_the_how_to_says_to_type_next_is_proposed(message: str, command: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("explain", "-q", "-o", "json", "--message", message)
+    assert result.code == 0, result
+    (found,) = json.loads(result.out)["messages"]
+    assert command in found["commands"]

@@ -299,7 +299,7 @@ MISTAKES = [
         {"until": "500ms"},
     ),
     Mistake("pod twice", "pods[1]", "pod default/dpdk is listed twice", members={"pods": [small(), small()]}),
-    Mistake("no pod", "pods[0]", "not a pod template", members={"pods": ["web"]}),
+    Mistake("no pod", "pods[0]", "not a pod template", members={"pods": ["web 4"]}),
     Mistake(
         "another kind",
         "pods[0].kind",

@@ -1,4 +1,4 @@
-"""Pods without YAML: ``web=4/4,2Gi/2Gi x3`` as the option ``-T`` takes them."""
+"""Pods without YAML: ``web=4/4,2Gi/2Gi x3``, ``web=1/2``, ``web``, as the option ``-T`` takes them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,32 @@ from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
 
 _TEMPLATE = re.compile(
-    r"\s*(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\s*="
-    r"\s*(?P<cpu>[^,\sx][^,\s]*)?\s*(?:,\s*(?P<memory>[^,\sx][^,\s]*)?)?"
+    r"\s*(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)"
+    r"(?:\s*=\s*(?P<cpu>[^,\sx][^,\s]*)?\s*(?:,\s*(?P<memory>[^,\sx][^,\s]*)?)?)?"
     r"(?:\s+x(?P<count>[0-9]{1,9}))?\s*",
     re.ASCII,
 )
-_HINT = "write name=REQUEST/LIMIT[,MEMORY-REQUEST/MEMORY-LIMIT][ xCOUNT], for example web=4/4,2Gi/2Gi x3"
+_FILES = (".yaml", ".yml", ".json")
+_HINT = (
+    "write name=REQUEST/LIMIT[,MEMORY-REQUEST/MEMORY-LIMIT][ xCOUNT], for example web=4/4,2Gi/2Gi x3; "
+    "web=1/2 and web=1/ are Burstable, web alone is BestEffort"
+)
 
 
 def pods_from_template(text: str) -> tuple[Pod, ...]:
     """Make the pods that a template describes, one container each.
 
-    One amount stands for request and limit (``4`` is ``4/4``), an empty side leaves it out (``4/``).
+    One amount stands for request and limit (``4`` is ``4/4``), an empty side leaves it out (``4/``, ``/4``),
+    a resource that is not named has neither (``,2Gi``), and a name alone asks for nothing. So the amounts
+    tell the QoS class: Guaranteed for equal ones of both, Burstable for others, BestEffort for none.
     With ``xN`` the pods are called ``name-0`` and so on. They have no UIDs yet (see ``with_uids``).
     Raise UsageError for any other text.
     """
     found = _TEMPLATE.fullmatch(text)
     if found is None:
         raise _unusable(text, "not a pod template")
+    if "=" not in text and found["name"].endswith(_FILES):
+        raise _unusable(text, "the name of a file, which -f takes")
     container = Container(
         name=found["name"], resources=_resources(text, found["cpu"] or "", found["memory"] or "")
     )

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.errors import UsageError
+from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.reading.template import pods_from_template
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import stored_pod
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ TEMPLATES = [
     Template("web=,2Gi", ["web"], {"memory": "2Gi"}, {"memory": "2Gi"}),
     Template("web=", ["web"], {}, {}),
     Template("web= x1", ["web-0"], {}, {}),
+    Template("web", ["web"], {}, {}),
+    Template("web x2", ["web-0", "web-1"], {}, {}),
+    Template("web.yaml=1/2", ["web.yaml"], {"cpu": "1"}, {"cpu": "2"}),
     Template(
         " a.b-c = 1 , 1Gi  x2 ",
         ["a.b-c-0", "a.b-c-1"],
@@ -52,9 +58,29 @@ def test_templates_make_pods(case: Template) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "qos"),
+    [
+        ("web=4/4,2Gi/2Gi", "Guaranteed"),
+        ("web=/4,/2Gi", "Guaranteed"),
+        ("web=1/2,1Gi/2Gi", "Burstable"),
+        ("web=1/,1Gi/", "Burstable"),
+        ("web=4/4", "Burstable"),
+        ("web=,2Gi", "Burstable"),
+        ("web", "BestEffort"),
+        ("web=", "BestEffort"),
+    ],
+)
+def test_amounts_tell_the_class(text: str, qos: str) -> None:
+    (pod,) = pods_from_template(text)
+    assert pod_qos(stored_pod(pod, PodRules())).qos_class == qos
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("web", "not a pod template"),
+        ("web 4", "not a pod template"),
+        ("web.yaml", "the name of a file, which -f takes"),
+        ("pods.json x3", "the name of a file, which -f takes"),
         ("=4", "not a pod template"),
         ("Web=4", "not a pod template"),
         ("web=4,1Gi,3", "not a pod template"),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.model import Machine
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.events import RejectionEvent
@@ -25,6 +26,16 @@ class GivenPods(NamedTuple):
     pods: tuple[Pod, ...]
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+
+    def on(self, machine: Machine) -> GivenPods:
+        """Return the pods on a machine, whose architecture decides on virtual machines that name none."""
+        if all(pod.virtual_machine is None for pod in self.pods):
+            return self
+
+        from cpuctl.pods.launcher_pod import GO_NAMES, on_architecture
+
+        name = GO_NAMES.get(machine.architecture or "", "")
+        return self._replace(pods=tuple(on_architecture(pod, name) for pod in self.pods))
 
     def stored(self, rules: PodRules) -> tuple[StoredPod, ...]:
         """Return the pods as an API server hands them on."""
@@ -59,12 +70,20 @@ def _tell_passed_over(found: Manifests, sources: Sources) -> None:
     unreadable = (each for each in found.skipped if each.why)
     sources.warnings += (f"the pods of a {each.kind} are left out: {each.why}" for each in unreadable)
     owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)
-    guessed = [owner for owner in owners if owner.partition("/")[0] not in WORKLOADS]
+    computed = {pod.owner for pod in found.pods if pod.virtual_machine}
+    guessed = [each for each in owners if each.partition("/")[0] not in WORKLOADS and each not in computed]
     if guessed:
         sources.warnings.append(
             f"the pods of {few(guessed)} come from the pod templates that stand in them: their names and "
             "number are a guess"
         )
+
+
+def _tell_computed(found: Manifests, sources: Sources) -> None:
+    """Say by whose rules the pods of virtual machines came to be, and what is to be known of them."""
+    if found.computed:
+        sources.add("virtualMachines", found.computed, "default")
+    sources.warnings += found.notes
 
 
 def load_pods(
@@ -95,6 +114,7 @@ def load_pods(
         found = read_manifests(files)
         pods.extend(found.pods)
         _tell_passed_over(found, sources)
+        _tell_computed(found, sources)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template
 
@@ -119,7 +139,12 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
     from cpuctl.pods.stored import stored_pod
 
     sources.add("runningPods", name, "given")
-    pods = [pod for pod in read_manifests([name], empty=True).pods if not pod.terminal]
+    pods = [
+        pod
+        for pod in read_manifests([name], empty=True).pods
+        # What is made of a virtual machine is only worked out: nobody has seen it run.
+        if not pod.terminal and pod.virtual_machine is None
+    ]
     nodes = {pod.node_name for pod in pods if pod.node_name}
     if len(nodes) > 1:
         raise UsageError(

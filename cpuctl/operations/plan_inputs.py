@@ -124,6 +124,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, events: str = ""
         given = given._replace(pods=kept)
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
+    given = given.on(source.machine)
     if not source.info.hugepages_known:
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
@@ -165,6 +166,8 @@ def _devices(
     described = load_devices(inputs.devices, sources, info=info)
     known = described.resources if described is not None else {}
     asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
+    if any(pod.virtual_machine for pod in pods):
+        described, asked = _with_permanent(described, asked, sources)
     if not asked:
         return described
 
@@ -182,6 +185,23 @@ def _devices(
         "topology devices drafts it from PCI devices), or take enough for granted with --assume-devices"
     )
     return described
+
+
+def _with_permanent(
+    described: DeviceInventory | None, asked: list[str], sources: Sources
+) -> tuple[DeviceInventory | None, list[str]]:
+    """Add what KubeVirt offers on every node that runs virtual machines, as far as nobody described it."""
+    from cpuctl.exports.wording import few
+    from cpuctl.machine.devices.inventory import with_unplaced
+    from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
+
+    offered = [name for name in asked if name in PERMANENT_DEVICES]
+    if not offered:
+        return described, asked
+    text = f"{MOST_DEVICES:,} each of {few(offered)}, as virt-handler offers them, next to no NUMA node"
+    sources.add("virtualizationDevices", text, "default")
+    rest = [name for name in asked if name not in PERMANENT_DEVICES]
+    return with_unplaced(described, offered, MOST_DEVICES), rest
 
 
 def _extended_resources(pod: StoredPod) -> Iterator[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.releases.difference import Difference
+    from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.cgroups.files import WeightFormula
     from cpuctl.pods.model import Pod
@@ -46,6 +47,7 @@ class NodeView(NamedTuple):
     server_version: str
     formula: WeightFormula | None
     differences: Mapping[str, Difference]
+    machine: Machine | None = None
 
     @property
     def systemd(self) -> bool:
@@ -70,6 +72,7 @@ def show_pods(
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.pods.stored import stored_pod
 
+    found = found if view.machine is None else found.on(view.machine)
     node = view.node._replace(limit_ranges=found.limit_ranges)
     server = PodServer(node.rules.server, found.limit_ranges, found.quotas)
     server.count(stored_pod(pod, node.rules) for pod in found.pods if pod.phase)
@@ -136,6 +139,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
         server_version=f"1.{server.minor}",
         formula=runtime_formula(inputs.runtime, sources),
         differences=differences_in_force(server, gates),
+        machine=machine.machine if machine else None,
     )
 
 

@@ -11,6 +11,7 @@ from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.pods.running import ContainerStatus, ResizeStatus
+    from cpuctl.pods.virtual_machine import VirtualMachine
 
 
 _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
@@ -100,7 +101,7 @@ class Pod(NamedTuple):
     ``has_deadline`` is set where the manifest limits its running time, ``crosses_namespaces`` where its
     affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
-    ``field_refs`` are what its containers read of resources.
+    ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Pod(NamedTuple):
     scale_down_grace: int | None = None
     restart_policy: str = "Always"
     field_refs: tuple[ResourceFieldRef, ...] = ()
+    virtual_machine: "VirtualMachine | None" = None
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

@@ -85,7 +85,7 @@ def stored_pod(
 def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> Provenance:
     """Tell where every amount of a pod comes from that goes the way of ``stored_pod``."""
     amounts = dict(_amounts(pod))
-    sources = dict.fromkeys(amounts, Source(How.WRITTEN))
+    sources = dict.fromkeys(amounts, _source_of(pod))
     dropped: dict[Place, str] = {}
     for step in _steps(pod, rules, limit_ranges, None):
         pod = step.apply(pod)
@@ -97,6 +97,16 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = (
             sources.setdefault(place, Source(How.DEFAULTED, step.rule))
         amounts = after
     return Provenance(pod=StoredPod(_with_priority(pod)), sources=sources, dropped=dropped)
+
+
+def _source_of(pod: Pod) -> Source:
+    """Tell where the amounts of a pod come from that nobody has changed yet."""
+    if pod.virtual_machine is None:
+        return Source(How.WRITTEN)
+
+    from cpuctl.pods.launcher_pod import RULE
+
+    return Source(How.DERIVED, RULE)
 
 
 def plainly_valid(pod: Pod) -> bool:

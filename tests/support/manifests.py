@@ -10,7 +10,7 @@ def read_pods(text: str | bytes, source: str) -> Manifests:
 
     Raise InputError with file, line and path for what is not usable, and for a text without any pod.
     """
-    found = decode_manifests(text, source)
+    found = finished([decode_manifests(text, source)], source)
     if not found.pods:
         raise no_pods(found, source)
-    return finished([found], source)
+    return found

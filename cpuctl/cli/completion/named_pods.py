@@ -76,11 +76,11 @@ def _known(given: Given) -> Iterator[Named]:
 
 
 def _pods(names: list[str]) -> Iterator[Pod]:
-    from cpuctl.pods.reading.manifests import decode_manifests
+    from cpuctl.pods.reading.manifests import decode_manifests, finished
 
     for source, data in SmallFiles().texts(names):
         try:
-            yield from decode_manifests(data, source).pods
+            yield from finished([decode_manifests(data, source)], source).pods
         except CpuctlError:
             continue  # the command itself says what is wrong with it
 

@@ -150,6 +150,7 @@ def _side(
     from cpuctl.engine.pod_facts import pod_facts
 
     view = view_on(machine, words, sources)
+    found = found if machine is None else found.on(machine.machine)
     node = view.node._replace(limit_ranges=found.limit_ranges)
     head: ComparedSide = {
         "pods": source_name(name),

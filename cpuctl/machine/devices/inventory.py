@@ -33,6 +33,13 @@ def with_assumed(
     return DeviceInventory(resources={**known, **dict.fromkeys(resources, groups)})
 
 
+def with_unplaced(told: DeviceInventory | None, resources: Sequence[str], count: int) -> DeviceInventory:
+    """Add resources with so many free devices each, of which their plugin names no NUMA node."""
+    group = DeviceGroup(numa_nodes=CPUSet(), total=count, healthy=count, free=count)
+    known = dict(told.resources) if told is not None else {}
+    return DeviceInventory(resources={**known, **dict.fromkeys(resources, (group,))})
+
+
 def draft(counts: dict[str, dict[str, int]]) -> dict[str, Any]:
     """Make the file that ``--devices`` takes, of devices by resource and NUMA node."""
     return {"apiVersion": "cpuctl/v1alpha1", "kind": "Devices", "resources": counts}

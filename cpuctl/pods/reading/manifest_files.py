@@ -49,16 +49,18 @@ def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
 def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
     """Read the pods of all files that *names* stand for.
 
-    A file named on its own must hold a pod, or what governs a namespace (``Manifests.limit_ranges``,
-    ``quotas``); of a directory it is enough that one file does. One pod must be among them all, but with
-    *empty* a list of nothing will do: kubectl prints it for a node without pods.
+    A file named on its own must hold a pod or a virtual machine, or what governs a namespace
+    (``Manifests.limit_ranges``, ``quotas``) or virtual machines; of a directory it is enough that one file
+    does. One pod must be among them all, but with *empty* a list of nothing will do: kubectl prints it for a
+    node without pods.
     Raise InputError otherwise, and for a file that cannot be read, with file, line and path.
     """
     parts, allowance = [], Allowance()
     for file in find_manifest_files(names):
         part = decode_manifests(file.read(), file.source, allowance)
         nothing = empty and not part.skipped
-        if not (part.pods or part.limit_ranges or part.quotas or file.listed or nothing):
+        governing = part.limit_ranges or part.quotas or part.kubevirt
+        if not (part.pods or governing or file.listed or nothing):
             raise no_pods(part, file.source)
         parts.append(part)
     sources = ", ".join(map(source_name, names))

@@ -1,6 +1,7 @@
 """Manifests to pods: Pod objects, lists of them, and every workload that carries a pod template.
 
-LimitRange and ResourceQuota objects beside them are read, too.
+LimitRange and ResourceQuota objects beside them are read, too. The pods of KubeVirt's virtual machines are
+made when all texts are read.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from cpuctl.errors import InputError
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import decode_pod
-from cpuctl.pods.reading.workloads import decode_workload, is_workload
+from cpuctl.pods.reading.workloads import (
+    KUBEVIRT_MACHINES,
+    KubeVirtObject,
+    decides_on_machines,
+    decode_workload,
+    is_workload,
+)
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
@@ -40,16 +47,23 @@ class Skipped(NamedTuple):
     why: str = ""
 
 
-_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject"
+_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject"
 
 
 class Manifests(NamedTuple):
-    """The pods of some manifests, in their order, what governs their namespaces, and all other objects."""
+    """The pods of some manifests, in their order, what governs their namespaces, and all other objects.
+
+    ``kubevirt`` are KubeVirt's objects whose pods are not made yet; ``notes`` is what is to be known of those
+    that are, and ``computed`` by whose rules they were.
+    """
 
     pods: tuple[Pod, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+    kubevirt: tuple[KubeVirtObject, ...] = ()
+    notes: tuple[str, ...] = ()
+    computed: str = ""
 
 
 class Allowance:
@@ -101,17 +115,28 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
     """
     allowance = allowance or Allowance()
     refuse_kubectl_table(text, source)
-    items: list[_Item] = []
+    governing: list[NamespaceObject] = []
+    skipped: list[Skipped] = []
+    pods: list[Pod] = []
+    kubevirt: list[KubeVirtObject] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):
             allowance.spend(item, document)
-            items.append(item)
-    limit_ranges, quotas = _by_kind([item for item in items if not isinstance(item, (list, Skipped))])
+            if isinstance(item, list):
+                pods += item
+            elif isinstance(item, KubeVirtObject):
+                kubevirt.append(item._replace(position=len(pods)))
+            elif isinstance(item, Skipped):
+                skipped.append(item)
+            else:
+                governing.append(item)
+    limit_ranges, quotas = _by_kind(governing)
     return Manifests(
-        pods=tuple(pod for item in items if isinstance(item, list) for pod in item),
-        skipped=tuple(item for item in items if isinstance(item, Skipped)),
+        pods=tuple(pods),
+        skipped=tuple(skipped),
         limit_ranges=limit_ranges,
         quotas=quotas,
+        kubevirt=tuple(kubevirt),
     )
 
 
@@ -127,8 +152,11 @@ def _by_kind(
 
 
 def finished(parts: Iterable[Manifests], source: str) -> Manifests:
-    """Join what several texts gave and fill in UIDs; raise InputError where two pods share one."""
-    parts = list(parts)
+    """Join what several texts gave, make the pods of virtual machines, and fill in UIDs.
+
+    Raise InputError where two pods share one, and for a virtual machine that cannot be read.
+    """
+    parts, notes, computed = _with_machines(list(parts), source)
     try:
         pods = with_uids(pod for part in parts for pod in part.pods)
     except ValueError as error:
@@ -138,9 +166,42 @@ def finished(parts: Iterable[Manifests], source: str) -> Manifests:
         skipped=tuple(item for part in parts for item in part.skipped),
         limit_ranges=tuple(item for part in parts for item in part.limit_ranges),
         quotas=tuple(item for part in parts for item in part.quotas),
+        kubevirt=tuple(item for part in parts for item in part.kubevirt),
+        notes=notes,
+        computed=computed,
     )
     _refuse_too_many_checks(found, source)
     return found
+
+
+def _with_machines(parts: list[Manifests], source: str) -> tuple[list[Manifests], tuple[str, ...], str]:
+    """Put the pods of virtual machines where these stand, now that all is there that decides on them."""
+    objects = [item for part in parts for item in part.kubevirt]
+    if not any(item.kind in KUBEVIRT_MACHINES for item in objects):
+        return parts, (), ""
+
+    from cpuctl.pods.reading.kubevirt import Surroundings
+
+    around = Surroundings(
+        objects,
+        [quota for part in parts for quota in part.quotas],
+        [pod for part in parts for pod in part.pods],
+    )
+    notes: list[str] = []
+    made_parts, number = [], sum(len(part.pods) for part in parts)
+    for part in parts:
+        pods, skipped = list(part.pods), list(part.skipped)
+        for item in reversed([each for each in part.kubevirt if each.kind in KUBEVIRT_MACHINES]):
+            made = around.pods_of(item)
+            number += len(made.pods)
+            if number > MAX_PODS:
+                raise InputError(f"more than {MAX_PODS:,} pods", where=source)
+            pods[item.position : item.position] = made.pods
+            notes[:0] = made.notes
+            if not made.pods:
+                skipped.append(Skipped(item.kind, made.why))
+        made_parts.append(part._replace(pods=tuple(pods), skipped=tuple(skipped)))
+    return made_parts, tuple(dict.fromkeys((*around.notes, *notes))), around.computed
 
 
 def _refuse_too_many_checks(found: Manifests, source: str) -> None:
@@ -160,8 +221,10 @@ def no_pods(found: Manifests, source: str) -> InputError:
     """Make the error for input without a pod, naming what was there instead."""
     named = {item.kind for item in found.skipped}
     named |= {type(item).__name__ for item in (*found.limit_ranges, *found.quotas)}
+    named |= {item.kind for item in found.kubevirt}
     kinds = ", ".join(sorted(named))
-    hint = f"found only {kinds}" if kinds else ""
+    whys = [item.why for item in found.skipped if item.why and item.kind in KUBEVIRT_MACHINES]
+    hint = f"found only {kinds}{f': {whys[0]}' if whys else ''}" if kinds else ""
     return InputError("no pods: expected a Pod, a list of pods or a workload", where=source, hint=hint)
 
 
@@ -182,6 +245,10 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
         from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
         yield decode_namespace_object(cursor, kind)
+    elif decides_on_machines(kind, group):
+        yield KubeVirtObject(kind, cursor)
+        if kind == "Namespace":
+            yield Skipped(kind)
     else:
         yield _custom_resource(cursor, kind, group)
 

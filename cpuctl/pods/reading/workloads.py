@@ -15,6 +15,42 @@ MAX_REPLICAS = 10_000
 _INT32_MAX = (1 << 31) - 1
 
 
+_KUBEVIRT = "kubevirt.io"
+KUBEVIRT_MACHINES: Mapping[str, str] = {
+    "VirtualMachine": _KUBEVIRT,
+    "VirtualMachineInstance": _KUBEVIRT,
+    "VirtualMachineInstanceReplicaSet": _KUBEVIRT,
+    "VirtualMachinePool": "pool.kubevirt.io",
+}
+"""KubeVirt's kinds that make pods, with their API groups."""
+_KUBEVIRT_KINDS = {
+    **KUBEVIRT_MACHINES,
+    "KubeVirt": _KUBEVIRT,
+    "VirtualMachineInstancetype": "instancetype.kubevirt.io",
+    "VirtualMachineClusterInstancetype": "instancetype.kubevirt.io",
+    "VirtualMachinePreference": "instancetype.kubevirt.io",
+    "VirtualMachineClusterPreference": "instancetype.kubevirt.io",
+    "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
+    "Namespace": "",
+}
+
+
+class KubeVirtObject(NamedTuple):
+    """An object that is a virtual machine of KubeVirt's, or that decides on some.
+
+    ``position`` is the number of pods before it in its text.
+    """
+
+    kind: str
+    at: Cursor
+    position: int = 0
+
+
+def decides_on_machines(kind: str, group: str) -> bool:
+    """Tell whether an object is one of those; items of a list may leave out the group."""
+    return kind in _KUBEVIRT_KINDS and group in (_KUBEVIRT_KINDS[kind], "")
+
+
 class WorkloadKind(NamedTuple):
     """``group`` is the API group of the kind, ``ordinals`` reads which replicas a spec asks for."""
 

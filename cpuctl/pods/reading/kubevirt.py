@@ -1,0 +1,436 @@
+"""Objects of KubeVirt to launcher pods: virtual machines, and what else among the manifests decides on them.
+
+A KubeVirt object has the cluster's settings, instancetypes and preferences are referred to by name, a
+Namespace and its ResourceQuotas ask for limits, NetworkAttachmentDefinitions name devices. All of it may
+stand in other files, or behind the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.documents.cursor import Cursor
+from cpuctl.golang.json_values import parsed_json
+from cpuctl.pods.launcher_pod import KUBEVIRT, pods_of_machine
+from cpuctl.pods.model import Pod
+from cpuctl.pods.namespace_limits import ResourceQuota
+from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace
+from cpuctl.pods.reading.virtual_machines import (
+    Conflict,
+    annotations_of,
+    decode_amounts,
+    decode_guest,
+    step_to,
+    with_attached,
+    with_instancetype,
+    with_preference,
+)
+from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, MAX_REPLICAS, KubeVirtObject
+from cpuctl.pods.virtual_machine import (
+    RELEASE,
+    Binding,
+    Cluster,
+    Guest,
+    LabelTerm,
+    NamespaceLimits,
+    Support,
+    VirtualMachine,
+    refusals,
+    with_defaults,
+    with_interface,
+)
+from cpuctl.quantity import Quantity
+
+_RESOURCE_NAME = "k8s.v1.cni.cncf.io/resourceName"
+_MEMORY_RATIO = "alpha.kubevirt.io/auto-memory-limits-ratio"
+_DEFAULT_MEMORY_RATIO = 2.0
+_HOOKS = "hooks.kubevirt.io/hookSidecars"
+_HYPERVISORS = {"hyperv-direct": "mshv"}
+_ENDED = ("Succeeded", "Failed")
+_NOTHING = Quantity()
+
+
+class Made(NamedTuple):
+    """The pods of one object, or why it has none; ``notes`` is what is to be known of them."""
+
+    pods: tuple[Pod, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class _Named(NamedTuple):
+    """What is referred to by name, with its spec."""
+
+    objects: Mapping[tuple[str, str, str], Cursor]
+
+    def find(self, kind: str, namespace: str, name: str) -> Cursor | None:
+        return self.objects.get((kind, "" if "Cluster" in kind else namespace, name))
+
+
+class Surroundings:
+    """Everything among the manifests that decides on virtual machines."""
+
+    def __init__(
+        self, objects: Sequence[KubeVirtObject], quotas: Sequence[ResourceQuota], pods: Sequence[Pod]
+    ) -> None:
+        self.cluster = _cluster(objects)
+        self._quotas = quotas
+        self._labels = {
+            decode_name(each.at.required("metadata")): _labels(each.at)
+            for each in objects
+            if each.kind == "Namespace"
+        }
+        named = (each for each in objects if each.kind not in KUBEVIRT_MACHINES and each.kind != "KubeVirt")
+        self._named = _Named({_key(each): each.at for each in named})
+        self._instances = {_full_name(each.at) for each in objects if each.kind == "VirtualMachineInstance"}
+        self._running = {(pod.namespace, owner) for pod in pods if (owner := _owner(pod))}
+
+    @property
+    def computed(self) -> str:
+        """By whose rules the pods are worked out, and what the cluster is taken to be."""
+        where = self.cluster.where
+        settings = f"the settings of {where}" if where else "a cluster's default settings"
+        return f"their pods as KubeVirt {RELEASE} makes them, with {settings}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That the cluster runs another release than is computed with, where it does."""
+        minor = ".".join(self.cluster.version.removeprefix("v").split(".")[:2])
+        if minor in ("", RELEASE):
+            return ()
+        text = f"the cluster runs KubeVirt {self.cluster.version}; what is worked out is what {RELEASE} makes"
+        return (text,)
+
+    def pods_of(self, item: KubeVirtObject) -> Made:
+        """Return the pods of a virtual machine, or of what makes some.
+
+        Raise InputError with the place of what nobody could have stored.
+        """
+        namespace, name = _full_name(item.at)
+        if item.kind == "VirtualMachine" and (namespace, name) in self._instances:
+            return Made()
+        if item.kind == "VirtualMachineInstance" and (namespace, name) in self._running:
+            return Made()
+        match item.kind:
+            case "VirtualMachineInstance":
+                made = self._instance(item.at, item, name)
+                phase = step_to(item.at, "status")
+                ended = "" if phase is None else phase.optional("phase", Cursor.text, "")
+                pods = made.pods if ended not in _ENDED else tuple(p._replace(phase=ended) for p in made.pods)
+                return made._replace(pods=pods)
+            case "VirtualMachine":
+                made = self._machine(item.at.required("spec"), item, name, "spec.template")
+                halted = made.pods and _is_halted(item.at.required("spec"))
+                note = f"VirtualMachine {namespace}/{name} is not running, and planned as if it were started"
+                return made._replace(notes=(*made.notes, note)) if halted else made
+            case _:
+                return self._replicas(item)
+
+    def _replicas(self, item: KubeVirtObject) -> Made:
+        spec, (_, name) = item.at.required("spec"), _full_name(item.at)
+        number = spec.optional("replicas", _count, 1)
+        made: list[Made] = []
+        for each in range(number):
+            if item.kind == "VirtualMachinePool":
+                template = spec.required("virtualMachineTemplate").required("spec")
+                way = "spec.virtualMachineTemplate.spec.template"
+                made.append(self._machine(template, item, f"{name}-{each}", way))
+            else:
+                made.append(
+                    self._instance(spec.required("template"), item, f"{name}-{each}", "spec.template")
+                )
+            if made[-1].why:
+                return made[-1]
+        notes = dict.fromkeys(note for each in made for note in each.notes)
+        return Made(tuple(pod for each in made for pod in each.pods), notes=tuple(notes))
+
+    def _machine(self, spec: Cursor, item: KubeVirtObject, name: str, way: str) -> Made:
+        """Follow what a VirtualMachine refers to, and start it."""
+        namespace = decode_namespace(item.at.required("metadata"))
+        instancetype, preference = (
+            self._referred(spec.get(each), each, namespace) for each in ("instancetype", "preference")
+        )
+        for found in (instancetype, preference):
+            if isinstance(found, str):
+                return Made(why=found)
+        template = spec.required("template")
+        guest = decode_guest(template.required("spec"), annotations_of(template.get("metadata")))
+        wanted = preference if isinstance(preference, Cursor) else None
+        if wanted is not None:
+            guest = with_attached(guest, wanted)
+        guest = with_interface(guest, self.cluster)
+        if isinstance(instancetype, Cursor):
+            typed = with_instancetype(guest, instancetype, wanted)
+            if isinstance(typed, Conflict):
+                fields = ", ".join(typed.fields)
+                return Made(why=f"KubeVirt does not start it: it has {fields}, and so has its instancetype")
+            guest = typed
+        if wanted is not None:
+            guest = with_preference(guest, wanted)
+        source = _words_of(spec.get("instancetype")) if isinstance(instancetype, Cursor) else ""
+        return self._started(guest, item, name, way, source)
+
+    def _instance(self, at: Cursor, item: KubeVirtObject, name: str, way: str = "") -> Made:
+        guest = decode_guest(at.required("spec"), annotations_of(at.get("metadata")))
+        return self._started(guest, item, name, way, "")
+
+    def _started(
+        self, guest: Guest, item: KubeVirtObject, instance: str, way: str, instancetype: str
+    ) -> Made:
+        namespace, name = _full_name(item.at)
+        guest = with_defaults(guest, self.cluster)
+        if not guest.architecture and self.cluster.architecture:
+            guest = guest._replace(architecture=self.cluster.architecture)
+        hooks = _hooks(guest)
+        if hooks is None:
+            return Made(why=f"KubeVirt does not start it: its annotation {_HOOKS} is no JSON list")
+        refused = next(refusals(guest, self.cluster), None)
+        if refused is not None:
+            field = ".".join(filter(None, (way, "spec", *refused.field)))
+            return Made(why=f"KubeVirt refuses it: {field}: {refused.why}")
+        resources, unknown = self._networks(guest, namespace)
+        machine = VirtualMachine(
+            kind=item.kind,
+            name=name,
+            namespace=namespace,
+            instance=instance[:LONGEST_NAME],
+            guest=guest._replace(hooks=hooks),
+            cluster=self.cluster,
+            limits=self._limits(guest, namespace),
+            network_resources=resources,
+            prefix=way,
+            instancetype=instancetype,
+            origin=str(item.at.origin),
+        )
+        return Made(tuple(pods_of_machine(machine)), notes=tuple(unknown))
+
+    def _referred(self, matcher: Cursor | None, role: str, namespace: str) -> Cursor | str | None:
+        """Return the spec of an instancetype or preference, why it is not known, or None for no reference."""
+        if matcher is None:
+            return None
+        name = matcher.optional("name", Cursor.text, "")
+        if not name:
+            return f"its {role} is inferred from a volume, whose labels are not among the manifests"
+        kind = _kind_of(matcher, role)
+        if kind is None:
+            return f"KubeVirt does not start it: {matcher.required('kind').text()} is no kind of {role}"
+        found = self._named.find(kind, namespace, name)
+        if found is None:
+            where = "" if "Cluster" in kind else f" -n {namespace}"
+            return (
+                f"its {role} {name} is not among the manifests (kubectl get {kind.lower()}{where} {name} "
+                "-o yaml writes it, for -f)"
+            )
+        return found.required("spec")
+
+    def _networks(self, guest: Guest, namespace: str) -> tuple[tuple[str, ...], list[str]]:
+        """Return the devices that networks need, and what is not known of them."""
+        resources, unknown = [], []
+        for network in guest.networks:
+            if not network.attachment:
+                continue
+            of, _, name = network.attachment.rpartition("/")
+            found = self._named.find("NetworkAttachmentDefinition", of or namespace, name)
+            if found is None:
+                unknown.append(network.attachment)
+            elif resource := annotations_of(found.get("metadata")).get(_RESOURCE_NAME):
+                resources.append(resource)
+        text = (
+            "whether a network needs devices is not known, and none are counted: no "
+            f"NetworkAttachmentDefinition {', '.join(unknown)} is among the manifests"
+        )
+        return tuple(resources), [text] if unknown else []
+
+    def _limits(self, guest: Guest, namespace: str) -> NamespaceLimits:
+        """Tell which limits the pod gets because its namespace has quotas of limits, or is labelled so."""
+        labels = self._labels.get(namespace, {})
+        limited = {name for quota in self._quotas if quota.namespace == namespace for name in quota.hard}
+        selector = self.cluster.cpu_limit_selector
+        known = selector is not None and namespace in self._labels
+        selected = known and all(each.matches(labels) for each in selector or ())
+        return NamespaceLimits(
+            cpu="cpu" not in guest.limits and ("limits.cpu" in limited or selected),
+            memory_ratio=_ratio(labels.get(_MEMORY_RATIO))
+            if "limits.memory" in limited and "memory" not in guest.limits
+            else None,
+        )
+
+
+def _key(item: KubeVirtObject) -> tuple[str, str, str]:
+    namespace, name = _full_name(item.at)
+    return item.kind, "" if "Cluster" in item.kind or item.kind == "Namespace" else namespace, name
+
+
+def _full_name(at: Cursor) -> tuple[str, str]:
+    metadata = at.required("metadata")
+    return decode_namespace(metadata), decode_name(metadata)
+
+
+def _labels(at: Cursor) -> Mapping[str, str]:
+    labels = at.required("metadata").optional("labels", Cursor.members, {})
+    return {key: member.text() for key, member in labels.items()}
+
+
+def _owner(pod: Pod) -> str:
+    """Name the VirtualMachineInstance that a pod belongs to."""
+    from cpuctl.pods.manifest import owner_of
+
+    kind, _, name = (owner_of(pod) or "").partition("/")
+    return name if kind == f"VirtualMachineInstance.{KUBEVIRT}" else ""
+
+
+def _is_halted(spec: Cursor) -> bool:
+    return not spec.optional("running", Cursor.boolean, True) or (
+        spec.optional("runStrategy", Cursor.text, "") == "Halted"
+    )
+
+
+def _kind_of(matcher: Cursor, role: str) -> str | None:
+    word = "Instancetype" if role == "instancetype" else "Preference"
+    kinds = (f"VirtualMachineCluster{word}", f"VirtualMachine{word}")
+    given = matcher.optional("kind", Cursor.text, "").lower()
+    return next((kind for kind in kinds if not given or given.removesuffix("s") == kind.lower()), None)
+
+
+def _words_of(matcher: Cursor | None) -> str:
+    if matcher is None:
+        return ""
+    return f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"
+
+
+def _hooks(guest: Guest) -> int | None:
+    """Count the sidecars of an annotation; None for what is no JSON list."""
+    text = guest.annotations.get(_HOOKS)
+    if text is None:
+        return 0
+    try:
+        hooks = parsed_json(text)
+    except ValueError:
+        return None
+    return len(hooks) if isinstance(hooks, list) else None
+
+
+def _ratio(label: str | None) -> float:
+    """Read the label of a namespace; what is no number of at least 1 is passed over."""
+    try:
+        ratio = float(label or "")
+    except ValueError:
+        return _DEFAULT_MEMORY_RATIO
+    return ratio if 1.0 <= ratio < float("inf") else _DEFAULT_MEMORY_RATIO
+
+
+def _count(number: Cursor) -> int:
+    return number.integer(minimum=0, maximum=MAX_REPLICAS)
+
+
+# The KubeVirt object
+
+
+def _cluster(objects: Sequence[KubeVirtObject]) -> Cluster:
+    found = [each for each in objects if each.kind == "KubeVirt"]
+    if not found:
+        return Cluster()
+    if len(found) > 1:
+        raise found[1].at.error("expected one KubeVirt object, as a cluster has one")
+    at = found[0].at
+    metadata, configuration, status = (
+        at.required("metadata"),
+        step_to(at, "spec", "configuration"),
+        at.get("status"),
+    )
+    cluster = Cluster(
+        where=str(at.origin),
+        annotations=frozenset(annotations_of(metadata)),
+        version="" if status is None else status.optional("observedKubeVirtVersion", Cursor.text, ""),
+        architecture="" if status is None else status.optional("defaultArchitecture", Cursor.text, ""),
+    )
+    if configuration is None:
+        return cluster
+    return _with_developer(_with_configuration(cluster, configuration), configuration)
+
+
+def _with_configuration(cluster: Cluster, configuration: Cursor) -> Cluster:
+    options, network = configuration.get("virtualMachineOptions"), configuration.get("network")
+    return cluster._replace(
+        cpu_request=configuration.optional("cpuRequest", Cursor.quantity, cluster.cpu_request),
+        overhead_ratio=configuration.optional("additionalGuestMemoryOverheadRatio", Cursor.text, ""),
+        support=dict(map(_support, configuration.optional("supportContainerResources", Cursor.items, []))),
+        console_log_disabled=step_to(options, "disableSerialConsoleLog") is not None,
+        network_interface="bridge"
+        if network is None
+        else network.optional("defaultNetworkInterface", Cursor.text, "") or "bridge",
+        bindings={} if network is None else network.optional("binding", _bindings, {}),
+        cpu_limit_selector=configuration.optional("autoCPULimitNamespaceLabelSelector", _selector, None),
+        permitted_devices=configuration.optional("permittedHostDevices", _permitted, None),
+    )
+
+
+def _with_developer(cluster: Cluster, configuration: Cursor) -> Cluster:
+    developer = configuration.get("developerConfiguration")
+    if developer is not None:
+        on, off = (
+            dict.fromkeys(developer.optional(name, Cursor.texts, ()), value)
+            for name, value in (("featureGates", True), ("disabledFeatureGates", False))
+        )
+        cluster = cluster._replace(
+            gates=off | on,
+            cpu_allocation_ratio=developer.optional("cpuAllocationRatio", _whole, 10),
+            memory_overcommit=developer.optional("memoryOvercommit", _positive, 100),
+            emulation=developer.optional("useEmulation", Cursor.boolean, False),
+        )
+    hypervisors = configuration.optional("hypervisors", Cursor.items, [])
+    if hypervisors and cluster.enabled("ConfigurableHypervisor"):
+        name = hypervisors[0].optional("name", Cursor.text, "")
+        cluster = cluster._replace(hypervisor=_HYPERVISORS.get(name, "kvm"))
+    return cluster
+
+
+def _support(item: Cursor) -> tuple[str, Support]:
+    resources = item.required("resources")
+    return item.required("type").text(), Support(
+        requests=resources.optional("requests", decode_amounts, {}),
+        limits=resources.optional("limits", decode_amounts, {}),
+    )
+
+
+def _bindings(bindings: Cursor) -> Mapping[str, Binding]:
+    return {name: _binding(binding) for name, binding in bindings.members().items()}
+
+
+def _binding(binding: Cursor) -> Binding:
+    requests = step_to(binding, "computeResourceOverhead", "requests")
+    return Binding(
+        sidecar=bool(binding.optional("sidecarImage", Cursor.text, "")),
+        memory=_NOTHING if requests is None else requests.optional("memory", Cursor.quantity, _NOTHING),
+    )
+
+
+def _selector(selector: Cursor) -> tuple[LabelTerm, ...]:
+    labels = selector.optional("matchLabels", Cursor.members, {})
+    expressions = selector.optional("matchExpressions", Cursor.items, [])
+    return (
+        *(LabelTerm(key, "In", (member.text(),)) for key, member in labels.items()),
+        *(
+            LabelTerm(
+                each.required("key").text(),
+                each.required("operator").one_of(("In", "NotIn", "Exists", "DoesNotExist")),
+                each.optional("values", Cursor.texts, ()),
+            )
+            for each in expressions
+        ),
+    )
+
+
+def _permitted(devices: Cursor) -> frozenset[str]:
+    names = ("pciHostDevices", "mediatedDevices", "usb")
+    listed = (item for name in names for item in devices.optional(name, Cursor.items, []))
+    return frozenset(item.required("resourceName").text() for item in listed)
+
+
+def _whole(number: Cursor) -> int:
+    return number.integer(minimum=0, maximum=1 << 31)
+
+
+def _positive(number: Cursor) -> int:
+    return number.integer(minimum=1, maximum=1 << 31)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict, final
+from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Block, Container, DevicesLeft, HintRound, MemoryTable, Node, Pod
 from cpuctl.answers.resize import ResizeDecision
@@ -195,10 +195,19 @@ class Amount(TypedDict):
     after: str
 
 
+class FieldChange(TypedDict):
+    field: str
+    before: str | None
+    """null: it is not set."""
+    after: str
+
+
 class RequestChange(TypedDict):
     """Other requests, and limits where they were equal."""
 
     amounts: list[Amount]
+    fields: NotRequired[list[FieldChange]]
+    """What to change in a virtual machine of KubeVirt, of which these requests are worked out."""
 
 
 class SettingChange(TypedDict):

@@ -80,7 +80,8 @@ class Guest(NamedTuple):
 
     ``requests`` and ``limits`` are ``spec.domain.resources``, ``memory`` is ``spec.domain.memory.guest``,
     ``page_size`` as it is written, empty without huge pages. ``autoattach`` has what is told by the word
-    behind it (``GraphicsDevice``), ``hooks`` counts the sidecars of an annotation.
+    behind it (``GraphicsDevice``), ``hooks`` counts the sidecars of an annotation. ``defaulted`` says whether
+    nobody wrote the ``topology`` or the ``memory``.
     """
 
     topology: Topology = Topology()
@@ -115,6 +116,7 @@ class Guest(NamedTuple):
     kernel_boot: bool = False
     exec_probes: int = 0
     hooks: int = 0
+    defaulted: frozenset[str] = frozenset()
     priority_class: str = ""
 
     @property
@@ -211,7 +213,8 @@ class VirtualMachine(NamedTuple):
 
     ``kind`` and ``name`` are those of the object in which it was written, ``prefix`` the way to the guest
     there: ``spec.template``, empty for a VirtualMachineInstance. ``instancetype`` is the one that its CPUs
-    and memory come from, as ``Kind NAME``. ``networks`` are the resources of its networks' devices.
+    and memory come from, as ``Kind NAME``, and ``types_emulator`` whether its emulator thread does, too.
+    ``network_resources`` are the resources of its networks' devices.
     """
 
     kind: str
@@ -224,6 +227,7 @@ class VirtualMachine(NamedTuple):
     network_resources: tuple[str, ...] = ()
     prefix: str = ""
     instancetype: str = ""
+    types_emulator: bool = False
     origin: str = ""
 
     @property
@@ -249,6 +253,11 @@ def with_defaults(guest: Guest, cluster: Cluster) -> Guest:
             memory=_default_memory(guest),
             topology=_default_topology(guest),
             annotations=_default_annotations(guest, cluster),
+            defaulted=frozenset(
+                name
+                for name, told in (("topology", any(guest.topology)), ("memory", guest.memory is not None))
+                if not told
+            ),
         ),
         cluster,
     )

@@ -83,7 +83,7 @@ def search_answer(search: Search) -> answers.Search:
 def _change(change: Change) -> answers.Change:
     match change:
         case RequestChange():
-            return {"amounts": [_amount(amount) for amount in change.amounts]}
+            return _request_change(change)
         case SettingChange():
             return {
                 "setting": change.setting,
@@ -95,6 +95,16 @@ def _change(change: Change) -> answers.Change:
             return {"remove": [pod.full_name for pod in change.pods]}
         case Earlier():
             return {"before": [pod.full_name for pod in change.overtaken]}
+
+
+def _request_change(change: RequestChange) -> answers.RequestChange:
+    amounts = [_amount(amount) for amount in change.amounts]
+    if not change.fields:
+        return {"amounts": amounts}
+    fields: list[answers.FieldChange] = [
+        {"field": each.field, "before": each.before or None, "after": each.after} for each in change.fields
+    ]
+    return {"amounts": amounts, "fields": fields}
 
 
 def _amount(amount: Amount) -> answers.Amount:
@@ -123,6 +133,10 @@ def _words(change: Change) -> str:
 
 def _request_words(change: RequestChange) -> str:
     """Say what each container requests instead: ``request in web: cpu 4 (now 6), memory 2Gi (now 4Gi)``."""
+    if change.fields:
+        edits = (f"{each.field}: {each.after} (now {each.before or 'unset'})" for each in change.fields)
+        amounts = (f"{each.resource} {each.after} (now {each.before})" for each in change.amounts)
+        return f"set {', '.join(edits)}, for {', '.join(amounts)}"
     by_container: dict[str, list[str]] = {}
     for each in change.amounts:
         now = "in these words" if each.after == each.before else f"now {each.before}"

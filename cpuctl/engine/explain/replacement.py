@@ -14,9 +14,24 @@ from cpuctl.engine.outcome import Rejected
 _SEEN = "OutOf"
 """How reasons begin that a scheduler sees, too: it adds up the same requests."""
 _AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController"})
+_GUEST = "VirtualMachineInstance.kubevirt.io"
 _STOPS = (
     "what stops it: a node affinity or taint, or a scheduler that sees NUMA nodes (NodeResourceTopologyMatch)"
 )
+
+
+_AGAIN = (
+    "and the scheduler binds the next launcher pod here again as it does not see this (kubernetes issue "
+    f"84869); {_STOPS}"
+)
+_KUBEVIRT = {
+    _GUEST: "fails with its pod, and stays so unless a VirtualMachine or a replica set owns it",
+    "VirtualMachine.kubevirt.io": "starts again under runStrategy Always or RerunOnFailure, waiting longer "
+    f"each time (CrashLoopBackOff), {_AGAIN}",
+    "VirtualMachineInstanceReplicaSet.kubevirt.io": f"replaces the machine, {_AGAIN}",
+    "VirtualMachinePool.kubevirt.io": f"starts the machine again, waiting longer each time, {_AGAIN}",
+}
+"""What becomes of virtual machines whose pod is rejected: KubeVirt v1.9, ``pkg/virt-controller/watch``."""
 
 
 class Replacement(NamedTuple):
@@ -53,6 +68,8 @@ def replacement_of(
         return Replacement(
             loops=True, text=f"{owner} deletes it and makes another for this node, waiting longer each time"
         )
+    if kind in _KUBEVIRT:
+        return Replacement(loops=kind != _GUEST, text=f"{owner} {_KUBEVIRT[kind]}")
     if kind == "StatefulSet":
         how = "deletes it and makes it again"
     elif kind in _AT_ONCE:

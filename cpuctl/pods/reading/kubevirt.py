@@ -168,16 +168,14 @@ class Surroundings:
             guest = typed
         if wanted is not None:
             guest = with_preference(guest, wanted)
-        source = _words_of(spec.get("instancetype")) if isinstance(instancetype, Cursor) else ""
-        return self._started(guest, item, name, way, source)
+        made = self._started(guest, item, name, way)
+        return made if not isinstance(instancetype, Cursor) else _typed(made, spec, instancetype)
 
     def _instance(self, at: Cursor, item: KubeVirtObject, name: str, way: str = "") -> Made:
         guest = decode_guest(at.required("spec"), annotations_of(at.get("metadata")))
-        return self._started(guest, item, name, way, "")
+        return self._started(guest, item, name, way)
 
-    def _started(
-        self, guest: Guest, item: KubeVirtObject, instance: str, way: str, instancetype: str
-    ) -> Made:
+    def _started(self, guest: Guest, item: KubeVirtObject, instance: str, way: str) -> Made:
         namespace, name = _full_name(item.at)
         guest = with_defaults(guest, self.cluster)
         if not guest.architecture and self.cluster.architecture:
@@ -200,7 +198,6 @@ class Surroundings:
             limits=self._limits(guest, namespace),
             network_resources=resources,
             prefix=way,
-            instancetype=instancetype,
             origin=str(item.at.origin),
         )
         return Made(tuple(pods_of_machine(machine)), notes=tuple(unknown))
@@ -293,10 +290,20 @@ def _kind_of(matcher: Cursor, role: str) -> str | None:
     return next((kind for kind in kinds if not given or given.removesuffix("s") == kind.lower()), None)
 
 
-def _words_of(matcher: Cursor | None) -> str:
-    if matcher is None:
-        return ""
-    return f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"
+def _typed(made: Made, spec: Cursor, instancetype: Cursor) -> Made:
+    """Say of which instancetype pods are, and what of them comes from it."""
+    matcher = spec.required("instancetype")
+    words = f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"
+    emulator = step_to(instancetype, "cpu", "isolateEmulatorThread") is not None
+    pods = tuple(
+        pod._replace(
+            virtual_machine=machine._replace(instancetype=words, types_emulator=emulator)
+            if (machine := pod.virtual_machine)
+            else None
+        )
+        for pod in made.pods
+    )
+    return made._replace(pods=pods)
 
 
 def _hooks(guest: Guest) -> int | None:

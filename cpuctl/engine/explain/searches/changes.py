@@ -35,10 +35,19 @@ class Amount(NamedTuple):
         return (self.before, self.before.exact_int64) != (self.after, self.after.exact_int64)
 
 
+class FieldChange(NamedTuple):
+    """Another value of a field of a virtual machine; ``before`` is empty where it is not set."""
+
+    field: str
+    before: str
+    after: str
+
+
 class RequestChange(NamedTuple):
-    """Other requests, and limits where there are some."""
+    """Other requests, and limits where there are some; *fields* of a virtual machine that come to that."""
 
     amounts: tuple[Amount, ...]
+    fields: tuple[FieldChange, ...] = ()
 
     @property
     def kind(self) -> ChangeKind:

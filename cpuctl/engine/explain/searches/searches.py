@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, Earlier, Removal, SettingChange
+from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
@@ -235,7 +236,13 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
 
 
 def _requests(decision: Decision) -> Callable[[Replay, Runs], Iterator[Change]]:
-    return lambda replay, runs: nearest_requests(replay, decision, runs)
+    def changes(replay: Replay, runs: Runs) -> Iterator[Change]:
+        machine = replay.scenario.pod.virtual_machine
+        if machine is None:
+            return nearest_requests(replay, decision, runs)
+        return guest_changes(replay, decision, machine, runs)
+
+    return changes
 
 
 def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[], None]) -> Search:

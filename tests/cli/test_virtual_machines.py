@@ -1,0 +1,175 @@
+"""KubeVirt's virtual machines on the command line: kubevirt issue 11749, and what its answers say to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.sources import Sources
+from tests.cli.conftest import ROOT, Cpuctl
+
+GUEST = "fixtures/virtual-machines/dpdk.yaml"
+NODE = ("-m", "synthetic:1s1n20c2t", "--kubelet-version", "1.36", "--kubelet-args")
+FLAGS = "--cpu-manager-policy=static --reserved-cpus=0,20 --cpu-manager-policy-options=full-pcpus-only=true"
+PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+MESSAGE = "SMT Alignment Error: requested 9 cpus not multiple cpus per core = 2"
+
+
+def written(tmp_path: Path, *objects: dict[str, Any]) -> str:
+    path = tmp_path / "vms.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+    return str(path)
+
+
+def machine(domain: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "vm"},
+        "spec": {
+            "runStrategy": "Always",
+            "template": {"spec": {"domain": {"devices": {}, **domain}}},
+            **spec,
+        },
+    }
+
+
+def changes(answer: dict[str, Any]) -> list[tuple[str, str | None, str]]:
+    fields = [
+        each
+        for found in answer["suggestions"]
+        if found["kind"] == "request"
+        for each in found["change"]["fields"]
+    ]
+    return [(each["field"], each["before"], each["after"]) for each in fields]
+
+
+def test_eight_vcpus_and_an_emulator_thread_are_nine_cpus(cpuctl: Cpuctl) -> None:
+    """Kubevirt issue 11749: the error, and the fields of the machine that end it."""
+    planned = cpuctl("plan", *NODE, FLAGS, "-f", GUEST, "-o", "json")
+    (pod,) = json.loads(planned.out)["pods"]
+    assert (planned.code, pod["reason"], pod["message"]) == (3, "SMTAlignmentError", MESSAGE)
+    explained = json.loads(cpuctl("explain", *NODE, FLAGS, "-f", GUEST, "-o", "json").out)
+    assert changes(explained) == [
+        (f"metadata.annotations[{PARITY}]", None, '""'),
+        ("spec.domain.cpu.isolateEmulatorThread", "true", "false"),
+        ("spec.domain.cpu.cores", "8", "7"),
+        ("spec.domain.cpu.cores", "8", "9"),
+    ]
+    assert not explained["replacement"]["loops"]
+    assert explained["sources"]["virtualMachines"]["value"].startswith(
+        "their pods as KubeVirt 1.9 makes them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("metadata", "annotations"), {PARITY: ""}),
+        (("spec", "domain", "cpu", "isolateEmulatorThread"), False),
+        (("spec", "domain", "cpu", "cores"), 7),
+        (("spec", "domain", "cpu", "cores"), 9),
+    ],
+)
+def test_each_change_helps_once_it_is_made(
+    cpuctl: Cpuctl, tmp_path: Path, path: tuple[str, ...], value: object
+) -> None:
+    domain: dict[str, Any] = {
+        "devices": {},
+        "cpu": {"cores": 8, "dedicatedCpuPlacement": True, "isolateEmulatorThread": True},
+        "memory": {"guest": "4Gi"},
+    }
+    guest = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "dpdk"},
+        "spec": {"domain": domain},
+    }
+    inner: Any = guest
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    assert cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, guest)).code == 0
+
+
+def test_changes_name_the_place_where_cpus_are_written(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    pinned = {"dedicatedCpuPlacement": True}
+    resources = {"requests": {"cpu": "3", "memory": "1Gi"}, "limits": {"cpu": "3", "memory": "1Gi"}}
+    given = machine({"cpu": pinned, "resources": resources})
+    answer = json.loads(cpuctl("explain", *NODE, FLAGS, "-f", written(tmp_path, given), "-o", "json").out)
+    below = "spec.template.spec.domain.resources"
+    assert changes(answer) == [
+        (f"{below}.{side}.cpu", "3", after) for after in ("2", "4") for side in ("requests", "limits")
+    ]
+    assert answer["replacement"]["loops"]
+    typed = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "odd"},
+        "spec": {"cpu": {"guest": 3, "dedicatedCPUPlacement": True}, "memory": {"guest": "1Gi"}},
+    }
+    refers = machine({}, instancetype={"name": "odd"})
+    answer = json.loads(
+        cpuctl("explain", *NODE, FLAGS, "-f", written(tmp_path, refers, typed), "-o", "json").out
+    )
+    place = "spec.cpu.guest of VirtualMachineClusterInstancetype odd"
+    assert changes(answer) == [(place, "3", "2"), (place, "3", "4")]
+
+
+def test_less_memory_where_huge_pages_do_not_reach(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The node has 40 pages: a guest of 64Gi that does not fit becomes one of 40Gi."""
+    pages = {"memory": {"guest": "64Gi", "hugepages": {"pageSize": "1Gi"}}}
+    guest = machine({"cpu": {"cores": 2, "dedicatedCpuPlacement": True}, **pages})
+    node = ("-m", "synthetic:1s1n20c2t,mem=128Gi,hugepages-1Gi=40", *NODE[2:])
+    result = cpuctl("explain", *node, FLAGS, "-f", written(tmp_path, guest), "-o", "json")
+    answer = json.loads(result.out)
+    assert answer["pod"]["reason"] == "OutOfhugepages-1Gi"
+    assert changes(answer) == [("spec.template.spec.domain.memory.guest", "64Gi", "40Gi")]
+
+
+def test_devices_that_virt_handler_offers_need_no_description(cpuctl: Cpuctl) -> None:
+    result = cpuctl("plan", *NODE, "--cpu-manager-policy=static --reserved-cpus=0,20", "-f", GUEST)
+    assert result.code == 0, result
+    assert "1,000 each of devices.kubevirt.io/kvm" in result.err
+
+
+def test_amounts_are_told_as_computed(cpuctl: Cpuctl) -> None:
+    (pod,) = json.loads(cpuctl("pods", "show", "-f", GUEST, "-o", "json").out)["pods"]
+    (memory,) = (
+        each
+        for each in pod["amounts"]
+        if (each["container"], each["side"], each["resource"]) == ("compute", "requests", "memory")
+    )
+    assert (memory["quantity"], memory["how"]) == ("4520Mi", "derived")
+    assert memory["rule"] == "KubeVirt 1.9 computes it of the virtual machine"
+
+
+def test_guests_that_name_no_architecture_have_the_nodes() -> None:
+    """The firmware of an arm64 guest needs 128Mi."""
+    given = load_pods([str(ROOT / GUEST)], [], Sources())
+    machine = load_machine("synthetic:1s1n4c1t", Sources()).machine
+    amounts = [
+        str(given.on(machine._replace(architecture=name)).pods[0].containers[0].resources.requests["memory"])
+        for name in ("x86_64", "aarch64", None)
+    ]
+    assert amounts == ["4520Mi", "4648Mi", "4520Mi"]
+
+
+def test_a_machine_without_its_instancetype_is_left_out_and_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    refers = machine({}, instancetype={"name": "u1.medium"})
+    alone = cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, refers))
+    assert alone.code == 4
+    assert "its instancetype u1.medium is not among the manifests" in alone.err
+    both = cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, refers), "-f", GUEST, "-o", "json")
+    assert "the pods of a VirtualMachine are left out: its instancetype u1.medium" in both.err
+
+
+def test_machines_beside_running_pods_are_no_running_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    running = written(tmp_path, machine({"memory": {"guest": "1Gi"}}))
+    result = cpuctl("plan", *NODE, FLAGS, "--pods", running, "-T", "web=2/2", "-o", "json")
+    assert [pod["name"] for pod in json.loads(result.out)["pods"]] == ["web"]

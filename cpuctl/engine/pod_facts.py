@@ -165,6 +165,8 @@ def _container(
         passes_over=rules.passes_over,
     )
     advice = advise(pod, container, qos=qos, claims=claims, sources=stored.sources)
+    if pod.virtual_machine is not None:
+        advice = advice._replace(changes=())  # nobody sets what KubeVirt works out
     exclusive = node.gives_cpus and advice.claim.cpus > 0
     return ContainerFacts(
         container=container,

@@ -20,6 +20,7 @@ from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubel
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 from cpuctl.pods.reading.manifests import refuse_kubectl_table
+from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, decides_on_machines
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import Finding, Spot
@@ -40,9 +41,12 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_lints import KubeletView, Trial
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.operations.machine_lint import MachineSetting
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.reading.kubevirt import Surroundings
     from cpuctl.pods.reading.manifest_files import ManifestFile
     from cpuctl.pods.validation.lint import LintRules
 
@@ -62,12 +66,14 @@ class LintInputs(NamedTuple):
 
 
 class LintSetting(NamedTuple):
-    """What the inputs name: ``trial`` is an empty node, None where no machine is named."""
+    """What the inputs name: ``trial`` is an empty node, None where no ``machine`` is named."""
 
     rules: LintRules
     kubelet: KubeletView
     trial: Trial | None
     versions: Mapping[str, str]
+    configured: Kubelet
+    machine: MachineSource | None = None
 
 
 def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
@@ -103,6 +109,8 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
         kubelet=KubeletView.of(kubelet) if told else KubeletView(rules=rules.pods.node),
         trial=None if machine is None else _trial(machine, kubelet, sources),
         versions={"kubelet": f"1.{gates.minor}", "apiserver": f"1.{server.minor}"},
+        configured=kubelet,
+        machine=machine,
     )
 
 
@@ -111,14 +119,16 @@ def _is_told(inputs: KubeletInputs) -> bool:
     return inputs.config is not None or bool(inputs.config_dir or inputs.arguments)
 
 
-def _trial(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Trial | None:
+def _trial(
+    machine: MachineSource, kubelet: Kubelet, sources: Sources, devices: DeviceInventory | None = None
+) -> Trial | None:
     """Start an empty node; where its kubelet does not come up, nothing can be tried on it."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import KubeletFault, StartRefused
     from cpuctl.engine.pod_lints import Trial
     from cpuctl.engine.start import start_node
 
-    node = start_node(machine.info, kubelet, fit=True)
+    node = start_node(machine.info, kubelet, fit=True, devices=devices)
     if isinstance(node, Node):
         return Trial(node)
     why = node.error if isinstance(node, StartRefused) else node.why
@@ -263,6 +273,7 @@ class LintRun:
     objects: int = 0
     others: int = 0
     custom_resources: dict[str, None] = field(default_factory=dict)
+    machines: tuple[Surroundings, MachineSetting] | None = None
 
     def govern(self, parts: Iterable[Document | Unreadable]) -> None:
         """Let LimitRanges and ResourceQuotas of all documents have their say; static pods meet none."""
@@ -275,6 +286,31 @@ class LintRun:
         self.server = PodServer(rules.server, found.limit_ranges, found.quotas)
         if found.quotas:
             self.server.count(running_pods(documents, rules.pods))
+
+    def look_around(self, parts: Iterable[Document | Unreadable], sources: Sources) -> None:
+        """Collect what decides on virtual machines; raise InputError for what cannot be read of it."""
+        documents = [part for part in parts if isinstance(part, Document)]
+        if self.setting.rules.static or not any(map(_names_kubevirt, documents)):
+            return
+
+        from cpuctl.operations.machine_lint import MachineSetting, surroundings_of
+        from cpuctl.pods.launcher_pod import GO_NAMES
+
+        around = surroundings_of(documents, governing_objects(documents).quotas)
+        if around is None:
+            return
+        sources.add("virtualMachines", around.computed, "default")
+        sources.warnings += around.notes
+        machine, rules = self.setting.machine, self.setting.rules
+        setting = MachineSetting(
+            rules=rules.pods,
+            kubelet=self.setting.kubelet,
+            trial=None if machine is None else _machine_trial(machine, self.setting.configured),
+            architecture=GO_NAMES.get(machine.machine.architecture or "", "") if machine else "",
+            limit_ranges=rules.limit_ranges,
+            server=self.server,
+        )
+        self.machines = around, setting
 
     def look_at(self, source: str, parts: Iterable[Document | Unreadable]) -> None:
         """Look at the documents of one file; what is wrong is remarked, in the order of its lines.
@@ -299,16 +335,18 @@ class LintRun:
             self._count(linted)
             governed = list(self._governed(document, linted))
             on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
-            for finding in (*linted.findings, *governed, *on_node):
+            machines = self._machines(document, linted)
+            for finding in (*linted.findings, *governed, *on_node, *machines):
                 yield Remark(document.source, document.nearest_place(finding.place.path), linted, finding)
 
     def _count(self, linted: Linted) -> None:
         item = linted.item
         if item is not None and item.template is not None and linted.looked_at:
             self.custom_resources[f"{item.kind}.{item.group}/{item.name}"] = None
-        self.objects += linted.looked_at and not linted.again
+        machine = self.machines is not None and _is_machine(item)
+        self.objects += machine or (linted.looked_at and not linted.again)
         governing = item is not None and is_governing(item)
-        self.others += bool(linted.kind) and not linted.looked_at and not governing
+        self.others += bool(linted.kind) and not linted.looked_at and not governing and not machine
 
     def _governed(self, document: Document, linted: Linted) -> Iterator[Finding]:
         if linted.item is not None and not self.setting.rules.static:
@@ -316,10 +354,38 @@ class LintRun:
         if self.server is not None:
             yield from governed_findings(document, linted, self.setting.rules.pods, self.server)
 
+    def _machines(self, document: Document, linted: Linted) -> Iterator[Finding]:
+        if self.machines is None or linted.item is None or not _is_machine(linted.item):
+            return
+
+        from cpuctl.operations.machine_lint import machine_findings
+
+        yield from machine_findings(document, linted.item, *self.machines)
+
     def _on_node(self, linted: Linted) -> Iterator[Finding]:
         if linted.pod is not None and linted.draft is not None:
             subject = PodLintSubject(linted.pod, linted.draft.spec, self.setting.kubelet)
             yield from lint_pod(subject, self.setting.trial)
+
+
+def _names_kubevirt(document: Document) -> bool:
+    return any(isinstance(item, ManifestObject) and _is_machine(item) for item in objects_of(document))
+
+
+def _is_machine(item: ManifestObject | None) -> bool:
+    """Tell whether an object makes launcher pods of KubeVirt."""
+    if item is None or item.kind not in KUBEVIRT_MACHINES:
+        return False
+    return decides_on_machines(item.kind, item.group)
+
+
+def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> Trial | None:
+    """Start an empty node with the devices that virt-handler offers; its warnings have been heard."""
+    from cpuctl.machine.devices.inventory import with_unplaced
+    from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES
+
+    devices = with_unplaced(None, sorted(PERMANENT_DEVICES), MOST_DEVICES)
+    return _trial(machine, kubelet, Sources(), devices)
 
 
 def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, progress: Progress) -> LintRun:
@@ -334,6 +400,7 @@ def lint_manifests(names: Sequence[str], inputs: LintInputs, sources: Sources, p
     run = LintRun(load_setting(inputs, sources))
     read = [(file.source, parts_of(file)) for file in files]
     run.govern(part for _, parts in read for part in parts)
+    run.look_around((part for _, parts in read for part in parts), sources)
     for number, (source, parts) in enumerate(read):
         progress("looking at manifests", number, len(files))
         run.look_at(source, parts)

@@ -11,7 +11,7 @@ import pytest
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources
-from tests.cli.conftest import ROOT, Cpuctl
+from tests.cli.conftest import ROOT, Cpuctl, Result
 
 GUEST = "fixtures/virtual-machines/dpdk.yaml"
 NODE = ("-m", "synthetic:1s1n20c2t", "--kubelet-version", "1.36", "--kubelet-args")
@@ -146,7 +146,8 @@ def test_amounts_are_told_as_computed(cpuctl: Cpuctl) -> None:
         if (each["container"], each["side"], each["resource"]) == ("compute", "requests", "memory")
     )
     assert (memory["quantity"], memory["how"]) == ("4520Mi", "derived")
-    assert memory["rule"] == "KubeVirt 1.9 computes it of the virtual machine"
+    assert memory["rule"] == "KubeVirt 1.9 computes it"
+    assert "gets 1 exclusive CPU with" not in cpuctl("pods", "show", "-f", GUEST).out
 
 
 def test_guests_that_name_no_architecture_have_the_nodes() -> None:
@@ -167,6 +168,41 @@ def test_a_machine_without_its_instancetype_is_left_out_and_told(cpuctl: Cpuctl,
     assert "its instancetype u1.medium is not among the manifests" in alone.err
     both = cpuctl("plan", *NODE, FLAGS, "-f", written(tmp_path, refers), "-f", GUEST, "-o", "json")
     assert "the pods of a VirtualMachine are left out: its instancetype u1.medium" in both.err
+
+
+def findings(result: Result) -> list[tuple[str, str]]:
+    return [(each["code"], each["message"]) for each in json.loads(result.out)["findings"]]
+
+
+def test_lint_tells_what_the_kubelet_says_of_the_launcher_pod(cpuctl: Cpuctl) -> None:
+    where = "container compute of its launcher pod"
+    linted = cpuctl("pods", "lint", *NODE, FLAGS, "-f", GUEST, "-o", "json")
+    assert findings(linted) == [("smt-alignment", f"{where}: SMTAlignmentError: {MESSAGE}")]
+    assert findings(cpuctl("pods", "lint", "-f", GUEST, "-o", "json")) == []
+
+
+def test_lint_tells_what_kubevirt_refuses_and_what_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    refused = machine({"cpu": {"cores": 2, "isolateEmulatorThread": True}})
+    unknown = machine({}, instancetype={"name": "u1.medium"})
+    unreadable = machine({"cpu": {"cores": "two"}})
+    result = cpuctl("pods", "lint", "-f", written(tmp_path, refused, unknown, unreadable), "-o", "json")
+    codes, messages = zip(*findings(result), strict=True)
+    assert codes == ("virtual-machine", "not-decided", "bad-virtual-machine")
+    assert "isolateEmulatorThread: needs dedicatedCpuPlacement: true" in messages[0]
+    assert "its instancetype u1.medium is not among the manifests" in messages[1]
+    assert "spec.template.spec.domain.cpu.cores: expected a whole number" in messages[2]
+
+
+def test_lint_lets_limit_ranges_have_their_say(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    limit_range = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "small"},
+        "spec": {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]},
+    }
+    files = written(tmp_path, machine({"memory": {"guest": "2Gi"}}), limit_range)
+    result = cpuctl("pods", "lint", "-f", files, "-o", "json")
+    assert [code for code, _ in findings(result)] == ["limit-range"]
 
 
 def test_machines_beside_running_pods_are_no_running_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:

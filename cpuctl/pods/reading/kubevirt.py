@@ -52,10 +52,14 @@ _NOTHING = Quantity()
 
 
 class Made(NamedTuple):
-    """The pods of one object, or why it has none; ``notes`` is what is to be known of them."""
+    """The pods of one object, or why it has none; ``notes`` is what is to be known of them.
+
+    ``refused`` says whether KubeVirt does not want it; otherwise something is lacking to work its pods out.
+    """
 
     pods: tuple[Pod, ...] = ()
     why: str = ""
+    refused: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -164,7 +168,8 @@ class Surroundings:
             typed = with_instancetype(guest, instancetype, wanted)
             if isinstance(typed, Conflict):
                 fields = ", ".join(typed.fields)
-                return Made(why=f"KubeVirt does not start it: it has {fields}, and so has its instancetype")
+                why = f"KubeVirt does not start it: it has {fields}, and so has its instancetype"
+                return Made(why=why, refused=True)
             guest = typed
         if wanted is not None:
             guest = with_preference(guest, wanted)
@@ -182,11 +187,12 @@ class Surroundings:
             guest = guest._replace(architecture=self.cluster.architecture)
         hooks = _hooks(guest)
         if hooks is None:
-            return Made(why=f"KubeVirt does not start it: its annotation {_HOOKS} is no JSON list")
+            why = f"KubeVirt does not start it: its annotation {_HOOKS} is no JSON list"
+            return Made(why=why, refused=True)
         refused = next(refusals(guest, self.cluster), None)
         if refused is not None:
             field = ".".join(filter(None, (way, "spec", *refused.field)))
-            return Made(why=f"KubeVirt refuses it: {field}: {refused.why}")
+            return Made(why=f"KubeVirt refuses it: {field}: {refused.why}", refused=True)
         resources, unknown = self._networks(guest, namespace)
         machine = VirtualMachine(
             kind=item.kind,

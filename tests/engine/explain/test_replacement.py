@@ -26,6 +26,9 @@ NO_DEVICES = Decision(Rule.NOT_ENOUGH, "no device is left", provider="devices")
         ("Job/sum", True, "backoffLimit"),
         ("PyTorchJob.kubeflow.org/train", False, "may replace it"),
         ("Job.batch.volcano.sh/sum", False, "may replace it"),
+        ("VirtualMachineInstance.kubevirt.io/vm", False, "fails with its pod"),
+        ("VirtualMachine.kubevirt.io/vm", True, "CrashLoopBackOff"),
+        ("VirtualMachineInstanceReplicaSet.kubevirt.io/vm", True, "replaces the machine"),
         ("", False, "stays Failed"),
     ],
 )

@@ -1,0 +1,116 @@
+"""What ``cpuctl pods lint`` finds in virtual machines: what KubeVirt refuses of them, and of their pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from cpuctl.diagnostics import Severity
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Document
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, Trial, lint_pod
+from cpuctl.errors import InputError
+from cpuctl.pods.launcher_pod import on_architecture
+from cpuctl.pods.model import Pod, StoredPod
+from cpuctl.pods.reading.kubevirt import Made, Surroundings
+from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, KubeVirtObject, decides_on_machines
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import stored_pod
+from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_pods_of
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
+    from cpuctl.engine.pod_server import PodServer
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+
+_COMPUTE = ("containers", 0)
+"""The container of the guest; nobody sets what KubeVirt's others ask for."""
+
+
+class MachineSetting(NamedTuple):
+    """By what rules launcher pods are looked at; ``trial`` is an empty node with KubeVirt's devices."""
+
+    rules: PodRules
+    kubelet: KubeletView
+    trial: Trial | None = None
+    architecture: str = ""
+    limit_ranges: tuple[LimitRange, ...] = ()
+    server: PodServer | None = None
+
+
+def surroundings_of(documents: Iterable[Document], quotas: Sequence[ResourceQuota]) -> Surroundings | None:
+    """Collect what decides on virtual machines; None where there are none.
+
+    Raise InputError for what cannot be read of it.
+    """
+    objects = [
+        KubeVirtObject(item.kind, _cursor(document, item))
+        for document in documents
+        for item in objects_of(document)
+        if isinstance(item, ManifestObject) and decides_on_machines(item.kind, item.group)
+    ]
+    if not any(each.kind in KUBEVIRT_MACHINES for each in objects):
+        return None
+    return Surroundings(objects, quotas, ())
+
+
+def machine_findings(
+    document: Document, item: ManifestObject, around: Surroundings, setting: MachineSetting
+) -> Iterator[Finding]:
+    """Tell why a virtual machine makes no pods, or what there is to say about them, each text once."""
+    place = Spot(item.place.path, "")
+    try:
+        made = around.pods_of(KubeVirtObject(item.kind, _cursor(document, item)))
+    except InputError as error:
+        yield place.rejected("bad-virtual-machine", str(error), fix=error.hint)
+        return
+    if made.why:
+        yield _no_pods(place, made)
+        return
+    told: set[str] = set()
+    for pod in made.pods:
+        stored = stored_pod(on_architecture(pod, setting.architecture), setting.rules, setting.limit_ranges)
+        for finding in (*_created(stored, item, place, setting), *_on_node(stored, place, setting)):
+            if finding.message not in told:
+                told.add(finding.message)
+                yield finding
+
+
+def _no_pods(place: Spot, made: Made) -> Finding:
+    if made.refused:
+        return place.rejected("virtual-machine", made.why)
+    return place.note("not-decided", f"what its pod asks for is not known: {made.why}")
+
+
+def _created(pod: StoredPod, item: ManifestObject, place: Spot, setting: MachineSetting) -> Iterator[Finding]:
+    """Tell what LimitRanges and ResourceQuotas refuse of a pod."""
+    if setting.server is None:
+        return
+    created = setting.server.create(pod)
+    for code, texts in (("limit-range", created.beyond_limits), ("resource-quota", created.beyond_quotas)):
+        yield from (place.rejected(code, text, note=refuses_pods_of(item.kind)) for text in texts)
+
+
+def _on_node(pod: StoredPod, place: Spot, setting: MachineSetting) -> Iterator[Finding]:
+    """Say of the guest's container, and of the pod as a whole, what a kubelet would."""
+    subject = PodLintSubject(pod, Spot((), ""), setting.kubelet)
+    for finding in lint_pod(subject, setting.trial):
+        path = finding.place.path
+        if path and path[:2] != _COMPUTE and finding.severity is not Severity.ERROR:
+            continue
+        where = _container(pod, path)
+        message = f"{where}: {finding.message}" if where else f"its launcher pod: {finding.message}"
+        # What to change are fields of the guest, which explain finds.
+        yield finding.at(place)._replace(message=message, fix="")
+
+
+def _container(pod: Pod, path: tuple[str | int, ...]) -> str:
+    if len(path) < 2 or not isinstance(path[1], int):
+        return ""
+    group = pod.containers if path[0] == "containers" else pod.init_containers
+    return f"container {group[path[1]].name} of its launcher pod"
+
+
+def _cursor(document: Document, item: ManifestObject) -> Cursor:
+    return Cursor(document, cast("Value", item.value), item.place.path)

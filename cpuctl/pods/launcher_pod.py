@@ -6,6 +6,7 @@ Rules: KubeVirt v1.9.0, ``pkg/virt-controller/services`` (``template.go``, ``ren
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
@@ -318,6 +319,8 @@ def _multiplied(overhead: Quantity, ratio: str) -> Quantity:
     try:
         times = float(ratio)
     except ValueError:
+        return overhead
+    if not math.isfinite(times):
         return overhead
     return overhead + Quantity.from_value(int(_kilo(overhead) * (times - 1.0)) * 1000)
 

@@ -132,22 +132,20 @@ class Surroundings:
                 return self._replicas(item)
 
     def _replicas(self, item: KubeVirtObject) -> Made:
+        """Make the pods of machines that are all alike."""
         spec, (_, name) = item.at.required("spec"), _full_name(item.at)
         number = spec.optional("replicas", _count, 1)
-        made: list[Made] = []
-        for each in range(number):
-            if item.kind == "VirtualMachinePool":
-                template = spec.required("virtualMachineTemplate").required("spec")
-                way = "spec.virtualMachineTemplate.spec.template"
-                made.append(self._machine(template, item, f"{name}-{each}", way))
-            else:
-                made.append(
-                    self._instance(spec.required("template"), item, f"{name}-{each}", "spec.template")
-                )
-            if made[-1].why:
-                return made[-1]
-        notes = dict.fromkeys(note for each in made for note in each.notes)
-        return Made(tuple(pod for each in made for pod in each.pods), notes=tuple(notes))
+        if item.kind == "VirtualMachinePool":
+            template = spec.required("virtualMachineTemplate").required("spec")
+            way = "spec.virtualMachineTemplate.spec.template"
+            first = self._machine(template, item, f"{name}-0", way)
+        else:
+            first = self._instance(spec.required("template"), item, f"{name}-0", "spec.template")
+        machine = first.pods[0].virtual_machine if first.pods else None
+        if machine is None or not number:
+            return first._replace(pods=())
+        alike = (machine._replace(instance=f"{name}-{each}"[:LONGEST_NAME]) for each in range(1, number))
+        return first._replace(pods=(*first.pods, *(pod for each in alike for pod in pods_of_machine(each))))
 
     def _machine(self, spec: Cursor, item: KubeVirtObject, name: str, way: str) -> Made:
         """Follow what a VirtualMachine refers to, and start it."""

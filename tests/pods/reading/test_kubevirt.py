@@ -206,7 +206,7 @@ def test_overhead_ratio_multiplies_in_thousands() -> None:
     cluster = kubevirt({"additionalGuestMemoryOverheadRatio": "3.2"})
     pod = pod_of(vmi(ONE_GIB), cluster)
     assert compute(pod).resources.requests["memory"].value == BASE + 622_855_000
-    for no_number in ("no_float", ""):
+    for no_number in ("no_float", "", "inf", "nan"):
         pod = pod_of(vmi(ONE_GIB), kubevirt({"additionalGuestMemoryOverheadRatio": no_number}))
         assert compute(pod).resources.requests["memory"].value == BASE
 
@@ -535,6 +535,8 @@ def test_replica_sets_and_pools() -> None:
         f"virt-launcher-{name}-0" for name in ("rs-0", "rs-1", "pool-0", "pool-1")
     ]
     assert [requested(pod, "cpu") for pod in pods] == ["100m", "100m", "9", "9"]
+    rs["spec"]["replicas"] = 0
+    assert [pod.name for pod in read(rs, vmi()).pods] == ["virt-launcher-guest-0"]
 
 
 def test_a_machine_that_is_there_already_is_not_counted_twice() -> None:

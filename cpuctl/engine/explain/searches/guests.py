@@ -111,7 +111,7 @@ def _vcpus(machine: VirtualMachine, replay: Replay, step: int) -> Iterator[_Wish
     name = "cores" if topology.cores >= topology.sockets else "sockets"
     now: int = getattr(topology, name)
     most = replay.before.topology.cpus.bit_count() // max(topology.vcpus // max(now, 1), 1)
-    for count in range(now + step, 0 if step < 0 else most + 1, step):
+    for count in range(min(now - 1, most), 0, -1) if step < 0 else range(now + 1, most + 1):
         yield _with_topology(machine, topology._replace(**{name: count}), name)
 
 

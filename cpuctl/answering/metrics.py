@@ -1,16 +1,20 @@
-"""A figure of cpuctl's own, as monitoring systems want it."""
+"""Metrics of cpuctl's own, as monitoring systems want them: of plans, and of state files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
 from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
+    from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.capacity import Capacity, Fragmentation, Scatter
     from cpuctl.answers.metrics import Metric
+    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
 
 
 def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
@@ -37,3 +41,143 @@ def metrics_answer(node: Node) -> list[Metric]:
         }
         for sample in samples(node)
     ]
+
+
+def plan_metrics(plan: StartedPlan | NotStartedPlan) -> Iterator[Metric]:
+    """List a plan's metrics, and whether the kubelet starts, how often its pods fit, and what else does."""
+    labels = {"outcome": plan["start"]["outcome"]}
+    yield gauge("plan_start", "What comes of the kubelet's start.", labels, 1)
+    if "node" not in plan:
+        return
+    yield from plan.get("metrics", ())
+    if "repeat" in plan and (fitted := plan["repeat"]["fitted"]) is not None:
+        yield gauge("plan_copies", "Copies of all pods that fit (--repeat).", {}, fitted)
+    if "capacity" in plan:
+        yield from _of_room(plan["capacity"])
+
+
+def _of_room(capacity: Capacity) -> Iterator[Metric]:
+    for copies in capacity["copies"]:
+        labels = {"pod": copies["pods"][0]}
+        if (fits := copies["fits"]) is not None:
+            yield gauge("plan_more_copies", "Further copies of a pod that fit.", labels, fits)
+    for largest in capacity["largestRequests"]:
+        if "cpus" in largest:
+            labels = {"topology_policy": largest["topologyManagerPolicy"]}
+            help_ = "The largest request of exclusive CPUs that fits."
+            yield gauge("plan_largest_request_cpus", help_, labels, largest["cpus"])
+    for node in capacity["numaNodes"]:
+        labels = {"numa_node": str(node["id"])}
+        yield gauge("plan_free_cpus", "CPUs that can still become exclusive.", labels, node["free"])
+        help_ = "The largest request of exclusive CPUs that fits into a NUMA node."
+        yield gauge("plan_largest_inside_cpus", help_, labels, node["largest"])
+    if capacity["fragmentation"]:
+        yield from _of_fragmentation(capacity["fragmentation"])
+
+
+def _of_fragmentation(fragmentation: Fragmentation) -> Iterator[Metric]:
+    levels: dict[str, Scatter | None] = {
+        "core": fragmentation["core"],
+        "uncoreCache": fragmentation["uncoreCache"],
+        "numaNode": fragmentation["numaNode"],
+    }
+    for name, scatter in levels.items():
+        if scatter:
+            help_ = "How many of the free CPUs are not together that could be, in percent."
+            yield gauge("plan_fragmentation_percent", help_, {"of": name}, scatter["percent"])
+
+
+_TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")
+_KINDS = {"systemReserved": "system_reserved"}
+_SEVERITIES: Final = ("error", "warning", "note")
+
+
+def add_metrics(document: answers.CheckpointDump) -> None:
+    """Add to a dump what a monitoring system may want of it."""
+    document["metrics"] = list(_metrics(document))
+
+
+def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
+    """Add to a verdict whether the kubelet would start, and what was found."""
+    starts = document["start"]["outcome"] == "Started"
+    summary = document["summary"]
+    document["metrics"] = [
+        _gauge("starts", "Whether the kubelet would start on its state files.", {}, int(starts)),
+        *(
+            _gauge("findings", "What is wrong with the state files.", {"severity": each}, summary[each])
+            for each in _SEVERITIES
+        ),
+    ]
+
+
+def _metrics(document: answers.CheckpointDump) -> Iterator[Metric]:
+    for file in document["files"]:
+        labels: dict[str, str] = {"file": file["file"]}
+        known = labels | {"format": file["format"], "policy": file["policy"] or ""}
+        yield _gauge("info", "Format and policy of a state file of the kubelet.", known, 1)
+        right = all(each["ok"] for each in file["checksums"])
+        yield _gauge("checksums_ok", "Whether all checksums of the file are right.", labels, int(right))
+    yield from _of_cpus(document.get("cpus"))
+    yield from _of_memory(document.get("memory"))
+    yield from _of_devices(document.get("devices"))
+    for claim in document.get("claims", ()):
+        labels = {"namespace": claim["namespace"], "claim": claim["claim"]}
+        yield _gauge("claim_devices", "Devices of a prepared claim.", labels, len(claim["devices"]))
+
+
+def _of_devices(devices: answers.HeldDevices | None) -> Iterator[Metric]:
+    if devices is None:
+        return
+    for each in devices["registered"]:
+        labels = {"resource": each["resource"]}
+        yield _gauge("registered_devices", "Healthy devices that a plugin told.", labels, each["devices"])
+    for holder in devices["holders"]:
+        labels = _owner(holder) | {"resource": holder["resource"]}
+        yield _gauge("container_devices", "Devices that a container holds.", labels, len(holder["devices"]))
+
+
+def _of_cpus(cpus: answers.HeldCPUs | None) -> Iterator[Metric]:
+    if cpus is None:
+        return
+    yield _gauge("shared_cpus", "CPUs in the shared pool.", {}, cpus["sharedCPUs"])
+    yield _gauge("exclusive_cpus", "CPUs that somebody holds exclusively.", {}, cpus["exclusiveCPUs"])
+    gone = sum(holder["owner"] in ("podGone", "containerGone") for holder in cpus["holders"])
+    yield _gauge("gone_owners", "Entries whose pod or container does not run (with --pods).", {}, gone)
+    for holder in cpus["holders"]:
+        if holder["holding"] == "container":
+            help_ = "CPUs that a container holds exclusively."
+            labels = _owner(holder, holder.get("containerID", ""))
+            yield _gauge("container_cpus", help_, labels, holder["count"])
+
+
+def _of_memory(memory: answers.HeldMemory | None) -> Iterator[Metric]:
+    if memory is None:
+        return
+    for node in memory["numaNodes"]:
+        for table in node["resources"]:
+            for member in _TABLE:
+                kind = _KINDS.get(member, member)
+                labels = {"numa_node": str(node["numaNode"]), "resource": table["resource"], "kind": kind}
+                yield _gauge("numa_memory_bytes", "The Memory Manager's tables.", labels, table[member])
+    amounts: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for holder in memory["holders"]:
+        for block in holder["blocks"]:
+            if holder["holding"] == "container":
+                labels = _owner(holder) | {"numa_nodes": block["numaNodes"], "resource": block["resource"]}
+                amounts[tuple(labels.items())] += block["bytes"]
+    for series, amount in amounts.items():
+        help_ = "Memory that is set aside for a container."
+        yield _gauge("container_memory_bytes", help_, dict(series), amount)
+
+
+def _owner(holder: answers.Owner, container_id: str = "") -> dict[str, str]:
+    return {
+        "namespace": holder["namespace"] or "",
+        "pod": holder["pod"] or "",
+        "uid": holder["podUID"],
+        "container": holder["container"] or container_id,
+    }
+
+
+def _gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
+    return gauge(f"checkpoint_{name}", help_, labels, value)

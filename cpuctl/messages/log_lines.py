@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from cpuctl.messages.json_lines import json_object, object_name
-
 MOST_CHARACTERS = 1 << 18
 """As much of a line is read: one that lists all pods of a node may be long, and nothing is longer."""
 _HEADER = re.compile(
@@ -184,3 +182,22 @@ def _unquoted(quoted: str) -> str:
         return str(json.loads(quoted))
     except ValueError:  # Go has escapes that JSON has not
         return quoted[1:-1].replace(r"\"", '"').replace(r"\\", "\\")
+
+
+def json_object(line: str) -> dict[str, Any] | None:
+    """Return the object that a line is, None for all else: what is cut off is a line like any other."""
+    if not line.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def object_name(reference: object) -> str:
+    """Return ``namespace/name`` or the name of what an object refers to, empty where it names nothing."""
+    if not isinstance(reference, dict) or not isinstance(name := reference.get("name"), str):
+        return ""
+    namespace = reference.get("namespace")
+    return f"{namespace}/{name}" if isinstance(namespace, str) else name

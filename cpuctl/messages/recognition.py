@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuctl.messages.admission import ADMISSION
+from cpuctl.messages.admission import ADMISSION, OBJECTS
 from cpuctl.messages.cgroup_writes import CGROUP_WRITES
-from cpuctl.messages.json_lines import json_object, object_name
+from cpuctl.messages.log_lines import json_object, object_name
 from cpuctl.messages.message import Message, Text
-from cpuctl.messages.objects import OBJECTS
 from cpuctl.messages.resizing import RESIZING
 from cpuctl.messages.starting import STARTING
 from cpuctl.messages.state_files import STATE_FILES

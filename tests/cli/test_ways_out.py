@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.answering.config.ways_out import way_out
+from cpuctl.answering.config.check_answer import way_out
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.kubelet import Kubelet
@@ -111,7 +111,7 @@ def test_every_way_out_is_taken() -> None:
         loaded, outcome = started(config, minor)
         if not isinstance(outcome, Started):
             told.update(way_out(outcome, loaded).split("; "), [way_out(outcome, loaded)])
-    ways = texts_of("cpuctl.answering.config.ways_out", "way_out") - {""}
+    ways = texts_of("cpuctl.answering.config.check_answer", "way_out") - {""}
     left = [way for way in ways if not any(re.fullmatch(way, each) for each in told)]
     assert [way for way in left if not re.sub(r"\\(.)", r"\1", way).startswith(NOT_HERE)] == []
     assert len(left) == len(NOT_HERE)

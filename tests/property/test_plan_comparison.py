@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cpuctl.answering.plan.comparison_answer import PlannedSide, comparison_document, started_side
 from cpuctl.answering.plan.plan_answer import plan_document, verdict_answer
-from cpuctl.answering.plan.planned_answer import kubelet_answer
+from cpuctl.answering.plan.plan_document import kubelet_answer
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, node_with, shared

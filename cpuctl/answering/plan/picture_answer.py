@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering.checkpoint.dump_answer import held_cpus
-from cpuctl.answering.checkpoint.map_answer import map_answer
-from cpuctl.answering.topology.topology_answer import cpu_rows
+from cpuctl.answering.topology.topology_answer import cpu_rows, map_answer
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.engine.node import Node
 from cpuctl.engine.state_checks.owners import Owners

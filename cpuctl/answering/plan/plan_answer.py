@@ -10,7 +10,6 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
 from cpuctl.answering.memory_answer import container_memory, huge_page_warnings, memory_left
-from cpuctl.answering.plan.readmission_answer import readmission_warnings
 from cpuctl.answering.topology.devices_answer import container_devices, device_warnings, devices_left
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
@@ -18,22 +17,18 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import (
-    Admitted,
-    Forbidden,
-    KubeletFault,
-    Rejected,
-    Undetermined,
-    Verdict,
-)
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined, Verdict
 from cpuctl.engine.placement import Placement, PoolWarning
 from cpuctl.engine.start import NotStarted
+from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
     from cpuctl.answers.plan import NotStartedPlan, PlanHead, PlanParts, PlanWarning, StartedPlan, Summary
     from cpuctl.answers.start import StaticPolicy
     from cpuctl.engine.alignment import Alignment
+    from cpuctl.engine.readmission import Readmission
+
 
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
@@ -336,3 +331,41 @@ def _lists(masks: Mapping[int, int]) -> dict[str, str]:
 def cpu_list(mask: int) -> str:
     """Write a mask as the kernel's list."""
     return str(CPUSet(mask))
+
+
+def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
+    """Say what such a pod loses, or that it is rejected, and where that is known from."""
+    for admission in admissions:
+        if found := admission.readmission:
+            name = admission.pod.full_name
+            yield {
+                "pod": name,
+                "readmission": "lost" if found.lost else "refused",
+                "lostCPUs": str(CPUSet(found.lost_cpus)),
+                "lostMemory": [
+                    {
+                        "resource": block.type,
+                        "bytes": block.size,
+                        "numaNodes": block.node_list,
+                    }
+                    for block in found.lost_memory
+                ],
+                "message": f"pod {name} {_words(found)} ({', '.join(found.held.issues)}; mended in 1.38)",
+            }
+
+
+def _words(found: Readmission) -> str:
+    if not found.lost:
+        return "runs already, and this kubelet rejects it, as if its own share were not there for it"
+    return (
+        f"runs already, and this kubelet allocates to it anew: {' and '.join(_lost(found))} belong to nobody "
+        "from then on, and the next start of the kubelet refuses its state files"
+    )
+
+
+def _lost(found: Readmission) -> Iterator[str]:
+    if found.lost_cpus:
+        yield f"CPUs {CPUSet(found.lost_cpus)}"
+    for block in found.lost_memory:
+        size, nodes = Quantity.from_value(block.size, Format.BINARY_SI), block.node_list
+        yield f"{size} of {block.type} (NUMA node {nodes})"

@@ -87,7 +87,7 @@ def dump(
     if pictures.instead:
         return
     if output is MetricsOutput.PROM:
-        from cpuctl.answering.checkpoint.metrics import add_metrics
+        from cpuctl.answering.metrics import add_metrics
 
         add_metrics(document)
     emit(document, style)
@@ -105,7 +105,7 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
 
 
 def _map(document: "CheckpointDump", source: "MachineSource") -> "HeldMap":
-    from cpuctl.answering.checkpoint.map_answer import map_answer
+    from cpuctl.answering.topology.topology_answer import map_answer
 
     if "cpus" not in document:
         raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin)

@@ -79,7 +79,7 @@ def verify(
     document = _verified(words, sources)
     tell_sources(sources, style)
     if output is MetricsOutput.PROM:
-        from cpuctl.answering.checkpoint.metrics import add_verdict_metrics
+        from cpuctl.answering.metrics import add_verdict_metrics
 
         if document["start"]["outcome"] != "Started":
             from cpuctl.exports.outcomes import start_sentence

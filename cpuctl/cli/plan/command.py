@@ -175,7 +175,7 @@ class Planned(NamedTuple):
 
 def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
     """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
-    from cpuctl.answering.plan.planned_answer import compared_document, planned_document
+    from cpuctl.answering.plan.plan_document import compared_document, planned_document
 
     planning = planner.planning
     if settings is not None:
@@ -204,7 +204,7 @@ def _explain(planner: Planner, plan: "Plan") -> str:
 
 def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metrics":
     """List the metrics of a plan; why a kubelet would not start none of them can tell."""
-    from cpuctl.answering.plan.metrics import plan_metrics
+    from cpuctl.answering.metrics import plan_metrics
     from cpuctl.exports.outcomes import start_sentence
 
     if document["kind"] == "PlanComparison":

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Document, Output, Style
 from cpuctl.cli.render.blocks import Block, Box, Cell, Chart, Flow, Lines, Table
-from cpuctl.cli.render.chart_lines import chart_lines
-from cpuctl.cli.render.picture_lines import picture_lines
-from cpuctl.cli.render.table_lines import table_lines
+from cpuctl.cli.render.drawing import chart_lines, picture_lines, table_lines
 from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:

@@ -148,8 +148,8 @@ def resize(
 
 
 def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStarted") -> "Resize":
-    from cpuctl.answering.plan.planned_answer import planning_head
-    from cpuctl.answering.resize.resize_answer import not_started_document, resize_document
+    from cpuctl.answering.plan.plan_document import planning_head
+    from cpuctl.answering.resize_answer import not_started_document, resize_document
 
     head = planning_head(planning)
     if not isinstance(resizes, Resizes):

@@ -294,7 +294,7 @@ def devices(
     quiet: QuietOption = False,
 ) -> None:
     """Show PCI devices, or draft a file of devices."""
-    from cpuctl.answering.topology.pci_answer import pci_document
+    from cpuctl.answering.topology.topology_answer import pci_document
     from cpuctl.errors import InputError
     from cpuctl.machine.devices.inventory import draft
     from cpuctl.machine.devices.pci import drafted, read_pci_devices

@@ -1,20 +1,22 @@
-"""A machine as a picture: boxes in boxes down to its CPUs, each with its owner's colour and letters."""
+"""A machine as a picture: boxes in boxes down to its CPUs, each with its owner's colour and letters.
+
+Lengths are in the picture's unit, a pixel at its own size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from math import ceil, inf, log
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
-from cpuctl.exports.machine.arrangement import Area, Rows, in_columns, in_rows
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Use, flags_of
-from cpuctl.exports.machine.legend import legend_of
 from cpuctl.exports.machine.nesting import LEVELS, Core, Nested, Place, nested
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
-from cpuctl.exports.sheet import SMALL, Drawing, Spot, box, hatched, words
+from cpuctl.exports.sheet import SMALL, Drawing, Item, Sheet, Spot, box, hatched, words
 from cpuctl.exports.text_width import text_width
-from cpuctl.exports.wording import GUESSED
+from cpuctl.exports.wording import GUESSED, counted
 
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
 _FLAG_ROOM = 9.0
@@ -253,3 +255,144 @@ def _framed(frame: _Frame, inside: Rows[_Content]) -> Area[_Content]:
 def _padded(content: _Content, inside: Rows[_Content], padding: float, top: float) -> Area[_Content]:
     placed = tuple((x + padding, y + top, area) for x, y, area in inside.placed)
     return Area(content, inside.width + 2 * padding, inside.height + top + padding, placed)
+
+
+MOST_OWNERS = 60
+"""More are not in the legend: the letters stand in the table of the answer, and each CPU tells its owner."""
+
+_STATES = {
+    Use.SHARED: ("sh", "", "shared pool"),
+    Use.RESERVED: ("rs", "R", "reserved for the system"),
+    Use.NOBODY: ("no", "?", "neither shared nor held"),
+    Use.OFFLINE: ("off", "off", "offline"),
+}
+_FLAGS = {
+    "isolated": "a corner: isolated from the scheduler (isolcpus)",
+    "efficiency": "a dot: efficiency core",
+}
+
+
+def legend_of(facts: MachineFacts) -> Sheet:
+    """Explain everything that the picture uses, and nothing else."""
+    return Sheet(
+        title=facts.title,
+        lines=facts.lines,
+        legend=[*_states(facts), *_owners(facts)],
+        notes=[*_notes(facts), *facts.notes],
+        description=_description(facts),
+    )
+
+
+def _states(facts: MachineFacts) -> Iterator[Item]:
+    for use, (classes, mark, meaning) in _STATES.items():
+        if cpus := facts.having(use):
+            mark_class = "m" if use is Use.OFFLINE else ""
+            yield Item(classes, "", mark, mark_class, f"{meaning}: {cpus}")
+
+
+def _owners(facts: MachineFacts) -> Iterator[Item]:
+    for place, owner in enumerate(facts.owners[:MOST_OWNERS]):
+        color, hatch = owner_class(place), owner_hatch(place)
+        yield Item(
+            color,
+            f"h-{hatch}" if hatch else "",
+            owner.mark,
+            f"x{color[1:]}",
+            f"{owner.name}: {owner.cpus or 'no CPUs'}",
+        )
+
+
+def _notes(facts: MachineFacts) -> Iterator[str]:
+    more = facts.owners[MOST_OWNERS:]
+    if more:
+        which = f"{counted(len(more), 'more owner')}, {more[0].mark} to {more[-1].mark}"
+        yield f"and {which}: point at a CPU for its owner"
+    if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is Use.RESERVED):
+        yield "R: the reserved CPUs are part of the shared pool, too"
+    if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
+        yield f"+: {counted(len(disputed), 'CPU')} held by more than one, or held and shared or reserved"
+    for flag, meaning in _FLAGS.items():
+        if cpus := facts.flagged(flag):
+            guess = flag == "efficiency" and any(cpu.row.get("typeGuessed") for cpu in facts.cpus)
+            yield f"{meaning}{f' ({GUESSED})' if guess else ''}: {cpus}"
+
+
+def _description(facts: MachineFacts) -> str:
+    """Say in words what the picture shows."""
+    states = [
+        f"{meaning}: CPUs {cpus}" for use, (_, _, meaning) in _STATES.items() if (cpus := facts.having(use))
+    ]
+    owners = [f"{owner.mark} {owner.name}: CPUs {owner.cpus or 'none'}" for owner in facts.owners]
+    return ". ".join([*facts.lines, *states, *owners, *_notes(facts), *facts.notes])
+
+
+T = TypeVar("T")
+
+_EMPTY_COSTS = 2.5
+"""How much worse an arrangement is where all of its last row would be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Area(Generic[T]):
+    """Something with a size, and what is inside of it: areas with their places from its corner."""
+
+    content: T
+    width: float
+    height: float
+    inside: tuple[tuple[float, float, Area[T]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Generic[T]):
+    """Areas in rows and columns, and the size of all."""
+
+    placed: tuple[tuple[float, float, Area[T]], ...]
+    width: float
+    height: float
+    columns: int
+
+
+def in_rows(areas: Sequence[Area[T]], gap: float, aspect: float) -> Rows[T]:
+    """Put areas into even rows, so that all of them together are *aspect* times as wide as high."""
+    if not areas:
+        return Rows((), 0, 0, 1)
+    return min((_grid(areas, columns, gap) for columns in _columns(len(areas))), key=_Cost(areas, aspect))
+
+
+def in_columns(areas: Sequence[Area[T]], columns: int, gap: float) -> Rows[T]:
+    """Put areas into rows of so many columns."""
+    return _grid(areas, max(columns, 1), gap) if areas else Rows((), 0, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost(Generic[T]):
+    areas: Sequence[Area[T]]
+    aspect: float
+
+    def __call__(self, rows: Rows[T]) -> float:
+        if not rows.width or not rows.height:
+            return inf
+        lines = ceil(len(self.areas) / rows.columns)
+        empty = (lines * rows.columns - len(self.areas)) / rows.columns
+        return abs(log(rows.width / rows.height / self.aspect)) + _EMPTY_COSTS * empty
+
+
+def _columns(count: int) -> Iterator[int]:
+    """Yield the numbers of columns that fill as many rows as they need."""
+    yield from sorted({ceil(count / lines) for lines in range(1, count + 1)})
+
+
+def _grid(areas: Sequence[Area[T]], columns: int, gap: float) -> Rows[T]:
+    lines = [areas[start : start + columns] for start in range(0, len(areas), columns)]
+    widths = [
+        max(line[column].width for line in lines if column < len(line)) for column in range(len(lines[0]))
+    ]
+    placed: list[tuple[float, float, Area[T]]] = []
+    y = 0.0
+    for line in lines:
+        x = 0.0
+        for area, width in zip(line, widths, strict=False):
+            placed.append((x, y, area))
+            x += width + gap
+        y += max(area.height for area in line) + gap
+    return Rows(tuple(placed), sum(widths) + gap * (len(widths) - 1), y - gap, columns)

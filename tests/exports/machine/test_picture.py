@@ -12,8 +12,7 @@ from cpuctl.answers.plan import NotStartedPlan
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use, plan_facts
-from cpuctl.exports.machine.legend import MOST_OWNERS
-from cpuctl.exports.machine.picture import machine_svg
+from cpuctl.exports.machine.picture import MOST_OWNERS, machine_svg
 from cpuctl.exports.wording import mark_of
 from cpuctl.visible_text import printable
 from tests.support.drawn_rows import cpu_row, machines

@@ -1,11 +1,14 @@
-"""A plan, and two plans side by side, put together from what every part of them answers."""
+"""The answer of ``cpuctl plan``, put together from its parts: one plan, or two side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 
 if TYPE_CHECKING:
     from cpuctl.answering.plan.comparison_answer import PlannedSide
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import KubeletPolicies, PlanningHead
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.model import Machine
     from cpuctl.operations.comparison import Comparison, Side
     from cpuctl.operations.plan import Plan, Planner
     from cpuctl.operations.plan_inputs import Planning
@@ -51,7 +55,6 @@ def planned_document(
         return not_started_document(plan.node, head)
 
     from cpuctl.answering.metrics import metrics_answer
-    from cpuctl.answering.plan.mixed_cores import mixed_cores
 
     more: answers.ExplainPart = {"explain": explain} if explain else {}
     parts: answers.PlanParts = {
@@ -144,3 +147,28 @@ def _side(planner: Planner, side: Side) -> PlannedSide:
         "warnings": document["warnings"],
     }
     return PlannedSide(answer, {}, {})
+
+
+def mixed_cores(machine: Machine, admissions: Sequence[Admission]) -> Iterator[MixedCores]:
+    """Name containers with CPUs of performance and of efficiency cores, their own or in their pod's pool."""
+    kinds = machine.core_kinds
+    if not kinds.performance or not kinds.efficiency:
+        return
+    guessed = " (guessed from their frequencies)" if kinds.guessed else ""
+    for admission in admissions:
+        for placed in admission.placements if isinstance(admission.verdict, Admitted) else ():
+            own = CPUSet(placed.cpus if placed.exclusive or placed.in_pod_pool else 0)
+            fast, slow = own & kinds.performance, own & kinds.efficiency
+            if fast and slow:
+                pod, name = admission.pod.full_name, placed.container.name
+                message = (
+                    f"pod {pod}: container {name} spans performance cores (CPUs {fast}) and efficiency cores "
+                    f"(CPUs {slow}){guessed}: no kubelet tells them apart"
+                )
+                yield {
+                    "pod": pod,
+                    "container": name,
+                    "performanceCPUs": str(fast),
+                    "efficiencyCPUs": str(slow),
+                    "message": message,
+                }

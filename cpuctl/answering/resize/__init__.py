@@ -1,1 +1,0 @@
-"""Resizes as plain data."""

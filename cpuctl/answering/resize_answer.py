@@ -1,0 +1,399 @@
+"""The answer of ``cpuctl resize`` as a plain document (schema: ``cpuctl schema resize``).
+
+Rule for what containers read: kubelet 1.27 to 1.36. Volumes are written from the pod's spec at every sync,
+whatever has been granted (``volumemanager/populator``); variables are set when a container starts, from what
+is allocated then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.answering.plan.plan_answer import (
+    after_answer,
+    cpu_list,
+    node_answer,
+    round_answer,
+    verdict_answer,
+)
+from cpuctl.answering.pods.downward_answer import file_answer, value_answer, variable_answer
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.inside import inside_of
+from cpuctl.engine.node import Node
+from cpuctl.engine.placement import POLICY_NONE, Isolation, isolation_of
+from cpuctl.engine.resize.effects import (
+    CgroupChange,
+    Counted,
+    cgroup_change,
+    changed_amounts,
+    counted,
+    restarting,
+)
+from cpuctl.engine.resize.handler import ResizePath
+from cpuctl.engine.resize.obstacles import gate_needed
+from cpuctl.engine.resize.outcome import (
+    Condition,
+    CPUShare,
+    ResizeOutcome,
+    Ruling,
+    conditions_of,
+    legacy_status,
+)
+from cpuctl.engine.resize.pending import Attempted, retry_order
+from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
+from cpuctl.engine.resize.running import POD, RESIZABLE, requirements
+from cpuctl.engine.start import NotStarted
+from cpuctl.golang.durations import duration_text
+from cpuctl.kubelet.releases.behaviours import Behaviours
+from cpuctl.operations.resize import Resizes
+from cpuctl.pods.cgroups.files import WeightFormula
+from cpuctl.pods.cgroups.values import CgroupValues
+from cpuctl.pods.downward_api import DownwardValue, Inside, tell
+from cpuctl.pods.model import Container, ResourceFieldRef, StoredPod
+from cpuctl.pods.qos import pod_qos
+from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.answers import resize as answers
+    from cpuctl.answers.downward import Reread, Rereading
+    from cpuctl.answers.start import PlanningHead
+
+    FixFor = Callable[[answers.ResizeDecision], str]
+    """Writes the option that switches on what a resize lacks; nothing where it lacks nothing."""
+
+
+SOURCE = "KEP-5554"
+
+
+def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> answers.DecidedResize:
+    """Describe every decision in the order asked for, and the node afterwards."""
+    node, path = resizes.node, resizes.path
+    outcomes = [each.outcome for each in resizes.done]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Resize",
+        **head,
+        "start": {"outcome": "Started"},
+        "node": node_answer(node),
+        "allocator": _allocator(resizes),
+        "pods": [_pod(each, resizes, fix_for) for each in resizes.done],
+        "retryOrder": _retry_order(outcomes, path),
+        "cores": cores_answer(node.topology, outcomes),
+        "after": {**after_answer(node), "cpuManagerState": resizes.state_file or None},
+        "warnings": list(resizes.warnings),
+    }
+
+
+def not_started_document(start: NotStarted, head: PlanningHead) -> answers.NotStartedResize:
+    """Describe a kubelet that does not start, or of which that cannot be said."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Resize",
+        **head,
+        "start": not_started_answer(start),
+        "pods": [],
+    }
+
+
+def _allocator(resizes: Resizes) -> answers.Allocator:
+    """Tell whether exclusive CPUs can follow at all, and if so, that no release does it yet."""
+    rules = resizes.path.kubelet
+    if rules.allocates and resizes.node.policy is not None:
+        return {
+            "available": True,
+            "standing": "preview",
+            "source": SOURCE,
+            "semantics": resizes.path.semantics.value,
+            "whyNot": None,
+        }
+    return {
+        "available": False,
+        "standing": None,
+        "source": None,
+        "semantics": None,
+        "whyNot": _why_not(resizes),
+    }
+
+
+def _why_not(resizes: Resizes) -> str:
+    rules = resizes.path.kubelet
+    if resizes.node.policy is None:
+        return POLICY_NONE
+    if not rules.exclusive_cpus and rules.release.managers_refuse_resizes:
+        return f"{EXCLUSIVE_CPUS} is off"
+    return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
+
+
+def _pod(attempted: Attempted, resizes: Resizes, fix_for: FixFor) -> answers.ResizedPod:
+    outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
+    request, pod = outcome.request, outcome.request.desired
+    change = cgroup_change(outcome, resizes.settings, node.pod_rules)
+    decision = decision_document(attempted, rules.release)
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "origin": str(pod.origin),
+        "qosClass": pod_qos(node.pod_rules.view(pod)).qos_class.value,
+        **decision,
+        "preview": outcome.preview,
+        "attempts": attempted.attempts,
+        "generation": request.generation,
+        "conditions": [_condition(each) for each in conditions_of(outcome, rules)],
+        "statusResize": legacy_status(outcome, rules),
+        "podLevel": None if pod.resources is None else _pod_level(outcome),
+        "cgroup": cgroup_answer(change, POD),
+        "scheduler": scheduler_answer(counted(outcome, rules)),
+        "hints": [round_answer(asked) for asked in outcome.asked],
+        "containers": [
+            container_answer(outcome, each, node, change, rules)
+            for each in request.running.allocated.all_containers
+        ],
+        "downwardAPI": inside_answer(outcome, node, rules),
+        "fix": fix_for(decision) or None,
+    }
+
+
+def decision_document(attempted: Attempted, release: Behaviours) -> answers.ResizeDecision:
+    """Describe a decision and, where that is a preview, how its reference implementation departs from it."""
+    outcome = attempted.outcome
+    verdict = verdict_answer(outcome.verdict)
+    return {
+        "outcome": outcome.ruling.value,
+        "decidedBy": outcome.judge.value,
+        "reason": outcome.reason or None,
+        "message": outcome.message or None,
+        "needsGate": gate_needed(outcome.message, release) or None,
+        "container": verdict.get("container") or None,
+        "details": verdict.get("details", {}),
+        "where": verdict.get("where"),
+        "departures": [str(each) for each in outcome.departures],
+        "reference": None if attempted.reference is None else _reference(attempted.reference),
+    }
+
+
+def _reference(outcome: ResizeOutcome) -> answers.Reference:
+    return {
+        "outcome": outcome.ruling.value,
+        "reason": outcome.reason or None,
+        "message": outcome.message or None,
+        "cpus": {
+            name: None if share.after is None else cpu_list(share.after)
+            for name, share in outcome.shares.items()
+        },
+    }
+
+
+def _condition(condition: Condition) -> answers.Condition:
+    return {
+        "type": condition.type,
+        "status": "True",
+        "reason": condition.reason,
+        "message": condition.message,
+        "observedGeneration": condition.observed_generation,
+    }
+
+
+def _pod_level(outcome: ResizeOutcome) -> answers.PodLevel:
+    return {
+        "changed": bool(changed_amounts(outcome.request, POD)),
+        "resources": resources_answer(outcome, POD),
+    }
+
+
+def _retry_order(outcomes: Sequence[ResizeOutcome], path: ResizePath) -> list[str] | None:
+    """Name the pods that wait in the order in which they are tried again, where releases have one."""
+    if not path.kubelet.release.orders_pending_resizes:
+        return None
+    waiting = [each.request for each in outcomes if each.ruling is Ruling.DEFERRED]
+    return [request.desired.full_name for request in retry_order(waiting, path)]
+
+
+def container_answer(
+    outcome: ResizeOutcome, container: Container, node: Node, change: CgroupChange, rules: ResizeRules
+) -> answers.ResizedContainer:
+    """Describe one container: its resources, whether it restarts, its exclusive CPUs or why it has none.
+
+    One of a pod that is not on the node has neither.
+    """
+    share = outcome.shares.get(container.name)
+    pod = node.active.get(outcome.request.running.allocated.uid, outcome.request.running.allocated)
+    there = pod.uid in node.active
+    now = next((each for each in pod.all_containers if each.name == container.name), container)
+    if share is not None and not rules.exclusive_cpus:
+        share = share._replace(baseline=None)  # without the gate nothing is promised
+    restarts = restarting(outcome.request, container.name, rules)
+    return {
+        "name": container.name,
+        "kind": container.kind.value,
+        "changed": bool(changed_amounts(outcome.request, container.name)),
+        "restarts": [resource for resource in RESIZABLE if resource in restarts],
+        "resources": resources_answer(outcome, container.name),
+        "isolation": (
+            isolation_of(
+                now,
+                assigned=node.state.assigned(pod.uid, container.name) is not None,
+                divided=pod.uid in node.state.pod_entries,
+            ).value
+            if there
+            else None
+        ),
+        "whyShared": (node.why_shared(pod, now) or None) if there else None,
+        "cpus": None if share is None else _cpus(outcome, container.name, share, node.topology),
+        "cgroup": cgroup_answer(change, container.name),
+    }
+
+
+def resources_answer(outcome: ResizeOutcome, container: str) -> answers.States:
+    """Describe resources right after the decision: what has been granted is still to be carried out."""
+    running, desired = outcome.request.running, outcome.request.desired
+    if outcome.ruling is Ruling.FORBIDDEN:
+        desired = running.spec
+    allocated = desired if outcome.ruling.accepted else running.allocated
+    return {
+        "before": _amounts(running.allocated, container),
+        "asked": _amounts(outcome.request.desired, container),
+        "desired": _amounts(desired, container),
+        "allocated": _amounts(allocated, container),
+        "actuated": _amounts(running.actuated, container),
+        "actual": _amounts(running.actual, container),
+    }
+
+
+def _amounts(pod: StoredPod, container: str) -> answers.Resources:
+    resources = requirements(pod).get(container)
+    if resources is None:
+        return {"requests": {}, "limits": {}}
+    return {"requests": _texts(resources.requests), "limits": _texts(resources.limits)}
+
+
+def _texts(amounts: Mapping[str, Quantity]) -> answers.Amounts:
+    texts: answers.Amounts = {}
+    for name in RESIZABLE:
+        if name in amounts:
+            texts[name] = str(amounts[name])
+    return texts
+
+
+def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopology) -> answers.ResizedCPUs:
+    before, after, promised = share.before or 0, share.after or 0, share.baseline
+    steps = [step for placed in outcome.placements if placed.container.name == name for step in placed.steps]
+    return {
+        "before": None if share.before is None else cpu_list(before),
+        "after": None if share.after is None else cpu_list(after),
+        "promised": None if promised is None else cpu_list(promised),
+        "kept": cpu_list(before & after),
+        "gained": cpu_list(after & ~before),
+        "lost": cpu_list(before & ~after),
+        "counts": {"before": before.bit_count(), "after": after.bit_count()},
+        "follows": name not in outcome.unfollowed,
+        "numaNodes": [number for number, mask in topology.numa_nodes.items() if mask & after],
+        "givenUpAfter": duration_text(outcome.delay) if outcome.delay and before & ~after else None,
+        "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in steps],
+    }
+
+
+def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> list[answers.Core]:
+    """List the cores of all NUMA nodes that resized containers are on, were on, or were promised."""
+    cpus = 0
+    for outcome in outcomes:
+        for share in outcome.shares.values():
+            cpus |= (share.before or 0) | (share.after or 0) | (share.baseline or 0)
+    return [
+        {"numaNode": number, "core": core, "cpus": list(CPUSet(mask & node))}
+        for number, node in topology.numa_nodes.items()
+        if node & cpus
+        for core, mask in topology.cores.items()
+        if mask & node
+    ]
+
+
+def scheduler_answer(counts: Counted) -> answers.Scheduled:
+    """Describe what the scheduler counts for the pod."""
+    return {
+        "before": _texts(counts.before),
+        "meanwhile": _texts(counts.meanwhile),
+        "settled": _texts(counts.settled),
+    }
+
+
+def cgroup_answer(change: CgroupChange, name: str) -> answers.Cgroups:
+    """Describe the cgroup of a container, or with nothing of the pod, before and after."""
+    before = change.before[name]
+    return {"before": _cgroup(before), "after": _cgroup(change.after.get(name, before))}
+
+
+def _cgroup(values: CgroupValues) -> answers.Cgroup:
+    return {
+        "cpuShares": values.shares,
+        "cpuWeight": {
+            "linear": WeightFormula.LINEAR.weight(values.shares),
+            "curved": WeightFormula.CURVED.weight(values.shares),
+        },
+        "cpuQuota": values.quota,
+        "cpuPeriod": values.period,
+        "memoryLimit": values.memory,
+    }
+
+
+_STAYS = "variables stay as they are until their container starts again"
+_RESTARTS = "its container starts again"
+_NOT_GRANTED = "volumes tell what is asked for, granted or not"
+
+
+def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[Rereading]:
+    """Describe every variable and file that tells of resources, before and after."""
+    refs = outcome.request.running.spec.field_refs
+    if not refs:
+        return []
+    before, after = (inside_of(node, _held(outcome, node, after=each)) for each in (False, True))
+    return [_reread(outcome, ref, node, rules, (before, after)) for ref in refs]
+
+
+def _reread(
+    outcome: ResizeOutcome,
+    ref: ResourceFieldRef,
+    node: Node,
+    rules: ResizeRules,
+    inside: tuple[Inside, Inside],
+) -> Rereading:
+    running, note = outcome.request.running, ""
+    desired = running.spec if outcome.ruling is Ruling.FORBIDDEN else outcome.request.desired
+    old = new = running.spec if ref.in_file else running.allocated
+    if ref.in_file:
+        new = desired
+    elif outcome.ruling.accepted and restarting(outcome.request, ref.reader, rules):
+        new, note = desired, _RESTARTS
+
+    def told(pod: StoredPod, by: Inside) -> DownwardValue:
+        return tell(node.pod_rules.view(pod), ref, by)
+
+    before, after = told(old, inside[0]), told(new, inside[1])
+    if not ref.in_file and not note and told(desired, inside[1]).text != after.text:
+        note = _STAYS
+    elif ref.in_file and before.text != after.text and not outcome.ruling.accepted:
+        note = _NOT_GRANTED
+    reread: Reread = {
+        "before": value_answer(before),
+        "after": value_answer(after),
+        "note": note or None,
+    }
+    if ref.in_file:
+        return {**file_answer(ref), **reread}
+    return {**variable_answer(ref), **reread}
+
+
+def _held(outcome: ResizeOutcome, node: Node, *, after: bool) -> dict[str, int]:
+    """Tell the exclusive CPUs of containers (masks) as the CPU Manager is to have them; 0 in a pod's pool."""
+    pod = outcome.request.running.allocated
+    held = {}
+    for container in pod.all_containers:
+        share = outcome.shares.get(container.name)
+        cpus = None if share is None else share.after if after and outcome.ruling.accepted else share.before
+        level = isolation_of(container, assigned=cpus is not None, divided=pod.uid in node.state.pod_entries)
+        held[container.name] = (cpus or 0) if level is Isolation.CONTAINER else 0
+    return held

@@ -1,0 +1,160 @@
+"""Tables, boxes and charts of styled text."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.cli.render.blocks import Box, Cell, Chart, ChartLine, Column, Flow, Picture, Stretch, Table
+from cpuctl.cli.render.drawing import chart_lines, picture_lines, table_lines
+
+TEXTS = st.text(alphabet="ab0-,;/ 世\N{COMBINING ACUTE ACCENT}", max_size=30)
+
+
+def table(*rows: tuple[str, ...], right: str = "") -> Table:
+    """Make a table of *rows*, the first of which is the headings; those in *right* are aligned so."""
+    headings, *others = rows
+    columns = tuple(Column(name, "right" if name in right else "left") for name in headings)
+    return Table(columns, tuple(tuple(Cell(text) for text in row) for row in others))
+
+
+def drawn(what: Table, width: int) -> list[str]:
+    return ["".join(cell.text for cell in line) for line in table_lines(what, width)]
+
+
+def test_columns_are_aligned_and_lines_end_with_their_text() -> None:
+    assert drawn(table(("POD", "N", "CPUS"), ("web", "12", "0-3"), ("db", "4", ""), right="N"), 80) == [
+        "POD   N  CPUS",
+        "web  12  0-3",
+        "db    4",
+    ]
+
+
+def test_long_texts_go_on_below_at_separators() -> None:
+    """The gap gets narrow first; ranges of CPUs and short words stay whole."""
+    assert drawn(table(("POD", "CPUS", "QOS"), ("shop/web-server", "0-15,32-47", "Burstable")), 28) == [
+        "POD       CPUS     QOS",
+        "shop/web- 0-15,    Burstable",
+        "server    32-47",
+    ]
+
+
+def test_words_are_cut_when_nothing_else_helps() -> None:
+    assert drawn(table(("A", "B"), ("abcdefgh", "xy")), 7) == ["A    B", "abcd xy", "efgh"]
+
+
+def test_headings_are_never_cut() -> None:
+    assert drawn(table(("HEADING", "OTHER"), ("a", "b")), 5) == ["HEADING OTHER", "a       b"]
+
+
+def test_control_characters_cannot_break_a_line() -> None:
+    assert drawn(table(("A", "B"), ("x\n\x1b[31m", "y")), 80) == ["A            B", "x\\n\\x1b[31m  y"]
+
+
+def test_styles_stay_with_their_text() -> None:
+    styled = Table((Column("A"),), ((Cell("0-3,8", "green"),),))
+    assert list(table_lines(styled, 4))[1:] == [
+        [Cell(""), Cell("0-3,", "green")],
+        [Cell(""), Cell("8", "green")],
+    ]
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=5), st.integers(min_value=16, max_value=120))
+def test_nothing_is_lost_and_nothing_sticks_out(rows: list[tuple[str, str, str]], width: int) -> None:
+    """Wide characters count twice, combining ones not at all; blanks may go where a line is folded."""
+    from rich.cells import cell_len
+
+    lines = drawn(table(("ONE", "TWO", "THREE"), *rows), width)
+    assert max(map(cell_len, lines)) <= width
+    shown, given_texts = "".join(lines[1:]), "".join(text for row in rows for text in row)
+    assert sorted(shown.replace(" ", "")) == sorted(given_texts.replace(" ", ""))
+
+
+FOUR = Flow(tuple((Cell("["), Cell(text), Cell("]")) for text in ("a", "b", "long", "d")))
+
+
+def drawn_picture(what: Picture, width: int) -> list[str]:
+    return ["".join(cell.text for cell in line) for line in picture_lines(what, width)]
+
+
+def test_items_stand_in_columns() -> None:
+    assert drawn_picture(FOUR, 18) == ["[ a ]     [ b ]", "[ long ]  [ d ]"]
+
+
+def test_boxes_are_as_narrow_as_their_content() -> None:
+    assert drawn_picture(Box("Socket 0", (Flow(((Cell("0"),),)),)), 80) == [
+        "╭─ Socket 0 ╮",
+        "│ 0         │",
+        "╰───────────╯",
+    ]
+
+
+def test_boxes_stand_side_by_side_while_they_fit() -> None:
+    inner = tuple(Box(f"L3 {n}", (Flow(((Cell(str(n)),),)),)) for n in range(3))
+    assert drawn_picture(Box("Node", inner), 23) == [
+        "╭─ Node ──────────────╮",
+        "│ ╭─ L3 0 ╮ ╭─ L3 1 ╮ │",
+        "│ │ 0     │ │ 1     │ │",
+        "│ ╰───────╯ ╰───────╯ │",
+        "│ ╭─ L3 2 ╮           │",
+        "│ │ 2     │           │",
+        "│ ╰───────╯           │",
+        "╰─────────────────────╯",
+    ]
+    assert len(drawn_picture(Box("Node", inner), 22)) == 11
+
+
+def test_frames_are_plain_where_stdout_knows_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert drawn_picture(Box("L3 0", (Flow(((Cell("0"),),)),)), 80) == ["+- L3 0 +", "| 0     |", "+-------+"]
+
+
+SECOND = 1_000_000_000
+
+
+def drawn_chart(chart: Chart, width: int) -> list[str]:
+    return ["".join(cell.text for cell in line) for line in chart_lines(chart, width)]
+
+
+def history(*stretches: tuple[int, int, str], name: str = "0-3") -> ChartLine:
+    return ChartLine(name, tuple(Stretch(start, end, Cell(mark)) for start, end, mark in stretches))
+
+
+def test_a_column_shows_how_its_time_ends() -> None:
+    line = history((0, 5, "A"), (5, 15, "a"), (15, 20, "."))
+    assert drawn_chart(Chart("CPUS", (line,), 20), 25)[1] == "0-3  AAAAAaaaaaaaaaa....."
+
+
+def test_what_has_changed_within_a_column_is_seen() -> None:
+    line = history((0, 39, "A"), (39, 40, "B"))
+    assert drawn_chart(Chart("CPUS", (line,), 40), 25)[1] == "0-3  " + "A" * 19 + "B"
+
+
+def test_a_time_without_a_stretch_is_blank() -> None:
+    assert drawn_chart(Chart("CPUS", (history((10, 20, "A")),), 20), 25)[1] == "0-3  " + " " * 10 + "A" * 10
+
+
+@pytest.mark.parametrize(
+    ("end", "axis"),
+    [
+        (20 * SECOND, "CPUS 0         10s"),
+        (3 * SECOND, "CPUS 0            2s"),
+        (2 * SECOND, "CPUS 0         1s"),
+        (250_000_000, "CPUS 0       0.1s    0.2s"),
+        (3 * 3600 * SECOND, "CPUS 0            2h"),
+        (20 * 60 * SECOND, "CPUS 0         10m"),
+        (1, "CPUS 0"),
+    ],
+)
+def test_ticks_are_at_round_times(end: int, axis: str) -> None:
+    assert drawn_chart(Chart("CPUS", (history((0, end, "A")),), end), 25)[0] == axis
+
+
+@pytest.mark.parametrize("width", [1, 25, 10_000])
+def test_time_takes_between_20_and_120_columns(width: int) -> None:
+    _, line = drawn_chart(Chart("CPUS", (history((0, SECOND, "A")),), SECOND), width)
+    assert len(line) == 5 + (20 if width < 120 else 120)

@@ -20,11 +20,11 @@ class Entry(NamedTuple):
 COMMANDS: Mapping[str, Entry] = MappingProxyType(
     {
         "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
-        "resize": Entry("resize.command", "Dry-run an in-place resize of a running pod, CPU by CPU."),
-        "replay": Entry("replay.command", "Replay a node's history over time, and check expectations."),
+        "resize": Entry("resize", "Dry-run an in-place resize of a running pod, CPU by CPU."),
+        "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
         "explain": Entry("explain", "Why a pod is admitted or rejected, and what would change it."),
         "pods": Entry("pods.command", "Show what follows from pods' resources, and what differs."),
-        "topology": Entry("topology.command", "Show a machine's NUMA nodes, sockets, cores and caches."),
+        "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
         "config": Entry("config.command", "Show a kubelet's configuration; would it start with it?"),
         "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
         "audit": Entry("audit", "Compare a node with what its kubelet believes; how to mend it."),

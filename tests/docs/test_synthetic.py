@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cli.topology.command import SYNTHETIC_HELP
+from cpuctl.cli.topology import SYNTHETIC_HELP
 from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.machine.synthetic_description import CPU_OPTIONS, FLAGS, GROUP_OPTIONS
 

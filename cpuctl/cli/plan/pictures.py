@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.pictures import HTML, SVG
+from cpuctl.cli.render.blocks import Block, Cell, Lines, Table
+from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, numa_table, pods_table
+from cpuctl.cli.render.tables.capacity import room_blocks
+from cpuctl.cli.render.tables.devices import devices_table
+from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_sentence
+from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, Tone, Words, page
 
 if TYPE_CHECKING:
+    from cpuctl.answers.decisions import Pod
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
     from cpuctl.cli.pictures import Pictures
     from cpuctl.engine.start import StartResult
+    from cpuctl.exports.markup import Markup
     from cpuctl.operations.plan_inputs import Planning
 
 
@@ -21,7 +31,6 @@ def draw(
 ) -> None:
     """Write what is asked for of the picture and the page."""
     from cpuctl.answering.plan.picture_answer import plan_picture
-    from cpuctl.cli.plan.report import report_page
     from cpuctl.exports.machine.facts import plan_facts
     from cpuctl.exports.machine.picture import machine_svg
 
@@ -30,3 +39,122 @@ def draw(
     picture = machine_svg(plan_facts(document, answer))
     pictures.write(SVG, lambda: picture)
     pictures.write(HTML, lambda: report_page(document, picture))
+
+
+_TONES: Mapping[str, Tone] = {"red": "bad", "bold red": "bad", "yellow": "warn"}
+
+
+def report_page(document: StartedPlan | NotStartedPlan, picture: Markup) -> Markup:
+    """Write the page about a plan, with the picture of the node afterwards."""
+    return page("Plan", _verdict(document), list(_sections(document, picture)))
+
+
+def _verdict(document: StartedPlan | NotStartedPlan) -> Words:
+    if "node" not in document:
+        return Words(start_sentence(document["start"], "The kubelet"), "bad")
+    admitted = all(pod["outcome"] == "Admitted" for pod in document["pods"])
+    return Words(counts_words(document["summary"]), "good" if admitted else "bad")
+
+
+def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterator[Section]:
+    refused = [pod for pod in document["pods"] if pod["outcome"] != "Admitted"]
+    if refused:
+        yield Section("Not admitted", (_refusals(refused),))
+    if document["warnings"]:
+        warnings = tuple(Words(warning["message"], "warn") for warning in document["warnings"])
+        yield Section("Warnings", (Sentences(warnings),))
+    yield Section("Machine", (Figure(picture),))
+    if "node" in document:
+        yield Section("Placements", tuple(_parts(_placements(document))))
+        yield Section("What is left", tuple(_parts(_left(document))))
+        if room := tuple(_parts(room_blocks(document, wide=True))):
+            yield Section("Room for more", room)
+    yield Section("Settings", (*_parts(_node(document)), _settings(document)))
+    yield Section("Inputs", tuple(_inputs(document)))
+
+
+def _refusals(pods: Sequence[Pod]) -> Grid:
+    rows = (
+        (
+            Words(f"{pod['namespace']}/{pod['name']}", "bad"),
+            Words(pod.get("container") or ""),
+            Words(PODS[pod["outcome"]].word),
+            Words(rejection_words(pod)),
+        )
+        for pod in pods
+    )
+    return _grid(("Pod", "Container", "Outcome", "Why"), rows)
+
+
+def _placements(document: StartedPlan) -> Iterator[Block]:
+    yield pods_table(document["pods"], wide=True)
+    # Warnings and refusals have sections of their own.
+    admitted = [pod for pod in document["pods"] if pod["outcome"] == "Admitted"]
+    if lines := tuple(notes((), admitted, document.get("explain"))):
+        yield Lines(lines)
+
+
+def _left(document: StartedPlan) -> Iterator[Block]:
+    after = document["after"]
+    if document["node"]["cpuManagerPolicy"] != "none":
+        yield numa_table(after)
+    if "memory" in after:
+        yield memory_table(after["memory"])
+    if "devices" in after:
+        yield devices_table(after["devices"])
+    yield Lines.of(*closing_lines(document))
+
+
+def _node(document: StartedPlan | NotStartedPlan) -> Iterator[Block]:
+    if "node" in document:
+        yield Lines.of(*node_lines(document["node"], document["kubelet"]))
+
+
+def _settings(document: StartedPlan | NotStartedPlan) -> Grid:
+    """List what the kubelet is told, and what pods get of the node (CPU in milli, memory in bytes)."""
+    allocatable = document["node"].get("allocatable", {}) if "node" in document else {}
+    rows = [
+        *_flat(document["kubelet"]),
+        *((f"allocatable {name}", str(amount)) for name, amount in allocatable.items()),
+    ]
+    return _grid(("Setting", "Value"), ((Words(name), Words(value)) for name, value in rows))
+
+
+def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", str(value)
+
+
+def _inputs(document: StartedPlan | NotStartedPlan) -> Iterator[Part]:
+    rows = (
+        (Words(name), Words(entry["value"]), Words(entry["from"]))
+        for name, entry in document["sources"].items()
+    )
+    yield _grid(("Input", "Value", "From"), rows)
+    if files := document.get("state"):
+        digests = ((Words(file["path"]), Words(file["sha256"])) for file in files)
+        yield _grid(("State file", "SHA-256"), digests)
+
+
+def _grid(headings: Iterable[str], rows: Iterable[tuple[Words, ...]]) -> Grid:
+    return Grid(tuple(map(Heading, headings)), tuple(rows))
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
+    """Take over tables and sentences as they are laid out for terminals."""
+    for block in blocks:
+        match block:
+            case Lines(lines=lines):
+                yield Sentences(tuple(map(_words, lines)))
+            case Table(columns=columns, rows=rows):
+                headings = tuple(Heading(column.name, column.justify == "right") for column in columns)
+                yield Grid(headings, tuple(tuple(map(_words, row)) for row in rows))
+            case _:
+                raise AssertionError(type(block))  # no plan is told in boxes or charts
+
+
+def _words(cell: Cell) -> Words:
+    return Words(cell.text, _TONES.get(cell.style, ""))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from cpuctl.cli.completion.bash_script import fill_bash
 from cpuctl.cli.completion.command_tree import command_tree
-from cpuctl.cli.completion.fish_script import fill_fish
-from cpuctl.cli.completion.zsh_script import fill_zsh
+from cpuctl.cli.completion.shell_tables import fill_bash, fill_fish, fill_zsh
 
 _FILL = {"bash": fill_bash, "zsh": fill_zsh, "fish": fill_fish}
 

@@ -1,6 +1,11 @@
 """``cpuctl replay``: a node's history over simulated time."""
 
-from typing import TYPE_CHECKING, Annotated
+import json
+import re
+import sys
+import time
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -15,15 +20,20 @@ from cpuctl.cli.options import (
     QuietOption,
     SkipApiServerOption,
 )
-from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.output import ListOutput, Style, emit, takes_every_character
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
+from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
     from cpuctl.answers.replay import Replay
+    from cpuctl.timeline.model import Timeline
+    from cpuctl.timeline.simulation import Simulation
+    from cpuctl.timeline.world.entries import Entry
+
 
 app = command_group()
 
@@ -123,12 +133,11 @@ def replay(
         typer.echo(EXAMPLE, nl=False)
         return
     from cpuctl.answering.replay_answer import replay_document
-    from cpuctl.cli.replay import follow as live
     from cpuctl.operations.replay import TimelineInputs, load_timeline
     from cpuctl.timeline.simulation import Simulation
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    pace = live.read_pace(speed, style, follow=follow)
+    pace = read_pace(speed, style, follow=follow)
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
@@ -141,7 +150,7 @@ def replay(
             for now in simulation.play(history.moments, history.until):
                 progress("replaying", now, history.until)
     else:
-        simulation = live.follow(history, pace, style)
+        simulation = play_live(history, pace, style)
         style = style._replace(layout="replay_end")
     if pace is None or style.for_people or pictures:
         document = replay_document(simulation, sources.entries)
@@ -158,3 +167,77 @@ def _draw(document: "Replay", pictures: Pictures) -> None:
         from cpuctl.exports.timeline.picture import timeline_svg
 
         pictures.write(SVG, lambda: timeline_svg(replay_facts(document)))
+
+
+_SPEED = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)x?", re.ASCII)
+_NAP = 0.1
+"""Seconds between two looks at the clock."""
+_STREAMS = (ListOutput.TABLE, ListOutput.WIDE, ListOutput.JSONL)
+
+
+def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
+    """Read ``--speed``: nanoseconds of the timeline that go by in one second; None without ``--follow``.
+
+    Raise UsageError for what is no speed, a speed without ``--follow``, and a form of output that cannot
+    follow.
+    """
+    if not follow:
+        if text:
+            raise UsageError("is of use with --follow only", where="--speed")
+        return None
+    if style.output not in _STREAMS:
+        hint = "use -o table, -o wide or -o jsonl"
+        raise UsageError(
+            f"cannot be used with -o {style.output}, which is one answer", where="--follow", hint=hint
+        )
+    found = _SPEED.fullmatch(text or "1x")
+    if found is None or not float(found["number"]):
+        raise UsageError(f"expected a factor such as 10x or 0.5x, found {text!r}", where="--speed")
+    return float(found["number"]) * 1e9
+
+
+class Clock:
+    """Tells when a time of the timeline has come; ``pace`` is its nanoseconds in one second."""
+
+    def __init__(self, pace: float) -> None:
+        self.pace = pace
+        self.began = time.monotonic()
+
+    def wait_for(self, moment: int, progress: ProgressBar, total: int) -> None:
+        """Sleep until it is time for a *moment*, in nanoseconds of the timeline, as *total* is."""
+        while (left := self.began + moment / self.pace - time.monotonic()) > 0:
+            progress("replaying", min(int((time.monotonic() - self.began) * self.pace), total), total)
+            time.sleep(min(left, _NAP))
+
+
+def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
+    """Play a timeline live, and return what it came to."""
+    from cpuctl.timeline.simulation import Simulation
+
+    # The bar takes over sys.stdout for as long as it is there, to print above it: not for a pipe.
+    pipe = None if sys.stdout.isatty() else sys.stdout
+    simulation, told = Simulation(timeline), 0
+    with ProgressBar(style, patience=0) as progress:
+        clock = Clock(pace)
+        for _ in chain((0,), simulation.play(timeline.moments, timeline.until)):
+            for entry in simulation.world.entries[told:]:
+                clock.wait_for(entry.at, progress, timeline.until)
+                _tell(entry, style, pipe or sys.stdout)
+                told += 1
+        clock.wait_for(timeline.until, progress, timeline.until)
+    if style.for_people:
+        sys.stdout.write("\n")
+    return simulation
+
+
+def _tell(entry: "Entry", style: Style, out: TextIO) -> None:
+    from cpuctl.answering.replay_answer import entry_answer
+
+    answer = entry_answer(entry)
+    if style.output is ListOutput.JSONL:
+        line = json.dumps(answer, ensure_ascii=not takes_every_character())
+    else:
+        whose = "/".join(filter(None, (entry.pod.removeprefix("default/"), entry.container)))
+        line = printable(f"{answer['at']:>12}  {whose or '-'}: {entry.text}")
+    out.write(f"{line}\n")
+    out.flush()

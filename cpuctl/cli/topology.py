@@ -1,6 +1,8 @@
 """``cpuctl topology``: a machine as its kernel tells it, and as a kubelet counts it."""
 
 import os
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,16 +25,16 @@ from cpuctl.cli.output import Output, Style, TopologyOutput, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.subjects import Subject, about
-from cpuctl.cli.topology.foreign import FOREIGN, refuse_beside, write_foreign
-from cpuctl.cli.topology.memory import counted_memory, refuse_unless_used
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
-    from cpuctl.answers.topology import ColumnName, Topology
+    from cpuctl.answers.topology import ColumnName, Memory, Topology
     from cpuctl.machine.model import Machine
+    from cpuctl.machine.sources import MachineSource
+
 
 HELP = """Show a machine: its NUMA nodes, sockets, cores, caches and CPUs.
 
@@ -379,3 +381,57 @@ def _columns(text: str) -> "list[ColumnName]":
             f"no column is called {unknown[0]!r}", where="--columns", hint=f"choose from {known}"
         )
     return [columns[name] for name in wanted]
+
+
+FOREIGN = frozenset({TopologyOutput.LSCPU, TopologyOutput.NUMACTL, TopologyOutput.HWLOC_XML})
+
+
+def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
+    """Raise UsageError for an option, by its name, that another tool's form has no place for."""
+    for option in (option for option, value in asked.items() if value):
+        raise UsageError(f"does not go with -o {output}, which is the whole machine", where=option)
+
+
+def write_foreign(spec: str, style: Style) -> None:
+    """Read a machine and write it as another tool does; raise InputError where that has nothing to tell."""
+    sources = Sources()
+    machine = load_machine(spec, sources).machine
+    text, remarks = _written(machine, TopologyOutput(style.output))
+    sources.warnings.extend(remarks)
+    tell_sources(sources, style)
+    sys.stdout.write(text)
+
+
+def _written(machine: "Machine", form: TopologyOutput) -> tuple[str, tuple[str, ...]]:
+    if form is TopologyOutput.HWLOC_XML:
+        from cpuctl.machine.foreign.hwloc_writing import as_hwloc_xml
+
+        return as_hwloc_xml(machine)
+
+    from cpuctl.machine.foreign.writing import as_lscpu, as_numactl
+
+    return (as_lscpu if form is TopologyOutput.LSCPU else as_numactl)(machine), ()
+
+
+def refuse_unless_used(words: KubeletInputs) -> None:
+    """Raise UsageError for words about a kubelet that nothing would come of."""
+    given = {
+        "--kubelet-config": words.config is not None,
+        "--config-dir": words.config_dir is not None,
+        "--kubelet-args": bool(words.arguments),
+        "--kubelet-version": bool(words.version),
+    }
+    for option in (option for option, said in given.items() if said):
+        raise UsageError("is looked at with --memory only", where=option, hint="add --memory")
+
+
+def counted_memory(source: "MachineSource", words: KubeletInputs, sources: Sources) -> "Memory":
+    """Count memory as the kubelet would that is told this."""
+    from cpuctl.answering.topology.memory_answer import topology_memory
+    from cpuctl.engine.start import check_start
+    from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.kubelet.releases.recorded import Topic
+
+    kubelet = load_kubelet(words, sources, machine=source).kubelet
+    sources.add_unrecorded(kubelet.version.minor, (Topic.MEMORY,))
+    return topology_memory(source, kubelet.config, check_start(source.info, kubelet))

@@ -1,1 +1,0 @@
-"""``cpuctl replay``: a node over time."""

@@ -1,1 +1,0 @@
-"""``cpuctl resize``: an in-place resize, dry."""

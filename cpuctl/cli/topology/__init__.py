@@ -1,1 +1,0 @@
-"""``cpuctl topology``: the machine."""

@@ -14,6 +14,7 @@ from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, remember_written
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
     from cpuctl.answers.sources import Sources
@@ -51,7 +52,7 @@ FileArgument = Annotated[
 RootOption = Annotated[
     str,
     typer.Option(
-        "--root",
+        option_names.ROOT,
         metavar="DIR",
         help="Record the node whose files stand below DIR, not this one.",
         rich_help_panel=INPUT,

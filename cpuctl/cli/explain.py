@@ -29,6 +29,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ MessageOption = Annotated[
 EventsOption = Annotated[
     str,
     typer.Option(
-        "--events",
+        option_names.EVENTS,
         metavar="FILE",
         help="Events, as kubectl get events -o json prints them: the pod rejected last is explained.",
         rich_help_panel=INPUT,

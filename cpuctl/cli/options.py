@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.output import ListOutput, MetricsOutput, Output
 from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
+from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
 
 MachineOption = Annotated[
@@ -33,7 +34,7 @@ KubeletConfigOption = Annotated[
 ConfigDirOption = Annotated[
     str | None,
     typer.Option(
-        "--config-dir",
+        option_names.CONFIG_DIR,
         metavar="DIR",
         help="The kubelet's drop-in directory, as its flag of that name.",
         rich_help_panel=KUBELET,
@@ -42,7 +43,7 @@ ConfigDirOption = Annotated[
 KubeletArgsOption = Annotated[
     str,
     typer.Option(
-        "--kubelet-args",
+        option_names.KUBELET_ARGS,
         metavar="'--FLAG=VALUE ...'",
         help="The kubelet's command line, or @FILE that holds it: its flags win over files.",
         rich_help_panel=KUBELET,
@@ -51,7 +52,7 @@ KubeletArgsOption = Annotated[
 KubeletVersionOption = Annotated[
     str,
     typer.Option(
-        "--kubelet-version",
+        option_names.KUBELET_VERSION,
         metavar="VERSION",
         help=f"The kubelet's release, {RELEASES}: a minor, or with its patch (1.33.4), or @FILE with its "
         "Node (kubectl get node -o json).",
@@ -69,7 +70,7 @@ IgnoreUnknownGatesOption = Annotated[
 FeatureGatesOption = Annotated[
     str,
     typer.Option(
-        "--feature-gates",
+        option_names.FEATURE_GATES,
         metavar="A=true,B=false",
         help="Gates on top of the configuration's.",
         rich_help_panel=KUBELET,
@@ -78,7 +79,7 @@ FeatureGatesOption = Annotated[
 CgroupVersionOption = Annotated[
     str,
     typer.Option(
-        "--cgroup-version",
+        option_names.CGROUP_VERSION,
         metavar="1|2",
         help="The host's cgroup version; else the machine's own, or 2.",
         rich_help_panel=INPUT,
@@ -87,7 +88,7 @@ CgroupVersionOption = Annotated[
 EphemeralStorageOption = Annotated[
     str,
     typer.Option(
-        "--ephemeral-storage",
+        option_names.STORAGE,
         metavar="QUANTITY",
         help="The size of the kubelet's file system; else the live host's, or storage is not looked at.",
         rich_help_panel=INPUT,
@@ -96,7 +97,7 @@ EphemeralStorageOption = Annotated[
 MemoryOption = Annotated[
     str,
     typer.Option(
-        "--memory",
+        option_names.MEMORY,
         metavar="AMOUNT",
         help="The memory of a machine that was recorded without it.",
         rich_help_panel=INPUT,
@@ -136,7 +137,7 @@ StateOption = Annotated[
 RunningPodsOption = Annotated[
     str,
     typer.Option(
-        "--pods",
+        option_names.PODS,
         metavar="FILE",
         help="The pods that run on the node, as kubectl get pods -o json prints them.",
         rich_help_panel=INPUT,
@@ -145,7 +146,7 @@ RunningPodsOption = Annotated[
 PodResourcesOption = Annotated[
     str,
     typer.Option(
-        "--pod-resources",
+        option_names.POD_RESOURCES,
         metavar="[SOCKET]",
         help="Ask the kubelet at its pod resources socket, or read a file of its answers (List, "
         "GetAllocatableResources) as JSON. Alone, or with 'live': the socket in the kubelet's directory.",
@@ -231,7 +232,7 @@ ExitZeroOption = Annotated[
 ServerVersionOption = Annotated[
     str,
     typer.Option(
-        "--apiserver-version",
+        option_names.API_SERVER_VERSION,
         metavar="VERSION",
         help="The API server's minor; else the kubelet's.",
         rich_help_panel=KUBELET,
@@ -240,7 +241,7 @@ ServerVersionOption = Annotated[
 ServerGatesOption = Annotated[
     str,
     typer.Option(
-        "--apiserver-feature-gates",
+        option_names.API_SERVER_GATES,
         metavar="A=true,B=false",
         help="The API server's; else the kubelet's.",
         rich_help_panel=KUBELET,
@@ -249,7 +250,7 @@ ServerGatesOption = Annotated[
 RuntimeOption = Annotated[
     str,
     typer.Option(
-        "--oci-runtime",
+        option_names.OCI_RUNTIME,
         metavar="NAME-VERSION",
         help="runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.",
         rich_help_panel=INPUT,
@@ -277,7 +278,7 @@ NodeMachineOption = Annotated[
 RootOption = Annotated[
     str,
     typer.Option(
-        "--root",
+        option_names.ROOT,
         metavar="DIR",
         help="The node whose file system is mounted at DIR, not this one.",
         rich_help_panel=INPUT,

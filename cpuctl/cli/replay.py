@@ -25,6 +25,7 @@ from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.visible_text import printable
 
@@ -84,7 +85,10 @@ MachineOption = Annotated[
     ),
 ]
 UntilOption = Annotated[
-    str, typer.Option("--until", metavar="DURATION", help="Stop after so much of the timeline, e.g. 30s.")
+    str,
+    typer.Option(
+        option_names.UNTIL, metavar="DURATION", help="Stop after so much of the timeline, e.g. 30s."
+    ),
 ]
 FollowOption = Annotated[bool, typer.Option("--follow", help="Tell what happens when it happens.")]
 SpeedOption = Annotated[

@@ -32,6 +32,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit, remember_all
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
@@ -70,14 +71,14 @@ Exit codes: 0 done, 3 refused, deferred, without effect, or the kubelet would no
 SetOption = Annotated[
     list[str],
     typer.Option(
-        "--set",
+        option_names.SET,
         metavar="POD[/CONTAINER]:cpu=N",
         help="New resources, memory=N as well; N stands for request and limit, N/M tells them apart.",
     ),
 ]
 ToOption = Annotated[
     list[str],
-    typer.Option("--to", metavar="PODS", help="Manifests of pods that run, with new resources."),
+    typer.Option(option_names.TO, metavar="PODS", help="Manifests of pods that run, with new resources."),
 ]
 SemanticsOption = Annotated[
     Semantics,

@@ -26,6 +26,7 @@ from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -191,7 +192,9 @@ CpusOption = Annotated[
 ]
 MemoryOption = Annotated[
     bool,
-    typer.Option("--memory", help="Also memory by NUMA node, as the kubelet's Memory Manager counts it."),
+    typer.Option(
+        option_names.MEMORY, help="Also memory by NUMA node, as the kubelet's Memory Manager counts it."
+    ),
 ]
 TopologyOutputOption = Annotated[
     TopologyOutput,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
+from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
     from cpuctl.answers.sources import Origin
@@ -37,7 +38,7 @@ class KubeletInputs(NamedTuple):
     config_dir: str | None = None
     arguments: str = ""
     version: str = ""
-    version_option: str = "--kubelet-version"
+    version_option: str = option_names.KUBELET_VERSION
     gates: str = ""
     ignores_unknown_gates: bool = False
 
@@ -152,7 +153,7 @@ def given_arguments(text: str) -> tuple[str, ...]:
 
     name = text[1:]
     if name in ("", STDIN):
-        raise UsageError("the name of a file is missing", where=f"--kubelet-args {text}")
+        raise UsageError("the name of a file is missing", where=f"{option_names.KUBELET_ARGS} {text}")
     try:
         return tuple(arguments_of_file(read_input(name).decode("utf-8", "replace")))
     except UsageError as error:
@@ -322,7 +323,7 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
     Raise UsageError for ``--config-dir ''``, which a kubelet takes for none at all.
     """
     if name == "":
-        raise UsageError("the name of a directory is missing", where="--config-dir")
+        raise UsageError("the name of a directory is missing", where=option_names.CONFIG_DIR)
     if directory := name or recorded.config_directory:
         from cpuctl.kubelet.configuration.drop_ins import DropInDirectory
 

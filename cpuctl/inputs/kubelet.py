@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import CpuctlError, InputError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -80,8 +81,8 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
 def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
     """Say what of the node's own kubelet does not count beside another configuration."""
     own = {
-        "--kubelet-args": f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",
-        "--config-dir": "drop-in files" if recorded.drop_ins or recorded.config_directory else "",
+        option_names.KUBELET_ARGS: f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",
+        option_names.CONFIG_DIR: "drop-in files" if recorded.drop_ins or recorded.config_directory else "",
     }
     if told := {option: what for option, what in own.items() if what}:
         sources.warnings.append(
@@ -179,7 +180,7 @@ def _told_by(node: dict[str, Any]) -> str:
     return told if isinstance(told, str) else ""
 
 
-def read_gates(text: str, option: str = "--feature-gates") -> dict[str, bool]:
+def read_gates(text: str, option: str = option_names.FEATURE_GATES) -> dict[str, bool]:
     """Read ``A=true,B=false`` as the flag of Kubernetes' components."""
     return dict(_gate(part, option) for part in text.split(",") if part)
 
@@ -203,7 +204,7 @@ def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sourc
     Raise UsageError for another text than 1 or 2.
     """
     if text not in ("", "1", "2"):
-        raise UsageError(f"expected 1 or 2, found {text!r}", where="--cgroup-version")
+        raise UsageError(f"expected 1 or 2, found {text!r}", where=option_names.CGROUP_VERSION)
     if text:
         sources.add("cgroupVersion", text, "given")
         return 1 if text == "1" else 2
@@ -251,9 +252,6 @@ def require_version(inputs: KubeletInputs, sources: Sources) -> None:
         )
 
 
-_SERVER_GATES = "--apiserver-feature-gates"
-
-
 def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
     """Return the gates that a kubelet runs with, or would if it started."""
     from cpuctl.kubelet.gates.feature_gates import BadGatesError, gates_at_start
@@ -272,7 +270,7 @@ def server_gates(version: str, gates: str, kubelet: FeatureGates, sources: Sourc
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     minor = _server_minor(version, kubelet.minor, sources)
-    given = read_gates(gates, _SERVER_GATES)
+    given = read_gates(gates, option_names.API_SERVER_GATES)
     if not given:
         return _known(minor, kubelet.settings)
     try:
@@ -292,7 +290,7 @@ def _server_minor(text: str, of_kubelet: int, sources: Sources) -> int:
         return KubeletVersion.parse(text).minor
     except ValueError:
         message = f"expected a release from 1.{OLDEST} to 1.{NEWEST}, found {text!r}"
-        raise UsageError(message, where="--apiserver-version") from None
+        raise UsageError(message, where=option_names.API_SERVER_VERSION) from None
 
 
 def _known(minor: int, settings: Mapping[str, bool]) -> FeatureGates:

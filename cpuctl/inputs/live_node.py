@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
@@ -81,7 +82,7 @@ def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
     if inputs.pod_resources == OWN_SOCKET and inputs.machine != LIVE_MACHINE:
         hint = "name a file of what the node's kubelet has answered"
-        raise UsageError("a recording has no kubelet to ask", where="--pod-resources", hint=hint)
+        raise UsageError("a recording has no kubelet to ask", where=option_names.POD_RESOURCES, hint=hint)
     source = load_machine(_spec(inputs), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"
@@ -204,7 +205,7 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
 
 def _spec(inputs: NodeInputs) -> str:
     if inputs.root and inputs.machine != LIVE_MACHINE:
-        raise UsageError("-m names another node", where="--root")
+        raise UsageError("-m names another node", where=option_names.ROOT)
     return inputs.root or inputs.machine
 
 

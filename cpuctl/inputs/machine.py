@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
 
 ROOT_DIRECTORY = "/var/lib/kubelet"
-STORAGE_OPTION, MEMORY_OPTION = "--ephemeral-storage", "--memory"
 _PAGE = 4096
 
 
@@ -74,7 +74,11 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
     from cpuctl.machine.sources import LIVE
 
     size = (
-        _amount(text, STORAGE_OPTION, "100Gi") if text else _live_storage() if source.origin == LIVE else None
+        _amount(text, option_names.STORAGE, "100Gi")
+        if text
+        else _live_storage()
+        if source.origin == LIVE
+        else None
     )
     if size is None:
         return source
@@ -89,19 +93,19 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
     """
     if not text:
         return source
-    info, size = source.info, _amount(text, MEMORY_OPTION, "64Gi")
+    info, size = source.info, _amount(text, option_names.MEMORY, "64Gi")
     untold = [node for node in info.nodes if not node.memory_known] or (
         [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
     )
     if info.memory_bytes and all(node.memory_known for node in info.nodes):
-        raise UsageError("the machine tells how much memory it has", where=MEMORY_OPTION)
+        raise UsageError("the machine tells how much memory it has", where=option_names.MEMORY)
     left = size - sum(node.memory_bytes for node in info.nodes)
     if untold and left < 0:
-        raise UsageError(f"the NUMA nodes that tell have more than {text}", where=MEMORY_OPTION)
+        raise UsageError(f"the NUMA nodes that tell have more than {text}", where=option_names.MEMORY)
     sources.add("memory", text, "given")
     if len(untold) > 1:
         sources.warnings.append(
-            f"{MEMORY_OPTION}: {text} is taken to be spread evenly over {len(untold)} NUMA nodes"
+            f"{option_names.MEMORY}: {text} is taken to be spread evenly over {len(untold)} NUMA nodes"
         )
     share = left // max(len(untold), 1) // _PAGE * _PAGE
     filled = {node.id for node in untold}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -149,7 +150,7 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
     if len(nodes) > 1:
         raise UsageError(
             f"expected the pods of one node, found those of {', '.join(sorted(nodes)[:3])}",
-            where=f"--pods {source_name(name)}",
+            where=f"{option_names.PODS} {source_name(name)}",
             hint="kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's",
         )
     # Beside pods that have a node, one without waits for the scheduler.
@@ -172,7 +173,7 @@ def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:
     if not found:
         raise UsageError(
             "tells of no pod that a kubelet rejected for want of resources",
-            where=f"--events {source_name(name)}",
+            where=f"{option_names.EVENTS} {source_name(name)}",
         )
     return found
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.plan import Plan, Planner
 
-OPTION = "--compare"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -101,8 +101,8 @@ def _asked(text: str) -> _Asked:
     """Take what comes first for a file where it is called like one: settings are not."""
     first, _, rest = text.strip().partition(",")
     if first.endswith(_SUFFIXES) or ("/" in first and "=" not in first):
-        return _Asked(first, read_setting_words(rest, OPTION))
-    return _Asked("", read_setting_words(text, OPTION))
+        return _Asked(first, read_setting_words(rest, option_names.COMPARE))
+    return _Asked("", read_setting_words(text, option_names.COMPARE))
 
 
 def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
@@ -149,7 +149,7 @@ def _known(name: str, setup: KubeletSetup, sources: Sources) -> bool:
     since = SINCE.get(name, 0)
     if since > setup.version.minor:
         why = f"kubelet {setup.version} does not know {name}, which came with 1.{since}"
-        sources.warnings.append(f"{OPTION}: {why}")
+        sources.warnings.append(f"{option_names.COMPARE}: {why}")
     return since <= setup.version.minor
 
 

@@ -12,6 +12,7 @@ from cpuctl.engine.start import Started, check_start
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.golang.text import GoError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
@@ -148,7 +149,7 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
     try:
         return KubeletVersion.parse(text)
     except ValueError as error:
-        raise UsageError(str(error), where="--to") from None
+        raise UsageError(str(error), where=option_names.TO) from None
 
 
 def compare_versions(

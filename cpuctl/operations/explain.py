@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _last_rejected(planning: Planning) -> str:
     namespace, _, name = names[0].partition("/")
     raise UsageError(
         f"rejected were {few_names(names)}, and none of them is among the pods",
-        where=f"--events {planning.sources.entries['events']['value']}",
+        where=f"{option_names.EVENTS} {planning.sources.entries['events']['value']}",
         hint=f"kubectl get pod -n {namespace} {name} -o json writes one, for -f",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
@@ -111,7 +112,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
     from cpuctl.pods.rules import PodRules
 
     if machine and inputs.memory:
-        raise UsageError("-m names a machine, which has its own memory", where="--memory")
+        raise UsageError("-m names a machine, which has its own memory", where=option_names.MEMORY)
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     sources.add_unrecorded(kubelet.version.minor, (Topic.QOS, Topic.GROUPS))
     gates = kubelet_gates(kubelet, sources)
@@ -187,10 +188,10 @@ def _memory(text: str, sources: Sources) -> int | None:
         amount = Quantity.parse(text).value
     except ValueError as error:
         raise UsageError(
-            f'expected an amount such as 64Gi, found "{text}": {error}', where="--memory"
+            f'expected an amount such as 64Gi, found "{text}": {error}', where=option_names.MEMORY
         ) from None
     if amount <= 0:
-        raise UsageError(f'expected an amount above zero, found "{text}"', where="--memory")
+        raise UsageError(f'expected an amount above zero, found "{text}"', where=option_names.MEMORY)
     return amount
 
 
@@ -207,4 +208,4 @@ def runtime_formula(text: str, sources: Sources) -> WeightFormula | None:
     try:
         return formula_of_runtime(text)
     except ValueError as error:
-        raise UsageError(str(error), where="--oci-runtime") from None
+        raise UsageError(str(error), where=option_names.OCI_RUNTIME) from None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
@@ -91,7 +92,7 @@ def _cut(timeline: Timeline, until: str) -> Timeline:
     except ValueError:
         end = -1
     if end < 0:
-        raise UsageError(f"expected a duration such as 30s, found {until!r}", where="--until")
+        raise UsageError(f"expected a duration such as 30s, found {until!r}", where=option_names.UNTIL)
     kept = tuple(moment for moment in timeline.moments if moment.at <= end)
     return timeline._replace(moments=kept, until=min(end, timeline.until))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 if TYPE_CHECKING:
@@ -164,7 +165,6 @@ def _warn_of_strangers(node: Node, running: Sequence[StoredPod], planning: Plann
             )
 
 
-OPTION = "--set"
 HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
 _WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
 
@@ -269,21 +269,25 @@ def parse_set(text: str) -> NewAmounts:
     """Read one ``--set``; raise UsageError for other text."""
     name, colon, assignments = text.partition(":")
     if not (name and colon and assignments):
-        raise UsageError(f"expected a container and its amounts, found {text!r}", where=OPTION, hint=HINT)
+        raise UsageError(
+            f"expected a container and its amounts, found {text!r}", where=option_names.SET, hint=HINT
+        )
     amounts: dict[str, tuple[Quantity | None, Quantity | None]] = {}
     both = set()
     for part in assignments.split(","):
         resource, equals, amount = part.strip().partition("=")
         if not equals or resource not in ("cpu", "memory"):
-            raise UsageError(f"expected cpu=... or memory=..., found {part!r}", where=OPTION, hint=HINT)
+            raise UsageError(
+                f"expected cpu=... or memory=..., found {part!r}", where=option_names.SET, hint=HINT
+            )
         if resource in amounts:
-            raise UsageError(f"{resource} is set twice in {text!r}", where=OPTION)
+            raise UsageError(f"{resource} is set twice in {text!r}", where=option_names.SET)
         request, slash, limit = amount.partition("/")
         if not slash:
             both.add(resource)
         amounts[resource] = (_quantity(request), _quantity(limit if slash else request))
         if amounts[resource] == (None, None):
-            raise UsageError(f"expected an amount behind {part!r}", where=OPTION, hint=HINT)
+            raise UsageError(f"expected an amount behind {part!r}", where=option_names.SET, hint=HINT)
     return NewAmounts(name, amounts, frozenset(both))
 
 
@@ -296,9 +300,11 @@ def _quantity(text: str) -> Quantity | None:
         amount = Quantity.parse(text).rounded_up_to_milli().canonical()
     except ValueError as error:
         message = f'expected a quantity, found "{text}": {error}'
-        raise UsageError(message, where=OPTION, hint="write an amount such as 4, 500m or 2Gi") from None
+        raise UsageError(
+            message, where=option_names.SET, hint="write an amount such as 4, 500m or 2Gi"
+        ) from None
     if amount.sign < 0:
-        raise UsageError(f"an amount cannot be negative: {text}", where=OPTION)
+        raise UsageError(f"an amount cannot be negative: {text}", where=option_names.SET)
     return amount
 
 
@@ -313,7 +319,7 @@ def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
     try:
         choice = choose_pod(_full_name(amounts.name, pods), pods, ())
     except UsageError as error:
-        raise UsageError(str(error.message), where=OPTION, hint=error.hint) from None
+        raise UsageError(str(error.message), where=option_names.SET, hint=error.hint) from None
     pod = pods[choice.place]
     if choice.container:
         return choice.place, choice.container
@@ -322,7 +328,7 @@ def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
     if len(pod.all_containers) > 1:
         names = ", ".join(each.name for each in pod.all_containers[:5])
         message = f"pod {pod.full_name} has more than one container"
-        raise UsageError(message, where=OPTION, hint=f"name one of {names}")
+        raise UsageError(message, where=option_names.SET, hint=f"name one of {names}")
     return choice.place, pod.all_containers[0].name
 
 

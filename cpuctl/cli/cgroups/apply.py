@@ -20,6 +20,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit, emit_after_change
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
+from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ FileOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Write; otherwise nothing is changed.")]
+YesOption = Annotated[bool, typer.Option("-y", option_names.YES, help="Write; otherwise nothing is changed.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the kubelet to rewrite it.")]
 QuotaOption = Annotated[
     bool,
@@ -77,7 +78,8 @@ QuotaOption = Annotated[
     ),
 ]
 LogOption = Annotated[
-    str, typer.Option("--log", metavar="FILE", help="Append every step to FILE, a JSON object a line.")
+    str,
+    typer.Option(option_names.LOG, metavar="FILE", help="Append every step to FILE, a JSON object a line."),
 ]
 ForceOfflineOption = Annotated[
     bool, typer.Option("--force-offline", help="Write CPUs that are offline (v2 only: v1 refuses).")

@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.output import MetricsOutput
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
 
 StateArgument = Annotated[
@@ -42,7 +43,10 @@ MetricsOutputOption = Annotated[
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 YesOption = Annotated[
-    bool, typer.Option("--yes", help="Write in place, with a backup; without it only tell what would change.")
+    bool,
+    typer.Option(
+        option_names.YES, help="Write in place, with a backup; without it only tell what would change."
+    ),
 ]
 ExitCodeOption = Annotated[
     bool,
@@ -53,7 +57,7 @@ ExitCodeOption = Annotated[
 RootOption = Annotated[
     str,
     typer.Option(
-        "--root",
+        option_names.ROOT,
         metavar="DIR",
         help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
         "machine, kubelet configuration and state files are taken from there.",
@@ -63,7 +67,7 @@ RootOption = Annotated[
 StateRootOption = Annotated[
     str,
     typer.Option(
-        "--root",
+        option_names.ROOT,
         metavar="DIR",
         help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
         "state files are taken from there; with options of the kubelet and without -m, its machine, too.",

@@ -24,6 +24,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.subjects import Subject, about
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pods import load_pods
@@ -51,7 +52,7 @@ FromOption = Annotated[
     str, typer.Option("--from", metavar="VERSION", help="The release to come from; else the kubelet's.")
 ]
 ToOption = Annotated[
-    str, typer.Option("--to", metavar="VERSION", help="The release to go to; else the next minor.")
+    str, typer.Option(option_names.TO, metavar="VERSION", help="The release to go to; else the next minor.")
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Also what this configuration cannot notice.")]
 

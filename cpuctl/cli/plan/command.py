@@ -34,6 +34,7 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
@@ -83,7 +84,7 @@ HtmlOption = Annotated[
 CompareOption = Annotated[
     tuple[str, str] | None,
     typer.Option(
-        "--compare",
+        option_names.COMPARE,
         metavar="A B",
         help="Plan with two settings of the kubelet side by side. Each is a list on top of the "
         "configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a "

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.panels import INPUT
+from cpuctl.inputs import option_names
 
 MachineOrNoneOption = Annotated[
     str,
@@ -19,7 +20,7 @@ MachineOrNoneOption = Annotated[
 MemoryOption = Annotated[
     str,
     typer.Option(
-        "--memory",
+        option_names.MEMORY,
         metavar="AMOUNT",
         help="The node's memory, where no machine is named.",
         rich_help_panel=INPUT,

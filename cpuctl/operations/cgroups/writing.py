@@ -20,6 +20,7 @@ from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unwritable
+from cpuctl.inputs import option_names
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.operations.cgroups.preparation import Prepared, below, digests
 
@@ -120,7 +121,7 @@ class WriteLog:
     def _refuse_unlogged(self) -> None:
         if self.problem and not self._begun:
             hint = "nothing was changed; name another file with --log"
-            raise NodeAccessError(self.problem, where=f"--log {self.name}", hint=hint)
+            raise NodeAccessError(self.problem, where=f"{option_names.LOG} {self.name}", hint=hint)
         self._begun = True
 
     def _append(self, handle: int, entry: Entry) -> None:
@@ -170,7 +171,7 @@ def write_log(name: str) -> Iterator[WriteLog]:
     try:
         handle = os.open(name, flags, 0o644)
     except OSError as error:
-        raise unwritable(error, f"--log {name}") from None
+        raise unwritable(error, f"{option_names.LOG} {name}") from None
     log = WriteLog(handle, name=name)
     try:
         yield log

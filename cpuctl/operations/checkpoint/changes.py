@@ -12,6 +12,7 @@ from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.machine.recording_layout import STATE_FILES
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
             source = change.state.source if change.state else change.file_name
             raise UsageError(
                 f"{source} cannot be written in place",
-                where="--yes",
+                where=option_names.YES,
                 hint="name a directory with --write-state",
             )
         yield change.file_name, change.state.path, change.state.content, change.text.encode()

@@ -1,0 +1,36 @@
+"""What is said below the commands of an option names one that a command has."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from cpuctl.cli.completion.command_tree import Command, command_tree
+from cpuctl.inputs import option_names
+
+PACKAGE = Path(__file__).parents[2] / "cpuctl"
+
+
+def options_of(command: Command) -> set[str]:
+    own = {name for option in command.options for name in option.names}
+    return own.union(*(options_of(verb) for verb in command.verbs))
+
+
+def test_every_name_is_that_of_an_option() -> None:
+    named = {value for name, value in vars(option_names).items() if name.isupper()}
+    assert "--memory" in named
+    assert named <= options_of(command_tree())
+
+
+def test_places_below_the_commands_take_their_names_from_the_table() -> None:
+    files = [path for folder in ("inputs", "operations") for path in (PACKAGE / folder).rglob("*.py")]
+    places = [
+        (path.name, keyword.value.lineno, ast.unparse(keyword.value))
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "where"
+    ]
+    assert places
+    assert [place for place in places if "--" in place[2]] == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
-from cpuctl.engine.masks import CPUMask
+from cpuctl.engine.masks import NO_NODES, CPUMask, NodeMask
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.topology import CPUTopology
@@ -55,7 +55,7 @@ def _split(elements: Masks, cpus: int) -> dict[int, int]:
     return {element: cpus & mask for element, mask in elements.items() if cpus & mask}
 
 
-def devices_aligned(topology: CPUTopology, grants: Iterable[DeviceGrant], cpus: int) -> bool | None:
+def devices_aligned(topology: CPUTopology, grants: Iterable[DeviceGrant], cpus: CPUMask) -> bool | None:
     """Tell whether one node is next to all devices and has all these CPUs (a mask, 0 for shared ones).
 
     None where no plugin names a node.
@@ -63,9 +63,10 @@ def devices_aligned(topology: CPUTopology, grants: Iterable[DeviceGrant], cpus: 
     groups = [nodes for grant in grants for nodes in grant.by_nodes if nodes]
     if not groups:
         return None
-    common = -1
+    common = ~NO_NODES
     for nodes in groups:
         common &= nodes
     if cpus:
-        common &= CPUSet.of(node for node, mask in topology.numa_nodes.items() if not cpus & ~mask).mask
+        holding = (node for node, mask in topology.numa_nodes.items() if not cpus & ~mask)
+        common &= NodeMask(CPUSet.of(holding).mask)
     return common != 0

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         def __and__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __or__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __xor__(self, other: Self, /) -> Self: ...  # type: ignore[override]
+        def __rand__(self, other: Self, /) -> Self: ...  # type: ignore[override]
+        def __ror__(self, other: Self, /) -> Self: ...  # type: ignore[override]
+        def __rxor__(self, other: Self, /) -> Self: ...  # type: ignore[override]
         def __neg__(self) -> Self: ...
         def __invert__(self) -> Self: ...
         def __lshift__(self, places: int, /) -> Self: ...
@@ -33,3 +36,6 @@ else:
 NO_CPUS = CPUMask(0)
 CPU_0 = CPUMask(1)
 """CPU 0 alone; ``CPU_0 << n`` is CPU *n* alone."""
+NO_NODES = NodeMask(0)
+NODE_0 = NodeMask(1)
+"""NUMA node 0 alone; ``NODE_0 << n`` is node *n* alone."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.masks import NO_CPUS, CPUMask
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import PickStep
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container
@@ -54,7 +54,7 @@ class DeviceGrant(NamedTuple):
     """
 
     resource: str
-    by_nodes: Mapping[int, int]
+    by_nodes: Mapping[NodeMask, int]
     reused: int = 0
     by_chance: bool = False
 

@@ -9,6 +9,7 @@ from functools import partial
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
@@ -55,7 +56,7 @@ def _merging(nodes: int, setting: Setting) -> Run:
 
     def merge() -> None:
         count = free.bit_count() // 2
-        cpus = CPUHints.generate(topology, free, 0, count, align_by_socket=setting.align)
+        cpus = CPUHints.generate(topology, CPUMask(free), CPUMask(0), count, align_by_socket=setting.align)
         memory: Answer = None
         if request:
             memory = dict.fromkeys(request, MemoryHints.generate(tables, request, {}))

@@ -44,7 +44,9 @@ def cpu_hints(case: Json) -> Run:
     """List every hint for a request: the engine itself goes by the rule and never lists them."""
     topology = CPUTopology.discover(machine_info(case["machine"]))
     available, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
-    return lambda: list(CPUHints.generate(topology, available, 0, count, align_by_socket=False))
+    return lambda: list(
+        CPUHints.generate(topology, CPUMask(available), CPUMask(0), count, align_by_socket=False)
+    )
 
 
 def merge_hints(case: Json) -> Run:

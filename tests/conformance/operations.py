@@ -122,8 +122,8 @@ def cpu_hints(case: Json) -> Json:
     """Make CPU hints from explicit sets."""
     hints = CPUHints.generate(
         CPUTopology.discover(machine_info(case["machine"])),
-        CPUSet.parse(case["available"]).mask,
-        CPUSet.parse(case.get("reusable", "")).mask,
+        CPUMask(CPUSet.parse(case["available"]).mask),
+        CPUMask(CPUSet.parse(case.get("reusable", "")).mask),
         case["numCPUs"],
         align_by_socket=case.get("alignBySocket", False),
     )

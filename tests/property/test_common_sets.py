@@ -13,6 +13,7 @@ from cpuctl.engine.hints.common_sets import CommonSets, Constraints
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import best_sets
+from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.property.test_device_hints import any_coverage
 
 NODES = 6
@@ -43,7 +44,7 @@ def test_deciding_on_nodes_finds_what_a_new_search_finds(
 @given(requests, st.integers(1, NODES), st.lists(st.integers(10, 30), min_size=NODES**2, max_size=NODES**2))
 def test_the_closest_set_is_the_first_of_all(asked: list[Coverage], size: int, far: list[int]) -> None:
     fit = Fit(distances={node: far[node * NODES : (node + 1) * NODES] for node in range(NODES)})
-    sets = [sum(1 << node for node in chosen) for chosen in combinations(range(NODES), size)]
+    sets = [NodeMask(sum(1 << node for node in chosen)) for chosen in combinations(range(NODES), size)]
     serving = [nodes for nodes in sets if all(not nodes & ~each.nodes and nodes in each for each in asked)]
     assert best_sets(CommonSets.common(asked, size), fit) == sorted(serving, key=fit.key)[:1]
 
@@ -57,11 +58,14 @@ def test_a_bound_is_the_sum_of_the_largest(coverage: Coverage, taken: int, free:
     missing, counted = progress
     brings = [_PLENTY - coverage.add((_PLENTY, counted), node)[0] for node in CPUSet(remaining)]
     largest = sum(sorted(brings, reverse=True)[: max(count, 0)])
-    assert coverage.within_reach(progress, remaining, count) == (missing <= 0 or largest >= missing)
+    assert coverage.within_reach(progress, NodeMask(remaining), count) == (missing <= 0 or largest >= missing)
 
 
 def test_one_of_two_choices_is_known_before_it_is_searched() -> None:
-    asked = [Coverage.of(0xFFFF, {1 << node: 4 for node in range(16)}, (), wanted) for wanted in (13, 14)]
+    asked = [
+        Coverage.of(NodeMask(0xFFFF), {NODE_0 << node: 4 for node in range(16)}, (), wanted)
+        for wanted in (13, 14)
+    ]
     choice = CommonSets.common(asked, 4)
     assert choice.lowest() == 0b1111
     with patch.object(Constraints, "lowest", side_effect=AssertionError("it was searched again")):

@@ -42,19 +42,20 @@ class Drawn:
     @property
     def hints(self) -> DeviceHints:
         everywhere, free, reusable = map(by_nodes, (self.devices, self.available, self.reusable))
-        return DeviceHints.generate(EVERYTHING, everywhere, free, reusable, self.request)
+        return DeviceHints.generate(NodeMask(EVERYTHING), everywhere, free, reusable, self.request)
 
     @property
     def pool(self) -> DevicePool:
         """The devices as bits, in their order."""
-        found: dict[int, int] = {}
+        found: dict[NodeMask, int] = {}
         for index, device in enumerate(self.devices):
-            found[device.nodes] = found.get(device.nodes, 0) | 1 << index
+            nodes = NodeMask(device.nodes)
+            found[nodes] = found.get(nodes, 0) | 1 << index
         return DevicePool(by_nodes=found, healthy=bits(self, self.devices))
 
 
-def by_nodes(devices: Collection[Device]) -> dict[int, int]:
-    return dict(Counter(device.nodes for device in devices))
+def by_nodes(devices: Collection[Device]) -> dict[NodeMask, int]:
+    return dict(Counter(NodeMask(device.nodes) for device in devices))
 
 
 def bits(drawn: Drawn, devices: Collection[Device]) -> int:
@@ -87,7 +88,7 @@ def test_hints_are_those_of_every_device_by_itself(drawn: Drawn) -> None:
     assert list(rule) == tried
     assert rule.narrowest == min((hint.nodes.bit_count() for hint in tried if hint.nodes), default=0)
     assert bool(rule) == bool(tried)
-    assert [nodes for nodes in range(EVERYTHING + 1) if nodes in rule] == sorted(
+    assert [nodes for nodes in range(EVERYTHING + 1) if NodeMask(nodes) in rule] == sorted(
         hint.nodes or 0 for hint in tried
     )
 
@@ -169,7 +170,8 @@ def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) 
     serving = [
         nodes
         for nodes in range(64)
-        if nodes.bit_count() == size and all(not nodes & ~each.nodes and nodes in each for each in asked)
+        if nodes.bit_count() == size
+        and all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in asked)
     ]
     assert best_sets(CommonSets.common(asked, size), Fit()) == serving[:1]
 
@@ -181,4 +183,4 @@ def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) 
 )
 def test_cuts_are_what_sets_have_in_common(asked: list[list[Coverage]], inside: int, size: int) -> None:
     cuts = sorted(nodes for nodes in naive_cuts(asked, inside) if nodes.bit_count() == size)
-    assert best_sets(Intersections.of(asked, inside, size), Fit()) == cuts[:1]
+    assert best_sets(Intersections.of(asked, NodeMask(inside), size), Fit()) == cuts[:1]

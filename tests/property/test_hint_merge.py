@@ -13,7 +13,7 @@ from cpuctl.engine.hints import merge as reachable
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import KubeletFault
 from tests.support.naive_merge import Better, naive_merge, naive_rivals, narrower
 from tests.support.topologies import CoreAt, topology
@@ -42,7 +42,9 @@ def cpu_rules(draw: st.DrawFn) -> CPUHints:
     available = draw(st.integers(0, machine.cpus))
     reusable = draw(st.integers(0, machine.cpus)) & ~available if draw(st.booleans()) else 0
     request = draw(st.integers(1, sum(sizes) + 1))
-    return CPUHints.generate(machine, available, reusable, request, align_by_socket=draw(st.booleans()))
+    return CPUHints.generate(
+        machine, CPUMask(available), CPUMask(reusable), request, align_by_socket=draw(st.booleans())
+    )
 
 
 def explicit(hint_list: HintList) -> Sequence[Hint]:
@@ -51,7 +53,7 @@ def explicit(hint_list: HintList) -> Sequence[Hint]:
 
 def closer(matrix: list[list[int]]) -> Better:
     fit = Fit(distances=dict(enumerate(matrix)))
-    return lambda one, other: fit.key(one) < fit.key(other)
+    return lambda one, other: fit.key(NodeMask(one)) < fit.key(NodeMask(other))
 
 
 @given(lists, st.integers(1, EVERYTHING))
@@ -87,7 +89,7 @@ def test_sets_that_cannot_be_compared_crash_the_kubelet(
     merged = merge(given_lists, NodeMask(EVERYTHING), fit)
     rivals = naive_rivals(given_lists, EVERYTHING)
     assert isinstance(merged, KubeletFault) is (
-        len(rivals) > 1 and any(fit.unknown(nodes) is not None for nodes in rivals)
+        len(rivals) > 1 and any(fit.unknown(NodeMask(nodes)) is not None for nodes in rivals)
     )
 
 
@@ -149,16 +151,16 @@ def test_a_rule_knows_its_hints(rule: CPUHints) -> None:
     assert bool(rule) == bool(listed)
 
 
-@given(st.lists(st.lists(st.integers(0, EVERYTHING), min_size=1, max_size=6), max_size=4))
-def test_counting_reaches_what_trying_reaches(masks: list[list[int]]) -> None:
-    tried = reachable.reachable_sets(masks, EVERYTHING)
+@given(st.lists(st.lists(st.integers(0, EVERYTHING).map(NodeMask), min_size=1, max_size=6), max_size=4))
+def test_counting_reaches_what_trying_reaches(masks: list[list[NodeMask]]) -> None:
+    tried = reachable.reachable_sets(masks, NodeMask(EVERYTHING))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reachable, "LARGEST_PRODUCT", 0)
-        assert reachable.reachable_sets(masks, EVERYTHING) == tried
+        assert reachable.reachable_sets(masks, NodeMask(EVERYTHING)) == tried
 
 
 def test_sparse_node_numbers_are_counted_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reachable, "LARGEST_PRODUCT", 0)
     everything = 1 << 0 | 1 << 8 | 1 << 63
-    masks = [[everything, 1 << 63], [1 << 63 | 1 << 8, 1 << 0]]
-    assert reachable.reachable_sets(masks, everything) == {1 << 63 | 1 << 8, 1 << 0, 1 << 63, 0}
+    masks = [list(map(NodeMask, one)) for one in ([everything, 1 << 63], [1 << 63 | 1 << 8, 1 << 0])]
+    assert reachable.reachable_sets(masks, NodeMask(everything)) == {1 << 63 | 1 << 8, 1 << 0, 1 << 63, 0}

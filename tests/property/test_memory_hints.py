@@ -88,7 +88,7 @@ def test_a_rule_knows_its_hints(question: Question) -> None:
 @given(questions(), st.integers(0, EVERYTHING))
 def test_the_best_hint_is_found(question: Question, containing: int) -> None:
     wide = [hint for hint in question.listed if not containing & ~(hint.nodes or 0)]
-    assert question.rule.best(containing) == naive_best(wide)
+    assert question.rule.best(NodeMask(containing)) == naive_best(wide)
 
 
 @given(st.lists(questions(), min_size=1, max_size=2), st.none() | cpu_rules(), lists, st.none() | matrices)

@@ -9,6 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
+from cpuctl.engine.masks import NodeMask
 from tests.support.naive_node_search import all_sets
 
 NODES = 7
@@ -35,7 +36,7 @@ def choices(draw: st.DrawFn) -> SetsWithCPUs:
     free = dict(sorted(draw(FREE).items()))
     taken = draw(st.integers(0, (1 << NODES) - 1)) & ~CPUSet.of(free).mask
     return SetsWithCPUs(
-        taken, free, draw(st.integers(-1, len(free) + 1)), draw(st.integers(-3, 20)), draw(RULES)
+        NodeMask(taken), free, draw(st.integers(-1, len(free) + 1)), draw(st.integers(-3, 20)), draw(RULES)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.masks import NodeMask
 
 
 def naive_cuts(asked: Iterable[Sequence[Coverage]], inside: int) -> set[int]:
@@ -12,7 +13,9 @@ def naive_cuts(asked: Iterable[Sequence[Coverage]], inside: int) -> set[int]:
     reached = {inside}
     for request in asked:
         serving = [
-            nodes for nodes in range(64) if all(not nodes & ~each.nodes and nodes in each for each in request)
+            nodes
+            for nodes in range(64)
+            if all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in request)
         ]
         reached = {one & other for one in reached for other in serving}
     return reached

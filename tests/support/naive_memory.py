@@ -11,7 +11,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.masks import NodeMask
 
 Tables = Mapping[int, MemoryNode]
-Reusable = Mapping[tuple[int, str], int]
+Reusable = Mapping[tuple[NodeMask, str], int]
 
 
 def naive_hints(tables: Tables, request: Mapping[str, int], reusable: Reusable) -> list[Hint]:
@@ -40,7 +40,7 @@ def naive_best(hints: Sequence[Hint]) -> Hint | None:
 def _holds(
     tables: Tables, members: Sequence[int], request: Mapping[str, int], column: str, extra: Reusable
 ) -> bool:
-    nodes = CPUSet.of(members).mask
+    nodes = NodeMask(CPUSet.of(members).mask)
     sums = {
         name: sum(getattr(tables[node].memory_map[name], column) for node in members)
         + extra.get((nodes, name), 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import HintRound
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
@@ -37,9 +38,9 @@ def _hints(hints: HintList | None) -> answers.OfferedHints:
 
 def _preferred(hints: HintList) -> list[str] | None:
     if isinstance(hints, Sequence):
-        sets: set[int] = {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None}
+        sets: set[NodeMask] = {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None}
     else:
-        nodes = 0
+        nodes = NO_NODES
         for coverage in hints.coverages:
             nodes |= coverage.nodes
         if nodes.bit_count() > LISTED_NODES:
@@ -48,7 +49,8 @@ def _preferred(hints: HintList) -> list[str] | None:
     return [str(CPUSet(each)) for each in sorted(sets, key=lambda each: (each.bit_count(), each))]
 
 
-def _candidates(rule: HintRule, nodes: int) -> Iterator[int]:
-    bits = [1 << node for node in CPUSet(nodes)]
+def _candidates(rule: HintRule, nodes: NodeMask) -> Iterator[NodeMask]:
+    bits = [NODE_0 << node for node in CPUSet(nodes)]
     for size in (rule.width,) if rule.socket_rule is None else range(1, len(bits) + 1):
-        yield from (each for each in map(sum, combinations(bits, size)) if each in rule)
+        sets = (sum(chosen, NO_NODES) for chosen in combinations(bits, size))
+        yield from (nodes for nodes in sets if nodes in rule)

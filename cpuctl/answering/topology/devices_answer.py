@@ -9,6 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
+from cpuctl.engine.masks import NO_CPUS, NO_NODES, NodeMask
 from cpuctl.engine.placement import Placement
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def container_devices(topology: CPUTopology, placement: Placement) -> DevicesPar
             for grant in placement.devices
         ]
     }
-    aligned = devices_aligned(topology, placement.devices, placement.cpus if placement.exclusive else 0)
+    aligned = devices_aligned(topology, placement.devices, placement.cpus if placement.exclusive else NO_CPUS)
     return answer if aligned is None else {**answer, "devicesAligned": aligned}
 
 
@@ -51,7 +52,7 @@ def devices_left(provider: DeviceProvider) -> DevicesLeftPart:
 def _left(provider: DeviceProvider, resource: str) -> Iterator[DevicesLeft]:
     pool = provider.pools[resource]
     free, healthy = (pool.counts(devices) for devices in (provider.free(resource), pool.healthy))
-    for nodes, total in sorted(pool.counts().items()) or [(0, 0)]:
+    for nodes, total in sorted(pool.counts().items()) or [(NO_NODES, 0)]:
         yield {
             "resource": resource,
             "numaNodes": _key(nodes),
@@ -78,5 +79,5 @@ def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
             yield {"pod": admission.pod.full_name, "message": message}
 
 
-def _key(nodes: int) -> str:
+def _key(nodes: NodeMask) -> str:
     return str(CPUSet(nodes)) or NO_NODE

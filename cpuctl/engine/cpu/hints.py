@@ -17,7 +17,7 @@ from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DirectRule, Hint
 from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
 from cpuctl.engine.hints.node_sets import CPU, endless_walk
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NODE_0, CPUMask, NodeMask
 from cpuctl.engine.outcome import KubeletFault
 
 
@@ -33,7 +33,7 @@ class CPUHints(ByContent, DirectRule):
         self,
         *,
         free: Mapping[int, int],
-        required: int,
+        required: NodeMask,
         reusable: int,
         request: int,
         width: int,
@@ -45,19 +45,25 @@ class CPUHints(ByContent, DirectRule):
         self.request = request
         self.width = width
         self.socket_rule = socket_rule
-        self.all_nodes = CPUSet.of(free).mask
+        self.all_nodes = NodeMask(CPUSet.of(free).mask)
         """All nodes that own CPUs."""
 
     @classmethod
     def generate(
-        cls, topology: CPUTopology, available: int, reusable: int, request: int, *, align_by_socket: bool
+        cls,
+        topology: CPUTopology,
+        available: CPUMask,
+        reusable: CPUMask,
+        request: int,
+        *,
+        align_by_socket: bool,
     ) -> CPUHints:
         """Make the hints for *request* CPUs out of the *available* and *reusable* ones (masks)."""
         nodes = topology.numa_nodes
         width = _width([mask.bit_count() for mask in nodes.values()], request)
         return cls(
             free={node: (available & mask).bit_count() for node, mask in nodes.items()},
-            required=CPUSet.of(node for node, mask in nodes.items() if reusable & mask).mask,
+            required=NodeMask(CPUSet.of(node for node, mask in nodes.items() if reusable & mask).mask),
             reusable=reusable.bit_count(),
             request=request,
             width=width,
@@ -69,19 +75,19 @@ class CPUHints(ByContent, DirectRule):
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
-        bits, counts = [1 << node for node in self.free], self.free.values()
+        bits, counts = [NODE_0 << node for node in self.free], self.free.values()
         for size in range(1, len(bits) + 1):
             for chosen, free in zip(combinations(bits, size), combinations(counts, size), strict=True):
-                nodes = sum(chosen)
+                nodes = sum(chosen, NO_NODES)
                 if self.reusable + sum(free) >= self.request and not self.required & ~nodes:
-                    yield Hint(NodeMask(nodes), self.prefers(nodes))
+                    yield Hint(nodes, self.prefers(nodes))
 
-    def __contains__(self, nodes: int) -> bool:
+    def __contains__(self, nodes: NodeMask) -> bool:
         if self.required & ~nodes or nodes & ~self.all_nodes:
             return False
         return self.reusable + self._free_in(nodes) >= self.request
 
-    def prefers(self, nodes: int) -> bool:
+    def prefers(self, nodes: NodeMask) -> bool:
         """Tell whether a hint for these nodes is preferred."""
         if nodes.bit_count() == self.width:
             return True
@@ -90,12 +96,12 @@ class CPUHints(ByContent, DirectRule):
     @cached_property
     def coverages(self) -> tuple[Coverage, ...]:
         """What a set of nodes has to serve to be a hint."""
-        free = {1 << node: count for node, count in self.free.items()}
-        required = (1 << node for node in CPUSet(self.required))
+        free = {NODE_0 << node: count for node, count in self.free.items()}
+        required = (NODE_0 << node for node in CPUSet(self.required))
         return (Coverage.of(self.all_nodes, free, required, self.request - self.reusable),)
 
     @property
-    def others(self) -> tuple[int, ...]:
+    def others(self) -> tuple[NodeMask, ...]:
         """No set is a hint that does not."""
         return ()
 
@@ -107,7 +113,7 @@ class CPUHints(ByContent, DirectRule):
         totals = enumerate(accumulate(sorted(choice.free.values(), reverse=True), initial=0), fewest)
         return next((size for size, total in totals if size and total >= choice.missing), 0)
 
-    def best_preferred(self, fit: Fit) -> list[int]:
+    def best_preferred(self, fit: Fit) -> list[NodeMask]:
         """Find the best preferred hint, like ``best_sets``."""
         for size in range(1, len(self.free) + 1) if self.socket_rule else (self.width,):
             rule = None if size == self.width else self.socket_rule
@@ -115,14 +121,14 @@ class CPUHints(ByContent, DirectRule):
                 return found
         return []
 
-    def best_cut(self, nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+    def best_cut(self, nodes: NodeMask, sizes: Iterable[int], fit: Fit) -> list[NodeMask]:
         """Find the best of what hints cut out of *nodes*, in the first size there is, like ``best_sets``."""
         for size in sizes:
             if found := best_sets(self._cuts(nodes & self.all_nodes, size), fit):
                 return found
         return []
 
-    def _cuts(self, inside: int, size: int, rule: SocketRule | None = None) -> SetsWithCPUs:
+    def _cuts(self, inside: NodeMask, size: int, rule: SocketRule | None = None) -> SetsWithCPUs:
         """Choose from all sets of *size* nodes that hints cut out of *inside*.
 
         Nodes outside belong to the hint at will, so their CPUs count in any case.
@@ -136,12 +142,12 @@ class CPUHints(ByContent, DirectRule):
             rule=rule,
         )
 
-    def _free_in(self, nodes: int) -> int:
+    def _free_in(self, nodes: NodeMask) -> int:
         return sum(count for node, count in self.free.items() if nodes >> node & 1)
 
 
 def find_hints(
-    topology: CPUTopology, available: int, reusable: int, request: int, *, align_by_socket: bool
+    topology: CPUTopology, available: CPUMask, reusable: CPUMask, request: int, *, align_by_socket: bool
 ) -> CPUHints | KubeletFault:
     """Make the hints for a request, as ``CPUHints.generate``; a fault where the kubelet would not answer."""
     if fault := endless_walk(CPU, len(topology.numa_nodes), "a request for exclusive CPUs"):

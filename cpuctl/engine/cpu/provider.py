@@ -18,7 +18,7 @@ from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import ProviderName
-from cpuctl.engine.masks import NO_CPUS
+from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
@@ -120,8 +120,8 @@ class CPUProvider(Copied):
         held = usable_bubble(self.state, pod)
         if held is None:
             free = self.state.default & ~self.policy.reserved | self.state.pod_entries[pod.uid]
-            return _hints(self.policy, free, 0, total)
-        return _hints(self.policy, held, 0, total) if held.bit_count() == total else {"cpu": []}
+            return _hints(self.policy, free, NO_CPUS, total)
+        return _hints(self.policy, held, NO_CPUS, total) if held.bit_count() == total else {"cpu": []}
 
     def claim(
         self, candidate: Candidate, container: Container, *, scope: str = "container"
@@ -271,7 +271,7 @@ def container_hints(
     held = state.assigned(pod.uid, container.name)
     if held is None:
         return _hints(policy, state.default & ~policy.reserved, state.reusable_for(pod.uid), count)
-    return {"cpu": []} if held.bit_count() != count else _hints(policy, held, 0, count)
+    return {"cpu": []} if held.bit_count() != count else _hints(policy, held, NO_CPUS, count)
 
 
 def pod_hints(
@@ -280,7 +280,7 @@ def pod_hints(
     """Answer for a pod that is due *total* exclusive CPUs as a whole."""
     if total == 0:
         return None
-    held = 0
+    held = NO_CPUS
     for container in pod.all_containers:
         cpus = state.assigned(pod.uid, container.name)
         if cpus is not None:
@@ -288,7 +288,7 @@ def pod_hints(
                 return {"cpu": []}
             held |= cpus
     if held.bit_count() == total:
-        return _hints(policy, held, 0, total)
+        return _hints(policy, held, NO_CPUS, total)
     available = state.default & ~policy.reserved
     return _hints(policy, available, state.reusable_for(pod.uid) | held, total)
 
@@ -309,7 +309,7 @@ def pod_count(containers: Iterable[Container], claims: Claims) -> int:
 
 
 def _hints(
-    policy: StaticPolicy, available: int, reusable: int, count: int
+    policy: StaticPolicy, available: CPUMask, reusable: CPUMask, count: int
 ) -> dict[str, HintList] | KubeletFault:
     from cpuctl.engine.cpu.hints import find_hints
 

@@ -19,7 +19,7 @@ from cpuctl.engine.devices.state import DevicePool
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 
 class DeviceHints(ByContent):
@@ -36,10 +36,10 @@ class DeviceHints(ByContent):
     @classmethod
     def generate(
         cls,
-        nodes: int,
-        everywhere: Mapping[int, int],
-        free: Mapping[int, int],
-        reusable: Mapping[int, int],
+        nodes: NodeMask,
+        everywhere: Mapping[NodeMask, int],
+        free: Mapping[NodeMask, int],
+        reusable: Mapping[NodeMask, int],
         request: int,
     ) -> DeviceHints:
         """Make the hints for *request* devices, counted by the mask of the nodes next to them.
@@ -59,16 +59,16 @@ class DeviceHints(ByContent):
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
-        bits = [1 << node for node in CPUSet(self.coverage.nodes)]
+        bits = [NODE_0 << node for node in CPUSet(self.coverage.nodes)]
         for size in range(1, len(bits) + 1):
             for chosen in combinations(bits, size):
-                if (nodes := sum(chosen)) in self.coverage:
-                    yield Hint(NodeMask(nodes), self.prefers(nodes))
+                if (nodes := sum(chosen, NO_NODES)) in self.coverage:
+                    yield Hint(nodes, self.prefers(nodes))
 
-    def __contains__(self, nodes: int) -> bool:
+    def __contains__(self, nodes: NodeMask) -> bool:
         return bool(nodes) and not nodes & ~self.coverage.nodes and nodes in self.coverage
 
-    def prefers(self, nodes: int) -> bool:
+    def prefers(self, nodes: NodeMask) -> bool:
         """Tell whether a hint for these nodes is preferred."""
         return nodes.bit_count() == self.width
 
@@ -83,7 +83,7 @@ class DeviceHints(ByContent):
         return (self.coverage,)
 
     @property
-    def others(self) -> tuple[int, ...]:
+    def others(self) -> tuple[NodeMask, ...]:
         """No set is a hint that does not."""
         return ()
 

@@ -16,7 +16,7 @@ from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
 from cpuctl.engine.hints.node_sets import DEVICES, endless_walk
 from cpuctl.engine.hints.topology_manager import ProviderName
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NodeMask
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.placement import DeviceGrant, Placement
 from cpuctl.engine.provider import Candidate
@@ -42,7 +42,7 @@ class DeviceProvider(Copied):
     """
 
     def __init__(self) -> None:
-        self.nodes = 0
+        self.nodes = NO_NODES
         self.pools: Mapping[str, DevicePool] = {}
         self.state = DeviceState()
         self.registered = True
@@ -53,7 +53,7 @@ class DeviceProvider(Copied):
         """Set the manager up with all plugins registered."""
         manager = cls()
         # Where the kernel shows no NUMA nodes, cAdvisor may list a package under -1.
-        manager.nodes = CPUSet.of(node.id for node in info.nodes if node.id >= 0).mask
+        manager.nodes = NodeMask(CPUSet.of(node.id for node in info.nodes if node.id >= 0).mask)
         manager.pools, manager.state = device_pools(inventory)
         return manager
 
@@ -170,7 +170,7 @@ class DeviceProvider(Copied):
 
     def _walked(self, pool: DevicePool) -> int:
         """Count the NUMA nodes of which all sets are gone through for a resource."""
-        own = reduce(or_, pool.counts(), 0) if self.walks_only_own_nodes else 0
+        own = reduce(or_, pool.counts(), NO_NODES) if self.walks_only_own_nodes else NO_NODES
         return (own or self.nodes).bit_count()
 
     def _allocate(

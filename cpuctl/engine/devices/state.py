@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.engine.changeable import Changeable
+from cpuctl.engine.masks import NodeMask
 from cpuctl.pods.model import ContainerKind, StoredPod
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ Held = dict[str, dict[str, int]]
 class DevicePool(NamedTuple):
     """The devices of one resource, by the mask of the NUMA nodes next to them, and the ``healthy`` ones."""
 
-    by_nodes: Mapping[int, int]
+    by_nodes: Mapping[NodeMask, int]
     healthy: int
 
     @property
@@ -30,7 +31,7 @@ class DevicePool(NamedTuple):
         """Whether the plugin names the NUMA nodes of any device: else they do not count."""
         return any(nodes and devices for nodes, devices in self.by_nodes.items())
 
-    def counts(self, devices: int = -1) -> dict[int, int]:
+    def counts(self, devices: int = -1) -> dict[NodeMask, int]:
         """Count some devices (all) by the nodes next to them."""
         counts = {nodes: (inside & devices).bit_count() for nodes, inside in self.by_nodes.items()}
         return {nodes: count for nodes, count in counts.items() if count}
@@ -108,10 +109,10 @@ def device_pools(inventory: DeviceInventory) -> tuple[dict[str, DevicePool], Dev
     pools: dict[str, DevicePool] = {}
     state = DeviceState()
     for resource, groups in inventory.resources.items():
-        by_nodes: dict[int, int] = {}
+        by_nodes: dict[NodeMask, int] = {}
         healthy = first = state.in_use[resource] = 0
         for group in groups:
-            nodes = group.numa_nodes.mask
+            nodes = NodeMask(group.numa_nodes.mask)
             by_nodes[nodes] = by_nodes.get(nodes, 0) | _run(first, group.total)
             healthy |= _run(first, group.healthy)
             state.in_use[resource] |= _in_use(group, first)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import NodeMask
 from cpuctl.quantity import Format, Quantity
 
 
@@ -54,7 +55,7 @@ Blocked = tuple[Rule, str]
 """A rule and why it came out so."""
 
 
-def nodes_text(nodes: int) -> str:
+def nodes_text(nodes: NodeMask) -> str:
     """Name a set of NUMA nodes: ``NUMA node 0``, ``NUMA nodes 0-1``."""
     return f"NUMA node{'s' if nodes.bit_count() != 1 else ''} {CPUSet(nodes)}"
 

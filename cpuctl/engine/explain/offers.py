@@ -10,6 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, MergeResult, TopologyManager
+from cpuctl.engine.masks import NODE_0, NodeMask
 from cpuctl.engine.memory.pod_level import pod_level_request
 from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
 from cpuctl.engine.node import Node
@@ -48,7 +49,7 @@ class Offer(NamedTuple):
     resource: str
     standing: Standing
     hints: tuple[Hint, ...] | None = ()
-    usable: frozenset[int] | None = frozenset()
+    usable: frozenset[NodeMask] | None = frozenset()
     rule: HintRule | None = None
     request: int | None = None
 
@@ -120,11 +121,11 @@ def _of_list(provider: str, resource: str, hints: tuple[Hint, ...], manager: Top
 
 def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyManager) -> Offer:
     listed = None if manager.everything.bit_count() > LISTED_NODES else tuple(rule)
-    usable: frozenset[int] | None = None
+    usable: frozenset[NodeMask] | None = None
     if listed is not None:
         usable = frozenset(_usable(listed, manager))
     elif manager.policy == SINGLE:
-        single = (1 << node for node in CPUSet(manager.everything))
+        single = (NODE_0 << node for node in CPUSet(manager.everything))
         usable = frozenset(node for node in single if node in rule and rule.prefers(node))
     if not rule:
         standing = Standing.IMPOSSIBLE
@@ -138,7 +139,7 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
     )
 
 
-def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[int]:
+def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMask]:
     """Yield the sets that the policy admits: preferred ones, of one node if it wants a single one."""
     for hint in hints:
         if (

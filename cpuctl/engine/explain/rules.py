@@ -19,7 +19,7 @@ from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import HintRule
 from cpuctl.engine.hints.topology_manager import Merged
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NODE_0, NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.requests import MemoryRequest
@@ -92,7 +92,7 @@ def _disagreement(round_: Round) -> str:
     return f"every provider has hints that the policy takes, but no set of NUMA nodes is in all: {wants}"
 
 
-def _sets(usable: frozenset[int]) -> str:
+def _sets(usable: frozenset[NodeMask]) -> str:
     return " or ".join(map(nodes_text, sorted(sorted(usable), key=int.bit_count)))
 
 
@@ -230,9 +230,9 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
 
 def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:
     """Tell whether some *size* nodes have as much, free by default, whatever groups they are in."""
-    nodes = CPUSet.of(tables).mask
+    nodes = NodeMask(CPUSet.of(tables).mask)
     coverages = [
-        Coverage.of(nodes, {1 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
+        Coverage.of(nodes, {NODE_0 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
         for name, wanted in request.items()
     ]
     return CommonSets.common(coverages, size).possible

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import cached_property, reduce
 from itertools import islice
+from operator import and_
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import Coverage, Progress, SocketRule, balances
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 State: TypeAlias = tuple[Progress, ...]
 """How far all coverages are."""
@@ -21,7 +23,7 @@ State: TypeAlias = tuple[Progress, ...]
 _FEW_NODES = 8
 """So few nodes have so few sets that a better bound costs more than it saves."""
 
-_NOT_KNOWN = -1
+_NOT_KNOWN = NodeMask(-1)
 """Stands for a set that nobody has looked for yet."""
 
 
@@ -40,7 +42,7 @@ class Constraints:
         """Take a node into the set."""
         return tuple(each.add(done, node) for each, done in zip(self.coverages, state, strict=True))
 
-    def lowest(self, state: State, remaining: int, count: int, taken: int) -> int | None:
+    def lowest(self, state: State, remaining: NodeMask, count: int, taken: NodeMask) -> NodeMask | None:
         """Find the lowest set of what is *taken* and *count* of the *remaining* nodes that serves all."""
         if not 0 <= count <= remaining.bit_count():
             return None
@@ -51,42 +53,43 @@ class Constraints:
         if not remaining:
             return taken if all(rule.allows(taken) for rule in self.rules) else None
         if not self.rules and all(missing <= 0 for missing, _ in state):
-            return taken | CPUSet.of(islice(CPUSet(remaining), count)).mask
+            return taken | NodeMask(CPUSet.of(islice(CPUSet(remaining), count)).mask)
         pairs = zip(self.coverages, state, strict=True)
         prospect = tuple(coverage.forget(done, remaining) for coverage, done in pairs)
         key = (remaining, count, prospect, *(rule.touched(taken) for rule in self.rules))
         if key in self.failed:
             return None
         node = remaining.bit_length() - 1
-        rest = remaining & ~(1 << node)
+        bit = NODE_0 << node
+        rest = remaining & ~bit
         found = self.lowest(prospect, rest, count, taken)
         if found is None:
-            found = self.lowest(self.taking(prospect, node), rest, count - 1, taken | 1 << node)
+            found = self.lowest(self.taking(prospect, node), rest, count - 1, taken | bit)
         if found is None:
             self.failed.add(key)
         return found
 
-    def _with_one(self, state: State, remaining: int, taken: int) -> int | None:
+    def _with_one(self, state: State, remaining: NodeMask, taken: NodeMask) -> NodeMask | None:
         """Find the lowest of the *remaining* nodes that brings all that is missing."""
         for node in CPUSet(remaining):
-            nodes = taken | 1 << node
+            nodes = taken | NODE_0 << node
             served = all(missing <= 0 for missing, _ in self.taking(state, node))
             if served and all(rule.allows(nodes) for rule in self.rules):
                 return nodes
         return None
 
-    def _within_reach(self, state: State, remaining: int, count: int) -> bool:
+    def _within_reach(self, state: State, remaining: NodeMask, count: int) -> bool:
         pairs = zip(self.coverages, state, strict=True)
         return all(coverage.within_reach(done, remaining, count) for coverage, done in pairs)
 
 
 class _Parts(NamedTuple):
     constraints: Constraints
-    taken: int
-    remaining: int
+    taken: NodeMask
+    remaining: NodeMask
     more: int
     state: State
-    known: int | None = _NOT_KNOWN
+    known: NodeMask | None = _NOT_KNOWN
 
 
 class CommonSets(_Parts):
@@ -100,12 +103,12 @@ class CommonSets(_Parts):
     def common(cls, coverages: Iterable[Coverage], size: int, rules: Iterable[SocketRule] = ()) -> CommonSets:
         """Choose a set of *size* nodes that serves every request."""
         asked = tuple(coverages)
-        nodes = reduce(int.__and__, (each.nodes for each in asked))
+        nodes = reduce(and_, (each.nodes for each in asked))
         if nodes.bit_count() > _FEW_NODES:
             asked += tuple(balances(asked, size))
         return cls(
             constraints=Constraints(coverages=asked, rules=tuple(rules)),
-            taken=0,
+            taken=NO_NODES,
             remaining=nodes,
             more=size,
             state=tuple(each.start for each in asked),
@@ -121,12 +124,12 @@ class CommonSets(_Parts):
         """Tell whether there is any such set."""
         return self._lowest is not None
 
-    def lowest(self) -> int | None:
+    def lowest(self) -> NodeMask | None:
         """Find the lowest of the sets."""
         return self._lowest
 
     @cached_property
-    def _lowest(self) -> int | None:
+    def _lowest(self) -> NodeMask | None:
         if self.known != _NOT_KNOWN:
             return self.known
         return self.constraints.lowest(self.state, self.remaining, self.more, self.taken)
@@ -134,12 +137,12 @@ class CommonSets(_Parts):
     def without(self, node: int) -> CommonSets:
         """Leave a node out."""
         return self._replace(
-            remaining=self.remaining & ~(1 << node), known=self._lowest_if(node, taken=False)
+            remaining=self.remaining & ~(NODE_0 << node), known=self._lowest_if(node, taken=False)
         )
 
     def taking(self, node: int) -> CommonSets:
         """Take a node in."""
-        bit = 1 << node
+        bit = NODE_0 << node
         return self._replace(
             taken=self.taken | bit,
             remaining=self.remaining & ~bit,
@@ -148,7 +151,7 @@ class CommonSets(_Parts):
             known=self._lowest_if(node, taken=True),
         )
 
-    def _lowest_if(self, node: int, *, taken: bool) -> int | None:
+    def _lowest_if(self, node: int, *, taken: bool) -> NodeMask | None:
         """Tell what is known of the lowest set with or without a node: it may be the lowest of all."""
         lowest = self._lowest
         return lowest if lowest is None or (lowest >> node & 1) == taken else _NOT_KNOWN

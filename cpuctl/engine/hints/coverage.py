@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import accumulate, chain, combinations
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 Progress: TypeAlias = tuple[int, int]
 """How much is still missing, and which of the things next to several nodes are counted (a mask)."""
@@ -30,13 +32,15 @@ class Coverage(ByContent):
     Whatever has to be next to the set is in ``amounts`` with more than all the rest together, and wanted.
     """
 
-    def __init__(self, *, nodes: int, amounts: Mapping[int, int], wanted: int) -> None:
+    def __init__(self, *, nodes: NodeMask, amounts: Mapping[NodeMask, int], wanted: int) -> None:
         self.nodes = nodes
         self.amounts = amounts
         self.wanted = wanted
 
     @classmethod
-    def of(cls, nodes: int, amounts: Mapping[int, int], required: Iterable[int], wanted: int) -> Coverage:
+    def of(
+        cls, nodes: NodeMask, amounts: Mapping[NodeMask, int], required: Iterable[NodeMask], wanted: int
+    ) -> Coverage:
         """Want an amount, and that each of the *required* masks has a node in the set."""
         decisive = sum(amounts.values()) + 1
         weighted, must = dict(amounts), set(required)
@@ -44,10 +48,10 @@ class Coverage(ByContent):
             weighted[mask] = weighted.get(mask, 0) + decisive
         return cls(nodes=nodes, amounts=weighted, wanted=max(wanted, 0) + decisive * len(must))
 
-    def __contains__(self, nodes: int) -> bool:
+    def __contains__(self, nodes: NodeMask) -> bool:
         return self.next_to(nodes) >= self.wanted
 
-    def next_to(self, nodes: int) -> int:
+    def next_to(self, nodes: NodeMask) -> int:
         """Tell how much lies next to a set."""
         return sum(amount for mask, amount in self.amounts.items() if mask & nodes)
 
@@ -55,9 +59,9 @@ class Coverage(ByContent):
         """Tell how much lies next to a node."""
         return sum(amount for _, amount in self._at.get(node, ()))
 
-    def only_at(self, node: int, nodes: int) -> int:
+    def only_at(self, node: int, nodes: NodeMask) -> int:
         """Tell how much lies next to a node and to no other one of *nodes*."""
-        bit, masks = 1 << node, self._masks
+        bit, masks = NODE_0 << node, self._masks
         return sum(amount for index, amount in self._at.get(node, ()) if masks[index] & nodes == bit)
 
     @property
@@ -74,7 +78,7 @@ class Coverage(ByContent):
                 counted |= 1 << index & self._shared
         return max(missing, 0), counted
 
-    def within_reach(self, progress: Progress, remaining: int, count: int) -> bool:
+    def within_reach(self, progress: Progress, remaining: NodeMask, count: int) -> bool:
         """Tell whether *count* of the *remaining* nodes may do; False is certain, True is a bound."""
         missing, counted = progress
         if missing <= 0:
@@ -87,7 +91,7 @@ class Coverage(ByContent):
         ]
         return sum(sorted(fresh, reverse=True)[: max(count, 0)]) >= missing
 
-    def _within_levels(self, missing: int, remaining: int, count: int) -> bool:
+    def _within_levels(self, missing: int, remaining: NodeMask, count: int) -> bool:
         """Tell the same while nothing that nodes share is counted: all that is alike is taken at once."""
         for amount, nodes in self._levels:
             if count <= 0:
@@ -99,7 +103,7 @@ class Coverage(ByContent):
             count -= alike
         return False
 
-    def forget(self, progress: Progress, remaining: int) -> Progress:
+    def forget(self, progress: Progress, remaining: NodeMask) -> Progress:
         """Drop what makes no difference any more, so that equal prospects compare equal."""
         missing, counted = progress
         if missing <= 0 or not counted:
@@ -117,21 +121,21 @@ class Coverage(ByContent):
         return at
 
     @cached_property
-    def shared_nodes(self) -> int:
+    def shared_nodes(self) -> NodeMask:
         """The nodes that have something next to them which others have, too."""
-        return reduce(int.__or__, (mask for mask in self.amounts if mask & mask - 1), 0)
+        return reduce(or_, (mask for mask in self.amounts if mask.bit_count() > 1), NO_NODES)
 
     @cached_property
-    def _levels(self) -> list[tuple[int, int]]:
+    def _levels(self) -> list[tuple[int, NodeMask]]:
         """The nodes (a mask) that have as much next to them each, by that amount, the largest first."""
-        levels: dict[int, int] = {}
+        levels: dict[int, NodeMask] = {}
         for node in CPUSet(self.nodes):
             amount = self.amounts_at(node)
-            levels[amount] = levels.get(amount, 0) | 1 << node
+            levels[amount] = levels.get(amount, NO_NODES) | NODE_0 << node
         return sorted(levels.items(), reverse=True)
 
     @cached_property
-    def _masks(self) -> list[int]:
+    def _masks(self) -> list[NodeMask]:
         return list(self.amounts)
 
     @cached_property
@@ -147,11 +151,11 @@ class SocketRule(NamedTuple):
     wanted: int
     of_node: Mapping[int, frozenset[int]]
 
-    def allows(self, nodes: int) -> bool:
+    def allows(self, nodes: NodeMask) -> bool:
         """Tell whether a set touches as many sockets as wanted."""
         return len(self.touched(nodes)) == self.wanted
 
-    def most_free(self, taken: int, free: Mapping[int, int], count: int) -> int | None:
+    def most_free(self, taken: NodeMask, free: Mapping[int, int], count: int) -> int | None:
         """Tell the most free CPUs of *count* nodes that make an allowed set with those *taken*, if any do.
 
         *free* has the free CPUs of the nodes to choose from. Nodes of one socket differ in that only, so
@@ -176,7 +180,7 @@ class SocketRule(NamedTuple):
             (total for (number, _, nodes), total in most.items() if (number, nodes) == wanted), default=None
         )
 
-    def touched(self, nodes: int) -> frozenset[int]:
+    def touched(self, nodes: NodeMask) -> frozenset[int]:
         """Name the sockets that a set touches."""
         return frozenset[int]().union(*(self.of_node[node] for node in CPUSet(nodes)))
 
@@ -206,7 +210,7 @@ def _balance(one: Coverage, other: Coverage, size: int) -> Coverage:
 
 
 def _weighed(one: Coverage, other: Coverage, weights: tuple[int, int]) -> Coverage:
-    amounts: dict[int, int] = {}
+    amounts: dict[NodeMask, int] = {}
     for each, weight in zip((one, other), weights, strict=True):
         for mask, amount in each.amounts.items():
             # More than is wanted must not make up for what the other one lacks.

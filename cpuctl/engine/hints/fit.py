@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 
 _UNKNOWN = -(1 << 80)
@@ -25,7 +26,7 @@ class Fit(NamedTuple):
 
     distances: Mapping[int, Sequence[int]] = {}
 
-    def key(self, nodes: int) -> tuple[int, int, int]:
+    def key(self, nodes: NodeMask) -> tuple[int, int, int]:
         """Return what sorts sets of nodes, the best first."""
         return nodes.bit_count(), self._distances_within(nodes), nodes
 
@@ -34,18 +35,18 @@ class Fit(NamedTuple):
         row = self.distances[one]
         return row[other] if other < len(row) else _UNKNOWN
 
-    def unknown(self, nodes: int) -> tuple[int, int] | None:
+    def unknown(self, nodes: NodeMask) -> tuple[int, int] | None:
         """Name the first two nodes of a set without a distance between them, None if there are none."""
         members = self._members(nodes)
         pairs = ((one, other) for one in members for other in members)
         return next((pair for pair in pairs if self.distance(*pair) < 0), None)
 
-    def _distances_within(self, nodes: int) -> int:
+    def _distances_within(self, nodes: NodeMask) -> int:
         # Only sets of one size are compared, so the sum orders them as the kubelet's average does.
         members = self._members(nodes)
         return sum(self.distance(one, other) for one in members for other in members)
 
-    def _members(self, nodes: int) -> list[int]:
+    def _members(self, nodes: NodeMask) -> list[int]:
         return [node for node in CPUSet(nodes) if node in self.distances] if self.distances else []
 
 

@@ -39,10 +39,10 @@ class HintRule(Protocol):
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint."""
 
-    def __contains__(self, nodes: int) -> bool:
+    def __contains__(self, nodes: NodeMask) -> bool:
         """Tell whether a set of nodes is a hint."""
 
-    def prefers(self, nodes: int) -> bool:
+    def prefers(self, nodes: NodeMask) -> bool:
         """Tell whether a hint for these nodes is preferred."""
 
     @property
@@ -50,7 +50,7 @@ class HintRule(Protocol):
         """What a set has to serve to be a hint; all are of the same nodes."""
 
     @property
-    def others(self) -> tuple[int, ...]:
+    def others(self) -> tuple[NodeMask, ...]:
         """Sets that are hints although they do not."""
 
     @property
@@ -69,11 +69,11 @@ class HintRule(Protocol):
 class DirectRule:
     """A rule that finds its best sets by itself, sooner than any number of rules are searched together."""
 
-    def best_preferred(self, fit: Fit) -> list[int]:
+    def best_preferred(self, fit: Fit) -> list[NodeMask]:
         """Find the best preferred hint, like ``node_search.best_sets``."""
         raise NotImplementedError
 
-    def best_cut(self, nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+    def best_cut(self, nodes: NodeMask, sizes: Iterable[int], fit: Fit) -> list[NodeMask]:
         """Find the best of what hints cut out of *nodes*, in the first size there is."""
         raise NotImplementedError
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
+from operator import and_, or_
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -24,7 +25,7 @@ from cpuctl.engine.hints.coverage import Coverage, SocketRule
 from cpuctl.engine.hints.fit import Fit, no_distance
 from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Hint, HintList, HintRule
 from cpuctl.engine.hints.node_search import best_sets, without_high_nodes
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.engine.outcome import KubeletFault
 
 _SCALE = 1 << 20
@@ -37,20 +38,20 @@ class Intersections(NamedTuple):
     """
 
     requests: tuple[tuple[Coverage, ...], ...]
-    remaining: int
+    remaining: NodeMask
     more: int
-    taken: int = 0
-    left_out: int = 0
+    taken: NodeMask = NO_NODES
+    left_out: NodeMask = NO_NODES
 
     @classmethod
-    def of(cls, requests: Iterable[Iterable[Coverage]], inside: int, size: int) -> Intersections:
+    def of(cls, requests: Iterable[Iterable[Coverage]], inside: NodeMask, size: int) -> Intersections:
         """Choose *size* nodes *inside* that sets of all requests, one for each, can have in common there.
 
         The coverages of one request are of the same nodes. Nodes elsewhere are in no such set: every
         request may have all of its own.
         """
         asked = tuple(map(tuple, requests))
-        shared = reduce(int.__and__, (each.nodes for coverages in asked for each in coverages), inside)
+        shared = reduce(and_, (each.nodes for coverages in asked for each in coverages), inside)
         return cls(requests=asked, remaining=shared, more=size)
 
     @property
@@ -70,15 +71,15 @@ class Intersections(NamedTuple):
 
     def without(self, node: int) -> Intersections:
         """Leave a node out."""
-        bit = 1 << node
+        bit = NODE_0 << node
         return self._replace(remaining=self.remaining & ~bit, left_out=self.left_out | bit)
 
     def taking(self, node: int) -> Intersections:
         """Take a node in."""
-        bit = 1 << node
+        bit = NODE_0 << node
         return self._replace(remaining=self.remaining & ~bit, taken=self.taken | bit, more=self.more - 1)
 
-    def lowest(self) -> int | None:
+    def lowest(self) -> NodeMask | None:
         """Find the lowest of the sets."""
         return without_high_nodes(self)
 
@@ -87,7 +88,7 @@ class _Served(NamedTuple):
     """A request with a set of ``nodes``, and the ``surplus`` of each coverage over what is wanted."""
 
     coverages: tuple[Coverage, ...]
-    nodes: int
+    nodes: NodeMask
     surplus: tuple[int, ...]
 
     @classmethod
@@ -104,7 +105,7 @@ class _Served(NamedTuple):
         """Do without a node."""
         pairs = zip(self.coverages, self.surplus, strict=True)
         surplus = tuple(before - each.only_at(node, self.nodes) for each, before in pairs)
-        return _Served(self.coverages, self.nodes & ~(1 << node), surplus)
+        return _Served(self.coverages, self.nodes & ~(NODE_0 << node), surplus)
 
     def price(self, node: int) -> int:
         """Tell how much of its surplus a node takes, the scarcest thing counting."""
@@ -114,11 +115,11 @@ class _Served(NamedTuple):
         )
 
     @property
-    def shared(self) -> int:
+    def shared(self) -> NodeMask:
         """The nodes that share anything with others."""
-        return reduce(int.__or__, (each.shared_nodes for each in self.coverages))
+        return reduce(or_, (each.shared_nodes for each in self.coverages))
 
-    def most(self, nodes: int) -> int:
+    def most(self, nodes: NodeMask) -> int:
         """Tell how many of these nodes it can do without; there may be fewer, but never more."""
         return min(
             _fitting(sorted(each.only_at(node, self.nodes) for node in CPUSet(nodes)), surplus)
@@ -133,8 +134,8 @@ class _Division:
     ``failed`` remembers dead ends.
     """
 
-    must: int
-    may: int
+    must: NodeMask
+    may: NodeMask
     kept: int
     failed: set[tuple[object, ...]] = field(default_factory=set)
 
@@ -155,7 +156,7 @@ class _Division:
             served = _after(served, losers[0], node)
         return True
 
-    def _searched(self, served: tuple[_Served, ...], must: int, may: int, kept: int) -> bool:
+    def _searched(self, served: tuple[_Served, ...], must: NodeMask, may: NodeMask, kept: int) -> bool:
         """Try all ways that a bound does not rule out, the costliest node first."""
         needed = must.bit_count() + may.bit_count() - kept
         if not needed:
@@ -166,7 +167,8 @@ class _Division:
         if key in self.failed:
             return False
         node = max(CPUSet(must or may), key=lambda node: _price(served, node))
-        must, may, optional = must & ~(1 << node), may & ~(1 << node), not must
+        others = ~(NODE_0 << node)
+        must, may, optional = must & others, may & others, not must
         if optional and self._searched(served, must, may, kept - 1):
             return True
         if any(self._searched(_after(served, i, node), must, may, kept) for i in _losers(served, node)):
@@ -217,16 +219,16 @@ def merge(lists: Sequence[HintList], everything: NodeMask, fit: Fit) -> Hint | K
     if rules:
         sizes = sorted(range(1, everything.bit_count() + 1), key=standing)
         sets = best_cuts(rules, sets, sizes, fit)
-    if sets := sets - {0}:
+    if sets := sets - {NO_NODES}:
         return _best(sets, fit, lambda nodes: (standing(nodes.bit_count()), fit.key(nodes)), preferred=False)
     return Hint(everything, preferred=False)
 
 
 def _preferred(
-    rules: Sequence[HintRule], explicit: Sequence[Sequence[Hint]], everything: int, fit: Fit
-) -> set[int]:
+    rules: Sequence[HintRule], explicit: Sequence[Sequence[Hint]], everything: NodeMask, fit: Fit
+) -> set[NodeMask]:
     """Find the sets that every list prefers or leaves open; of those that only rules limit, the best."""
-    offered: list[set[int]] = [
+    offered: list[set[NodeMask]] = [
         {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None} for hints in explicit
     ]
     fixed = [sets for sets, hints in zip(offered, explicit, strict=True) if DONT_CARE not in hints]
@@ -237,7 +239,7 @@ def _preferred(
         sets = best_preferred(rules, fit)
     else:
         sets = {everything}.union(*offered)
-    return {nodes & everything for nodes in sets} - {0}
+    return {nodes & everything for nodes in sets} - {NO_NODES}
 
 
 def _narrowest(hints: HintList) -> int:
@@ -246,7 +248,7 @@ def _narrowest(hints: HintList) -> int:
     return min((hint.nodes.bit_count() for hint in hints if hint.nodes is not None), default=0)
 
 
-def _cut(hint: Hint, everything: int) -> int:
+def _cut(hint: Hint, everything: NodeMask) -> NodeMask:
     return everything if hint.nodes is None else hint.nodes & everything
 
 
@@ -256,16 +258,16 @@ def _standing(minimum: int, size: int) -> int:
 
 
 def _best(
-    sets: Collection[int], fit: Fit, key: Callable[[int], tuple[object, ...]], *, preferred: bool
+    sets: Collection[NodeMask], fit: Fit, key: Callable[[NodeMask], tuple[object, ...]], *, preferred: bool
 ) -> Hint | KubeletFault:
     best = min(sets, key=key)
     unknown = fit.unknown(best)
     if unknown and any(nodes != best and nodes.bit_count() == best.bit_count() for nodes in sets):
         return no_distance(fit, *unknown)
-    return Hint(NodeMask(best), preferred)
+    return Hint(best, preferred)
 
 
-def reachable_sets(lists: Sequence[Sequence[int]], everything: int) -> set[int]:
+def reachable_sets(lists: Sequence[Sequence[NodeMask]], everything: NodeMask) -> set[NodeMask]:
     """Intersect one mask of every list in all ways; without lists that is *everything*."""
     reached = {everything}
     shortest_first = sorted(map(set, lists), key=len)
@@ -276,7 +278,7 @@ def reachable_sets(lists: Sequence[Sequence[int]], everything: int) -> set[int]:
     return reached
 
 
-def _counted(lists: Sequence[set[int]], everything: int) -> set[int]:
+def _counted(lists: Sequence[set[NodeMask]], everything: NodeMask) -> set[NodeMask]:
     """Count by inclusion and exclusion how many combinations intersect to exactly each set.
 
     The work grows with lists * nodes * 2^nodes, never with the product of the lists.
@@ -302,15 +304,15 @@ def _over_supersets(counts: list[int], width: int, sign: int) -> None:
                 counts[index] += sign * counts[index + step]
 
 
-def _packed(mask: int, bits: list[int]) -> int:
+def _packed(mask: NodeMask, bits: list[int]) -> int:
     return sum(1 << index for index, bit in enumerate(bits) if mask >> bit & 1)
 
 
-def _unpacked(index: int, bits: list[int]) -> int:
-    return sum(1 << bit for position, bit in enumerate(bits) if index >> position & 1)
+def _unpacked(index: int, bits: list[int]) -> NodeMask:
+    return NodeMask(sum(1 << bit for position, bit in enumerate(bits) if index >> position & 1))
 
 
-def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[int]:
+def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[NodeMask]:
     """Find the best of the sets that every rule has for a preferred hint, like ``best_sets``.
 
     Sets that are hints in spite of their rule are few: there may be worse ones of them beside it.
@@ -326,12 +328,14 @@ def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[int]:
     return found.union(_best_covering(rules, fit))
 
 
-def best_cuts(rules: Sequence[HintRule], inside: set[int], sizes: Sequence[int], fit: Fit) -> set[int]:
+def best_cuts(
+    rules: Sequence[HintRule], inside: set[NodeMask], sizes: Sequence[int], fit: Fit
+) -> set[NodeMask]:
     """Find what hints of all rules can have in common in each of the sets *inside*, the best of each way.
 
     Sizes come in the order in which they are wanted.
     """
-    found: set[int] = set()
+    found: set[NodeMask] = set()
     for listed in product(*((False, True) if rule.others else (False,) for rule in rules)):
         lists = [rule.others for rule, by_list in zip(rules, listed, strict=True) if by_list]
         left = [rule for rule, by_list in zip(rules, listed, strict=True) if not by_list]
@@ -341,7 +345,7 @@ def best_cuts(rules: Sequence[HintRule], inside: set[int], sizes: Sequence[int],
     return found
 
 
-def _best_covering(rules: Sequence[HintRule], fit: Fit) -> list[int]:
+def _best_covering(rules: Sequence[HintRule], fit: Fit) -> list[NodeMask]:
     coverages = [coverage for rule in rules for coverage in rule.coverages]
     most = min(coverage.nodes.bit_count() for coverage in coverages)
     for size in range(1, most + 1):
@@ -351,7 +355,7 @@ def _best_covering(rules: Sequence[HintRule], fit: Fit) -> list[int]:
     return []
 
 
-def _best_cut(rules: Sequence[HintRule], nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+def _best_cut(rules: Sequence[HintRule], nodes: NodeMask, sizes: Iterable[int], fit: Fit) -> list[NodeMask]:
     if len(rules) == 1 and isinstance(rules[0], DirectRule):
         return rules[0].best_cut(nodes, sizes, fit)
     for size in sizes:

@@ -12,13 +12,14 @@ from typing import NamedTuple, Protocol, Self
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.masks import NODE_0, NodeMask
 
 
 class NodeSets(Protocol):
     """Sets of the nodes ``taken`` and ``more`` others of those ``free``, whatever is asked of them."""
 
     @property
-    def taken(self) -> int:
+    def taken(self) -> NodeMask:
         """The nodes that are in every set."""
 
     @property
@@ -39,7 +40,7 @@ class NodeSets(Protocol):
     def taking(self, node: int) -> Self:
         """Take a node in."""
 
-    def lowest(self) -> int | None:
+    def lowest(self) -> NodeMask | None:
         """Find the lowest of the sets."""
 
 
@@ -49,7 +50,7 @@ class SetsWithCPUs(NamedTuple):
     ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.
     """
 
-    taken: int
+    taken: NodeMask
     free: Mapping[int, int]
     more: int
     missing: int
@@ -73,14 +74,14 @@ class SetsWithCPUs(NamedTuple):
     def taking(self, node: int) -> SetsWithCPUs:
         """Take a node in."""
         rest, missing = self.without(node).free, self.missing - self.free[node]
-        return SetsWithCPUs(self.taken | 1 << node, rest, self.more - 1, missing, self.rule)
+        return SetsWithCPUs(self.taken | NODE_0 << node, rest, self.more - 1, missing, self.rule)
 
-    def lowest(self) -> int | None:
+    def lowest(self) -> NodeMask | None:
         """Find the lowest of the sets."""
         return without_high_nodes(self)
 
 
-def best_sets(choice: NodeSets, fit: Fit) -> list[int]:
+def best_sets(choice: NodeSets, fit: Fit) -> list[NodeMask]:
     """Find the set that fits best; nothing where there is none.
 
     If distances within it are not known, another set of its size follows where there is one: comparing the
@@ -95,7 +96,7 @@ def best_sets(choice: NodeSets, fit: Fit) -> list[int]:
     return [best, *[nodes for nodes in others if nodes is not None][:1]]
 
 
-def without_high_nodes(choice: NodeSets) -> int | None:
+def without_high_nodes(choice: NodeSets) -> NodeMask | None:
     """Find the lowest of some sets: nodes are left out from the highest down, if that is possible."""
     if not choice.possible:
         return None
@@ -105,7 +106,7 @@ def without_high_nodes(choice: NodeSets) -> int | None:
     return choice.taken
 
 
-def _closest(choice: NodeSets, fit: Fit) -> int | None:
+def _closest(choice: NodeSets, fit: Fit) -> NodeMask | None:
     search = _Search(choice, fit)
     search.visit(choice, 0, search.distances)
     return search.best
@@ -119,7 +120,7 @@ class _Search:
     """
 
     def __init__(self, choice: NodeSets, fit: Fit) -> None:
-        self.best: int | None = None
+        self.best: NodeMask | None = None
         self.apart = 0
         nodes, taken = choice.free, CPUSet(choice.taken)
         self.between = {

@@ -14,6 +14,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.engine.masks import NO_NODES
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _fewest(rule: HintRule) -> int:
     """Tell how many hints a rule has at least: with more nodes, a set that suffices does so all the more."""
     if rule.others or not rule.coverages or not rule.narrowest:
         return 1
-    nodes = reduce(or_, rule.coverages[0].amounts, 0)
+    nodes = reduce(or_, rule.coverages[0].amounts, NO_NODES)
     return 1 << max(nodes.bit_count() - rule.narrowest, 0)
 
 

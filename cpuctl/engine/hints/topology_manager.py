@@ -17,7 +17,7 @@ from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.node_sets import endless_merge
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration, SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -104,7 +104,7 @@ class TopologyManager(NamedTuple):
     @classmethod
     def none(cls) -> TopologyManager:
         """Return the policy that takes no notice of hints."""
-        return cls(policy="none", scope="none", everything=NodeMask(0), fit=Fit())
+        return cls(policy="none", scope="none", everything=NO_NODES, fit=Fit())
 
     def merge(self, answers: Sequence[Answer]) -> MergeResult:
         """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
@@ -167,7 +167,7 @@ def _filled(hints: HintList | None) -> HintList:
 
 def _on_one_node(hints: HintList, everything: NodeMask) -> list[Hint]:
     if not isinstance(hints, Sequence):
-        nodes = (NodeMask(1 << node) for node in CPUSet(everything))
+        nodes = (NODE_0 << node for node in CPUSet(everything))
         return [Hint(node, preferred=True) for node in nodes if node in hints and hints.prefers(node)]
     return [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]
 

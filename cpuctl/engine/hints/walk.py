@@ -77,7 +77,7 @@ def _orders(lists: Sequence[HintList]) -> Iterator[Lists]:
     return iter(dict.fromkeys(permutations(kinds)))
 
 
-def _steps(lists: Lists, everything: int) -> int:
+def _steps(lists: Lists, everything: NodeMask) -> int:
     states, steps = 1, 0
     for hints in lists:
         steps += states * len(hints)
@@ -93,7 +93,7 @@ def _outcome(result: Result) -> str:
             return f"NUMA nodes {CPUSet(nodes or 0)}, {'' if preferred else 'not '}preferred"
 
 
-def _too_long(everything: int) -> Undetermined:
+def _too_long(everything: NodeMask) -> Undetermined:
     return Undetermined(
         "rows of NUMA distances are too short for the node ids, and whether a comparison on the way crashes "
         f"the kubelet is not gone through on {everything.bit_count()} NUMA nodes"
@@ -150,7 +150,7 @@ class _Walk:
             return candidate if other < size <= widest else best
         return candidate if self._fits_better(candidate.nodes, best.nodes) else best
 
-    def _fits_better(self, nodes: int, best: int) -> bool:
+    def _fits_better(self, nodes: NodeMask, best: NodeMask) -> bool:
         if nodes == best:
             return False
         if nodes.bit_count() == best.bit_count():

@@ -19,11 +19,11 @@ from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.node_search import best_sets
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.tables import allocatable_in, free_in, may_wrap, violates_groups, wrapped
 
-Reusable = Mapping[tuple[int, str], int]
+Reusable = Mapping[tuple[NodeMask, str], int]
 """Bytes that a pod may use again, by nodes and resource."""
 
 
@@ -34,7 +34,7 @@ class MemoryHints(ByContent):
     hint is narrower, and there is none where it is 0.
     """
 
-    def __init__(self, *, coverages: tuple[Coverage, ...], others: tuple[int, ...], width: int) -> None:
+    def __init__(self, *, coverages: tuple[Coverage, ...], others: tuple[NodeMask, ...], width: int) -> None:
         self.coverages = coverages
         self.others = others
         self.width = width
@@ -59,7 +59,7 @@ class MemoryHints(ByContent):
         ]
         used = [node for node in tables.values() if node.number_of_assignments]
         special = chain(
-            (CPUSet.of(node.cells).mask for node in used),
+            (NodeMask(CPUSet.of(node.cells).mask) for node in used),
             (nodes for nodes, _ in reusable),
         )
         return cls(
@@ -78,7 +78,7 @@ class MemoryHints(ByContent):
     ) -> MemoryHints:
         """Look at every set: where sums wrap around, more nodes may have less."""
         sets = [
-            CPUSet.of(members).mask
+            NodeMask(CPUSet.of(members).mask)
             for size in range(1, len(tables) + 1)
             for members in combinations(sorted(tables), size)
         ]
@@ -94,18 +94,18 @@ class MemoryHints(ByContent):
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
-        unused = [1 << node for node in CPUSet(self._unused)]
+        unused = [NODE_0 << node for node in CPUSet(self._unused)]
         for size in self._sizes:
-            sets = [sum(chosen) for chosen in combinations(unused, size)]
+            sets = [sum(chosen, NO_NODES) for chosen in combinations(unused, size)]
             found = [nodes for nodes in sets if _covered(self.coverages, nodes)]
             found += [nodes for nodes in self.others if nodes.bit_count() == size]
             for nodes in sorted(found, key=lambda nodes: list(CPUSet(nodes))):
-                yield Hint(NodeMask(nodes), self.prefers(nodes))
+                yield Hint(nodes, self.prefers(nodes))
 
-    def __contains__(self, nodes: int) -> bool:
+    def __contains__(self, nodes: NodeMask) -> bool:
         return nodes in self.others or (nodes > 0 and _covered(self.coverages, nodes))
 
-    def prefers(self, nodes: int) -> bool:
+    def prefers(self, nodes: NodeMask) -> bool:
         """Tell whether a hint for these nodes is preferred."""
         return nodes.bit_count() == self.width
 
@@ -115,15 +115,15 @@ class MemoryHints(ByContent):
         sizes = (_fewest(self.coverages), *map(int.bit_count, self.others))
         return min(filter(None, sizes), default=0)
 
-    def best(self, containing: int = 0) -> Hint | None:
+    def best(self, containing: NodeMask = NO_NODES) -> Hint | None:
         """Find the best hint that contains these nodes: narrow, which the preferred are, then of low ids."""
-        required = Coverage.of(self._unused, {}, [1 << node for node in CPUSet(containing)], 0)
+        required = Coverage.of(self._unused, {}, [NODE_0 << node for node in CPUSet(containing)], 0)
         for size in self._sizes:
             found = [each for each in self.others if each.bit_count() == size and not containing & ~each]
             if not containing & ~self._unused:
                 found += best_sets(CommonSets.common([*self.coverages, required], size), Fit())
             if found:
-                return Hint(NodeMask(min(found)), preferred=size == self.width)
+                return Hint(min(found), preferred=size == self.width)
         return None
 
     @property
@@ -131,7 +131,7 @@ class MemoryHints(ByContent):
         """Sockets do not count."""
 
     @property
-    def _unused(self) -> int:
+    def _unused(self) -> NodeMask:
         return self.coverages[0].nodes
 
     @property
@@ -140,11 +140,11 @@ class MemoryHints(ByContent):
 
 
 def _coverage(amounts: Mapping[int, int], wanted: int) -> Coverage:
-    by_mask = {1 << node: amount for node, amount in amounts.items()}
-    return Coverage(nodes=sum(by_mask), amounts=by_mask, wanted=wanted)
+    by_mask = {NODE_0 << node: amount for node, amount in amounts.items()}
+    return Coverage(nodes=sum(by_mask, NO_NODES), amounts=by_mask, wanted=wanted)
 
 
-def _covered(coverages: Iterable[Coverage], nodes: int) -> bool:
+def _covered(coverages: Iterable[Coverage], nodes: NodeMask) -> bool:
     return all(not nodes & ~each.nodes and nodes in each for each in coverages)
 
 
@@ -164,7 +164,7 @@ def _fewest_for(coverage: Coverage) -> int:
 
 
 def _is_hint(
-    tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable, nodes: int
+    tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable, nodes: NodeMask
 ) -> bool:
     """Tell for one set of nodes what the kubelet finds out for each."""
     members = list(CPUSet(nodes))

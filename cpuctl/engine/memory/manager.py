@@ -15,6 +15,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.node_sets import MEMORY as MEMORY_MANAGER
 from cpuctl.engine.hints.node_sets import endless_walk
 from cpuctl.engine.hints.topology_manager import NODE_IDS
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
@@ -107,7 +108,7 @@ def choose_nodes(
     container: Container | None = None,
     *,
     refuses_overlaps: bool = True,
-) -> int | Rejected | KubeletFault:
+) -> NodeMask | Rejected | KubeletFault:
     """Choose the NUMA nodes (a mask) for a container's request, or for a pod's where that is None."""
     nodes = _affinity(state, uid, request, hint)
     if isinstance(nodes, int):
@@ -142,7 +143,7 @@ def find_hints(
 
 def _affinity(
     state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
-) -> int | AllocationFailure | KubeletFault:
+) -> NodeMask | AllocationFailure | KubeletFault:
     """Choose the nodes to allocate on: those of the hint, more where they are short, by default the best."""
     chosen = hint if hint.nodes is not None else _default(state, uid, request, hint)
     if not isinstance(chosen, Hint):
@@ -190,7 +191,7 @@ def _extended(
 
 
 def _take(
-    state: MemoryManagerState, pod: StoredPod, container: Container, request: MemoryRequest, nodes: int
+    state: MemoryManagerState, pod: StoredPod, container: Container, request: MemoryRequest, nodes: NodeMask
 ) -> Blocks:
     members = tuple(CPUSet(nodes))
     lent = state.reusable_for(pod.uid)

@@ -38,7 +38,7 @@ class MemoryManagerState(Changeable):
         self.tables = tables
         self.blocks: dict[str, dict[str, Blocks]] = {}
         self.reusable_by = ""
-        self.reusable: dict[tuple[int, str], int] = {}
+        self.reusable: dict[tuple[NodeMask, str], int] = {}
         self.pod_blocks: dict[str, Blocks] = {}
 
     def copy(self) -> Self:
@@ -51,7 +51,7 @@ class MemoryManagerState(Changeable):
         """Tell a container's memory, None when it has none of its own."""
         return self.blocks.get(uid, {}).get(container)
 
-    def reusable_for(self, uid: str) -> Mapping[tuple[int, str], int]:
+    def reusable_for(self, uid: str) -> Mapping[tuple[NodeMask, str], int]:
         """Tell the memory a container of this pod may use although it is taken already."""
         return self.reusable if self.reusable_by == uid else {}
 

@@ -78,7 +78,7 @@ def test_the_best_preferred_hint_is_inside_the_sockets_needed() -> None:
 def test_the_best_cut_is_of_the_nodes_left_by_other_providers(reusable: str, best: int) -> None:
     """Nodes 1 and 2 are left; a hint has others besides, but it has those with reusable CPUs in any case."""
     rule = hints(FOUR, "0-3,5-7,9-15", 6, reusable=reusable)
-    assert rule.best_cut(0b0110, (1, 2), Fit()) == [best]
+    assert rule.best_cut(NodeMask(0b0110), (1, 2), Fit()) == [best]
 
 
 @pytest.mark.parametrize("sockets", [0, 5])

@@ -11,6 +11,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, container_hints, pod_count, pod_hints
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -136,4 +137,4 @@ def test_alignment_by_socket_goes_with_the_policy() -> None:
     answer = container_hints(static, static.fresh_state(), POD, POD.containers[0], 2)
     assert isinstance(answer, dict)
     assert isinstance(answer["cpu"], CPUHints)
-    assert answer["cpu"].prefers(0b11)
+    assert answer["cpu"].prefers(NodeMask(0b11))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.allocation import Chosen, choose
 from cpuctl.engine.devices.state import DevicePool
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NO_NODES, NodeMask
 
 
 def mask(text: str) -> int:
@@ -19,7 +19,7 @@ def mask(text: str) -> int:
 def pool(words: str) -> DevicePool:
     """Read ``0:0-2 0-1:3 :4``: the nodes next to devices, and the devices."""
     pairs = (word.split(":") for word in words.split())
-    by_nodes = {mask(nodes): mask(devices) for nodes, devices in pairs}
+    by_nodes = {NodeMask(mask(nodes)): mask(devices) for nodes, devices in pairs}
     return DevicePool(by_nodes=by_nodes, healthy=sum(by_nodes.values()))
 
 
@@ -79,8 +79,8 @@ def test_no_plugin_that_names_a_node_makes_an_affinity_count() -> None:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[DevicePool, int, int, int, NodeMask | None]:
-    places = draw(st.lists(st.integers(0, 7), min_size=1, max_size=12))
-    by_nodes: dict[int, int] = {}
+    places = draw(st.lists(st.integers(0, 7).map(NodeMask), min_size=1, max_size=12))
+    by_nodes: dict[NodeMask, int] = {}
     for device, nodes in enumerate(places):
         by_nodes[nodes] = by_nodes.get(nodes, 0) | 1 << device
     everything = (1 << len(places)) - 1
@@ -103,7 +103,7 @@ def test_no_device_of_a_later_kind_before_all_of_an_earlier_one(
     assert isinstance(found, Chosen)
     assert found.devices.bit_count() == count
     near = sum(mask for nodes, mask in devices.by_nodes.items() if nodes & (affinity or -1)) & free
-    nowhere = free & devices.by_nodes.get(0, 0)
+    nowhere = free & devices.by_nodes.get(NO_NODES, 0)
     kinds = [again, near, free & ~near & ~nowhere, nowhere] if affinity else [again, free]
     first = 0
     for kind in kinds:

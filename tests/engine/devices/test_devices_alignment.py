@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.alignment import devices_aligned
+from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.placement import DeviceGrant
 from tests.support.topologies import mask, regular
 
@@ -32,7 +33,7 @@ THREE_NODES = regular(sockets=3, cores=4)  # CPUs 0-3, 4-7 and 8-11
 )
 def test_one_node_next_to_everything(places: list[str], cpus: str, aligned: bool | None) -> None:
     """``places`` are the nodes next to each group of devices; nothing is known of those without any."""
-    grants = [DeviceGrant(resource="x.com/gpu", by_nodes={mask(nodes): 1}) for nodes in places]
-    together = DeviceGrant(resource="x.com/gpu", by_nodes={mask(nodes): 1 for nodes in places})
+    grants = [DeviceGrant(resource="x.com/gpu", by_nodes={NodeMask(mask(nodes)): 1}) for nodes in places]
+    together = DeviceGrant(resource="x.com/gpu", by_nodes={NodeMask(mask(nodes)): 1 for nodes in places})
     assert devices_aligned(THREE_NODES, grants, mask(cpus)) is aligned
     assert devices_aligned(THREE_NODES, [together], mask(cpus)) is aligned

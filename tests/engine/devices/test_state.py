@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
+from cpuctl.engine.masks import NodeMask
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
@@ -34,7 +35,9 @@ def test_the_devices_of_an_inventory_are_numbered_group_by_group() -> None:
     third = DeviceGroup(numa_nodes=CPUSet.parse("0"), total=1, healthy=1, free=1)
     pools, state = device_pools(DeviceInventory(resources={GPU: (first, second, third), NIC: ()}))
     assert pools == {
-        GPU: DevicePool(by_nodes={1: mask("0-8,11"), 2: mask("9-10")}, healthy=mask("0-5,9-11")),
+        GPU: DevicePool(
+            by_nodes={NodeMask(1): mask("0-8,11"), NodeMask(2): mask("9-10")}, healthy=mask("0-5,9-11")
+        ),
         NIC: DevicePool(by_nodes={}, healthy=0),
     }
     assert state == changed(
@@ -48,12 +51,12 @@ def test_the_devices_of_an_inventory_are_numbered_group_by_group() -> None:
 
 
 def test_devices_are_counted_by_the_nodes_next_to_them() -> None:
-    pool = DevicePool(by_nodes={1: 0b0011, 2: 0b1100, 4: 0}, healthy=0b1111)
+    pool = DevicePool(by_nodes={NodeMask(1): 0b0011, NodeMask(2): 0b1100, NodeMask(4): 0}, healthy=0b1111)
     assert pool.counts() == {1: 2, 2: 2}
     assert pool.counts(0b0111) == {1: 2, 2: 1}
     assert pool.counts(0b0011) == {1: 2}
     assert pool.has_topology
-    assert not DevicePool(by_nodes={0: 0b11, 2: 0}, healthy=0b11).has_topology
+    assert not DevicePool(by_nodes={NodeMask(0): 0b11, NodeMask(2): 0}, healthy=0b11).has_topology
 
 
 def lived_in() -> DeviceState:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.explain.decision import bytes_text, counted, nodes_text
+from cpuctl.engine.masks import NodeMask
 
 
 @pytest.mark.parametrize(
     ("nodes", "text"), [(0b1, "NUMA node 0"), (0b100, "NUMA node 2"), (0b111, "NUMA nodes 0-2")]
 )
 def test_nodes(nodes: int, text: str) -> None:
-    assert nodes_text(nodes) == text
+    assert nodes_text(NodeMask(nodes)) == text
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 CPUs"), (1, "1 CPU"), (2, "2 CPUs")])

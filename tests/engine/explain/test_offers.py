@@ -58,7 +58,7 @@ def test_every_resource_is_an_offer_of_its_own() -> None:
             resource="memory",
             standing=Standing.USABLE,
             hints=(LEFT,),
-            usable=frozenset({1}),
+            usable=frozenset({NodeMask(1)}),
             request=2 * GIB,
         ),
         Offer(provider="devices", resource="example.com/card", standing=Standing.NO_PREFERENCE),
@@ -92,7 +92,12 @@ def test_a_wide_hint_alone_is_nothing_for_a_single_node() -> None:
 
 def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
     return CPUHints(
-        free=dict(enumerate(free)), required=0, reusable=0, request=request, width=width, socket_rule=None
+        free=dict(enumerate(free)),
+        required=NodeMask(0),
+        reusable=0,
+        request=request,
+        width=width,
+        socket_rule=None,
     )
 
 

@@ -6,12 +6,22 @@ import pytest
 
 from cpuctl.engine.hints.common_sets import CommonSets, Constraints
 from cpuctl.engine.hints.coverage import Coverage, SocketRule
+from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.support.costs import seconds_below
 
-CPUS = Coverage.of(0b111111, {1 << node: cpus for node, cpus in enumerate((2, 4, 0, 3, 4, 1))}, (), 8)
-NICS = Coverage.of(0b111111, {0b000011: 1, 0b001100: 1, 0b110000: 1, 0b000100: 1}, [0b001100], 2)
-PAGES = Coverage.of(0b111011, {1 << node: pages for node, pages in enumerate((1, 1, 5, 2, 0, 1))}, (), 3)
-NOTHING = Coverage.of(0b111111, {}, (), 0)
+CPUS = Coverage.of(
+    NodeMask(0b111111), {NODE_0 << node: cpus for node, cpus in enumerate((2, 4, 0, 3, 4, 1))}, (), 8
+)
+NICS = Coverage.of(
+    NodeMask(0b111111),
+    {NodeMask(0b000011): 1, NodeMask(0b001100): 1, NodeMask(0b110000): 1, NodeMask(0b000100): 1},
+    [NodeMask(0b001100)],
+    2,
+)
+PAGES = Coverage.of(
+    NodeMask(0b111011), {NODE_0 << node: pages for node, pages in enumerate((1, 1, 5, 2, 0, 1))}, (), 3
+)
+NOTHING = Coverage.of(NodeMask(0b111111), {}, (), 0)
 BY_TWO = {node: frozenset({node // 2}) for node in range(6)}
 ASKED = {
     "cpus": [CPUS],
@@ -32,8 +42,8 @@ def test_the_lowest_set_is_the_first_of_all(asked: list[Coverage], sockets: int 
             nodes
             for nodes in range(64)
             if nodes.bit_count() == size
-            and all(not nodes & ~each.nodes and nodes in each for each in asked)
-            and all(rule.allows(nodes) for rule in rules)
+            and all(not nodes & ~each.nodes and NodeMask(nodes) in each for each in asked)
+            and all(rule.allows(NodeMask(nodes)) for rule in rules)
         ]
         choice = CommonSets.common(asked, size, rules)
         assert choice.lowest() == min(serving, default=None)
@@ -42,14 +52,19 @@ def test_the_lowest_set_is_the_first_of_all(asked: list[Coverage], sockets: int 
 
 def test_nodes_that_bring_nothing_are_passed_over_for_the_last_that_is_missing() -> None:
     """Nodes 0 and 1 are as many as wanted, but one thing is, too, and only nodes 2 and 3 have it."""
-    assert CommonSets.common([Coverage.of(0b1111, {0b0100: 1, 0b1000: 1}, (), 1)], 2).lowest() == 0b0101
+    assert (
+        CommonSets.common(
+            [Coverage.of(NodeMask(0b1111), {NodeMask(0b0100): 1, NodeMask(0b1000): 1}, (), 1)], 2
+        ).lowest()
+        == 0b0101
+    )
 
 
 def test_the_rule_holds_for_nodes_that_are_taken_in_later() -> None:
     """Node 1 reaches across both sockets, and one is wanted."""
     across = {0: frozenset({0}), 1: frozenset({0, 1}), 2: frozenset({1})}
     rule = SocketRule(wanted=1, of_node=across)
-    choice = CommonSets.common([Coverage.of(0b111, {}, (), 0)], 1, [rule])
+    choice = CommonSets.common([Coverage.of(NodeMask(0b111), {}, (), 0)], 1, [rule])
     assert choice.lowest() == 0b001
     assert choice.taking(1).lowest() is None
     assert choice.taking(2).lowest() == 0b100
@@ -59,8 +74,15 @@ def opposed(amounts: list[int], most: int, wanted: int, wanted_too: int) -> list
     """Ask for two things of which every node has the less of the one the more it has of the other."""
     nodes = (1 << len(amounts)) - 1
     return [
-        Coverage.of(nodes, {1 << node: amount for node, amount in enumerate(amounts)}, (), wanted),
-        Coverage.of(nodes, {1 << node: most - amount for node, amount in enumerate(amounts)}, (), wanted_too),
+        Coverage.of(
+            NodeMask(nodes), {NODE_0 << node: amount for node, amount in enumerate(amounts)}, (), wanted
+        ),
+        Coverage.of(
+            NodeMask(nodes),
+            {NODE_0 << node: most - amount for node, amount in enumerate(amounts)},
+            (),
+            wanted_too,
+        ),
     ]
 
 
@@ -85,4 +107,4 @@ def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
 
 
 def test_what_is_taken_serves_where_nothing_is_left_to_choose_from() -> None:
-    assert Constraints(coverages=()).lowest((), remaining=0, count=0, taken=0b10) == 0b10
+    assert Constraints(coverages=()).lowest((), remaining=NodeMask(0), count=0, taken=NodeMask(0b10)) == 0b10

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from cpuctl.engine.hints.coverage import Coverage, balances
+from cpuctl.engine.masks import NODE_0, NodeMask
 
 CASES = [
     ([5, 0, 6], 7, [0, 6, 1], 6, 2),
@@ -27,8 +28,8 @@ Enough nodes serve either request; few weights of the one against the other show
 
 
 def request(amounts: Sequence[int], wanted: int) -> Coverage:
-    by_node = {1 << node: amount for node, amount in enumerate(amounts)}
-    return Coverage(nodes=(1 << len(amounts)) - 1, amounts=by_node, wanted=wanted)
+    by_node = {NODE_0 << node: amount for node, amount in enumerate(amounts)}
+    return Coverage(nodes=NodeMask((1 << len(amounts)) - 1), amounts=by_node, wanted=wanted)
 
 
 def within_reach(coverage: Coverage, size: int) -> bool:
@@ -47,7 +48,10 @@ def test_weights_are_found_that_show_it(
 
 
 def test_only_nodes_of_both_are_weighed() -> None:
-    everywhere, elsewhere = request([1, 1, 9], 2), Coverage(nodes=0b110, amounts={2: 1, 4: 9}, wanted=9)
+    everywhere, elsewhere = (
+        request([1, 1, 9], 2),
+        Coverage(nodes=NodeMask(0b110), amounts={NodeMask(2): 1, NodeMask(4): 9}, wanted=9),
+    )
     for pair in ([everywhere, elsewhere], [elsewhere, everywhere]):
         (balance,) = balances(pair, 1)
         assert balance.nodes == 0b110
@@ -57,7 +61,7 @@ def test_a_node_weighs_by_what_it_brings_of_what_is_wanted() -> None:
     """One wants two CPUs and the other two pages of memory in bytes: a node brings half of either."""
     for pages in (1, 4096):
         (balance,) = balances([request([1, 0, 0], 2), request([0, pages, 0], 2 * pages)], 1)
-        assert [4 * balance.amounts[1 << node] for node in range(3)] == [balance.wanted] * 2 + [0]
+        assert [4 * balance.amounts[NODE_0 << node] for node in range(3)] == [balance.wanted] * 2 + [0]
 
 
 def test_a_request_that_wants_nothing_is_not_weighed() -> None:

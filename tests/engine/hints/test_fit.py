@@ -5,14 +5,32 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.masks import NodeMask
 
 FAR = Fit(distances={0: (10, 21, 30), 1: (21, 10, 11), 2: (30, 12, 10)})
 SHORT = Fit(distances={0: (10, 21), 1: (21, 10), 8: (21, 11)})
 
 
 def test_fewer_nodes_come_first_then_closer_ones_then_lower_ids() -> None:
-    assert sorted(range(1, 8), key=FAR.key) == [0b001, 0b010, 0b100, 0b110, 0b011, 0b101, 0b111]
-    assert sorted(range(1, 8), key=Fit().key) == [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111]
+    sets = [NodeMask(nodes) for nodes in range(1, 8)]
+    assert sorted(sets, key=FAR.key) == [
+        0b001,
+        0b010,
+        0b100,
+        0b110,
+        0b011,
+        0b101,
+        0b111,
+    ]
+    assert sorted(sets, key=Fit().key) == [
+        0b001,
+        0b010,
+        0b100,
+        0b011,
+        0b101,
+        0b110,
+        0b111,
+    ]
 
 
 def test_a_distance_is_looked_up_by_id_in_the_row_of_the_first_node() -> None:
@@ -25,18 +43,18 @@ def test_a_distance_is_looked_up_by_id_in_the_row_of_the_first_node() -> None:
     ("nodes", "unknown"), [(0b11, None), (1 << 8, (8, 8)), (1 << 8 | 1 << 1, (1, 8)), (1 << 8 | 0b11, (0, 8))]
 )
 def test_the_first_distance_that_no_row_holds_is_named(nodes: int, unknown: tuple[int, int] | None) -> None:
-    assert SHORT.unknown(nodes) == unknown
-    assert Fit().unknown(nodes) is None
+    assert SHORT.unknown(NodeMask(nodes)) == unknown
+    assert Fit().unknown(NodeMask(nodes)) is None
 
 
 def test_a_distance_of_zero_is_one() -> None:
     """Some virtual machines tell no others."""
-    assert Fit(distances={0: (0, 0), 1: (0, 0)}).unknown(0b11) is None
+    assert Fit(distances={0: (0, 0), 1: (0, 0)}).unknown(NodeMask(0b11)) is None
 
 
 def test_sets_without_a_distance_come_before_all_others_of_their_size() -> None:
     """The greatest distance that a kubelet reads has 64 bits, and 64 nodes have that many squared."""
     largest = Fit(distances={node: [(1 << 64) - 1] * 64 for node in range(63)} | {63: []})
     many = (1 << 62) - 1
-    assert largest.key(many << 2) < largest.key(many)
-    assert largest.key(0b1) < largest.key(0b11)
+    assert largest.key(NodeMask(many << 2)) < largest.key(NodeMask(many))
+    assert largest.key(NodeMask(0b1)) < largest.key(NodeMask(0b11))

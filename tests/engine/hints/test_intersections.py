@@ -10,14 +10,16 @@ from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.merge import Intersections
 from cpuctl.engine.hints.node_search import best_sets
+from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.support.costs import seconds_below
 from tests.support.naive_cuts import naive_cuts
 
 
 def asked(wanted: int, amounts: Sequence[int], shared: Mapping[int, int] | None = None) -> Coverage:
     """Want so much of what lies next to each node, and next to several at once."""
-    by_node = {1 << node: amount for node, amount in enumerate(amounts)}
-    return Coverage(nodes=(1 << len(amounts)) - 1, amounts=by_node | dict(shared or {}), wanted=wanted)
+    by_node = {NODE_0 << node: amount for node, amount in enumerate(amounts)}
+    by_nodes = {NodeMask(nodes): amount for nodes, amount in (shared or {}).items()}
+    return Coverage(nodes=NodeMask((1 << len(amounts)) - 1), amounts=by_node | by_nodes, wanted=wanted)
 
 
 def possible(requests: Sequence[Sequence[Coverage]], size: int) -> bool:

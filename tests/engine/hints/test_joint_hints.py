@@ -9,7 +9,7 @@ from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NODE_0, CPUMask, NodeMask
 from tests.support.costs import seconds_below
 from tests.support.topologies import regular
 
@@ -26,26 +26,26 @@ BY_SOCKET = Fit(
 def cpus(count: int) -> CPUHints:
     """Ask for CPUs of sixteen sockets of four nodes of eight CPUs, all free."""
     machine = regular(sockets=16, nodes=4, cores=8)
-    return CPUHints.generate(machine, machine.cpus, 0, count, align_by_socket=False)
+    return CPUHints.generate(machine, machine.cpus, CPUMask(0), count, align_by_socket=False)
 
 
 def gpus(count: int, *, free_from: int = 0) -> DeviceHints:
     """Ask for devices, two next to every node; those next to the first nodes are in use."""
-    everywhere = {1 << node: 2 for node in range(NODES)}
-    free = {1 << node: 2 for node in range(free_from, NODES)}
-    return DeviceHints.generate(EVERYTHING, everywhere, free, {}, count)
+    everywhere = {NODE_0 << node: 2 for node in range(NODES)}
+    free = {NODE_0 << node: 2 for node in range(free_from, NODES)}
+    return DeviceHints.generate(NodeMask(EVERYTHING), everywhere, free, {}, count)
 
 
 def nics(count: int) -> DeviceHints:
     """Ask for devices that are next to all nodes of a socket, one at each."""
-    sockets = {0b1111 << 4 * socket: 1 for socket in range(16)}
-    return DeviceHints.generate(EVERYTHING, sockets, sockets, {}, count)
+    sockets = {NodeMask(0b1111 << 4 * socket): 1 for socket in range(16)}
+    return DeviceHints.generate(NodeMask(EVERYTHING), sockets, sockets, {}, count)
 
 
 CASES = [
     ("one node", [cpus(8), gpus(2), nics(1)], Fit(), Hint(NodeMask(1), preferred=True)),
     ("five nodes", [cpus(40), gpus(10)], Fit(), Hint(NodeMask(0b11111), preferred=True)),
-    ("half of all", [cpus(256), gpus(64)], Fit(), Hint((NodeMask(NodeMask(1 << 32) - 1)), preferred=True)),
+    ("half of all", [cpus(256), gpus(64)], Fit(), Hint((NodeMask((1 << 32) - 1)), preferred=True)),
     (
         "where devices are free",
         [cpus(8), gpus(2, free_from=62)],

@@ -12,7 +12,7 @@ from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList, HintRule
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import NODE_0, NodeMask
 from tests.support.naive_merge import naive_merge
 from tests.support.topologies import mask, uneven
 
@@ -27,14 +27,16 @@ def cpus(available: str, request: int, *, reusable: str = "", align: bool = Fals
 
 def gpus(request: int, *free: int) -> DeviceHints:
     """Ask for some of two devices next to each node, of which so many are *free*."""
-    everywhere = {1 << node: 2 for node in range(4)}
-    return DeviceHints.generate(ALL, everywhere, {1 << node: n for node, n in enumerate(free)}, {}, request)
+    everywhere = {NODE_0 << node: 2 for node in range(4)}
+    return DeviceHints.generate(
+        NodeMask(ALL), everywhere, {NODE_0 << node: n for node, n in enumerate(free)}, {}, request
+    )
 
 
 def nics(request: int) -> DeviceHints:
     """Ask for some of three devices, two of which are next to all nodes of a socket."""
-    everywhere = {0b0011: 1, 0b1100: 1, 0b0100: 1}
-    return DeviceHints.generate(ALL, everywhere, everywhere, {}, request)
+    everywhere = dict.fromkeys(map(NodeMask, (0b0011, 0b1100, 0b0100)), 1)
+    return DeviceHints.generate(NodeMask(ALL), everywhere, everywhere, {}, request)
 
 
 RULES: list[HintRule] = [
@@ -63,7 +65,7 @@ LISTS = [
 
 
 def closer(one: int, other: int) -> bool:
-    return FAR.key(one) < FAR.key(other)
+    return FAR.key(NodeMask(one)) < FAR.key(NodeMask(other))
 
 
 def listed(hints: HintList) -> Sequence[Hint]:

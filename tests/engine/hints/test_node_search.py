@@ -7,6 +7,7 @@ import pytest
 from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import SetsWithCPUs, best_sets
+from cpuctl.engine.masks import NodeMask
 from tests.support.naive_node_search import all_sets
 
 BY_TWO = {node: frozenset({node // 2}) for node in range(6)}
@@ -36,21 +37,21 @@ def test_the_best_set_is_the_first_of_all(fit: Fit, rule: SocketRule | None) -> 
     for taken in (0, 0b10):
         for count in range(-1, 7):
             for missing in (-1, 0, 4, 6, 8, 9, 11, 12):
-                choice = SetsWithCPUs(taken, FREE, count, missing, rule)
+                choice = SetsWithCPUs(NodeMask(taken), FREE, count, missing, rule)
                 tried = all_sets(choice)
                 assert choice.possible is bool(tried)
                 assert best_sets(choice, fit) == sorted(tried, key=fit.key)[:1]
 
 
 SECOND_CASES = {
-    "all known": (SetsWithCPUs(0, {0: 1, 1: 1, 2: 1}, 2, 2), 1),
-    "two rivals": (SetsWithCPUs(0, {2: 1, 3: 1, 5: 1}, 2, 2), 2),
-    "one rival": (SetsWithCPUs(0, {2: 2, 3: 1, 5: 1}, 2, 3), 2),
-    "no rival": (SetsWithCPUs(0, {2: 2, 3: 1}, 2, 2), 1),
-    "none at all": (SetsWithCPUs(0, {2: 2, 3: 1, 5: 1}, 2, 4), 0),
-    "a node taken before": (SetsWithCPUs(1 << 4, {3: 1, 5: 1}, 1, 1), 2),
-    "another socket": (SetsWithCPUs(0, {2: 1, 3: 1, 4: 1, 5: 1}, 2, 2, RULES[1]), 2),
-    "only without one of its nodes": (SetsWithCPUs(0, {0: 3, 3: 1, 4: 1}, 2, 3), 2),
+    "all known": (SetsWithCPUs(NodeMask(0), {0: 1, 1: 1, 2: 1}, 2, 2), 1),
+    "two rivals": (SetsWithCPUs(NodeMask(0), {2: 1, 3: 1, 5: 1}, 2, 2), 2),
+    "one rival": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1, 5: 1}, 2, 3), 2),
+    "no rival": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1}, 2, 2), 1),
+    "none at all": (SetsWithCPUs(NodeMask(0), {2: 2, 3: 1, 5: 1}, 2, 4), 0),
+    "a node taken before": (SetsWithCPUs(NodeMask(1 << 4), {3: 1, 5: 1}, 1, 1), 2),
+    "another socket": (SetsWithCPUs(NodeMask(0), {2: 1, 3: 1, 4: 1, 5: 1}, 2, 2, RULES[1]), 2),
+    "only without one of its nodes": (SetsWithCPUs(NodeMask(0), {0: 3, 3: 1, 4: 1}, 2, 3), 2),
 }
 
 

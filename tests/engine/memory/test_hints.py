@@ -110,5 +110,5 @@ def test_a_container_that_requests_no_memory_has_no_hints() -> None:
 def test_a_node_of_a_group_is_no_hint_by_itself_though_its_memory_may_be_used_again() -> None:
     tables = dict(fresh_state(memory_machine([9, 9])).tables)
     tables = {number: node._replace(number_of_assignments=1, cells=(0, 1)) for number, node in tables.items()}
-    hints = MemoryHints.generate(tables, {"memory": 5}, {(0b01, "memory"): 5})
+    hints = MemoryHints.generate(tables, {"memory": 5}, {(NodeMask(0b01), "memory"): 5})
     assert [hint.nodes for hint in hints] == [0b11]

@@ -10,7 +10,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
 from tests.support.costs import seconds_below
@@ -35,7 +35,7 @@ def tables(used: Mapping[tuple[int, ...], int] | None = None, *, even: bool = Fa
 def merged(on: Tables, cpus: int, request: Mapping[str, int]) -> object:
     machine = regular(sockets=16, nodes=4, cores=8)
     memory = MemoryHints.generate(on, request, {})
-    rule = CPUHints.generate(machine, machine.cpus, 0, cpus, align_by_socket=False)
+    rule = CPUHints.generate(machine, machine.cpus, CPUMask(0), cpus, align_by_socket=False)
     return merge([rule, *(memory for _ in request)], NodeMask(EVERYTHING), Fit())
 
 
@@ -47,7 +47,7 @@ CASES = [
         tables(even=True),
         256,
         {"memory": 31 * 15 * GI + GI},
-        Hint((NodeMask(NodeMask(1 << 32) - 1)), preferred=True),
+        Hint((NodeMask((1 << 32) - 1)), preferred=True),
     ),
     ("beside a used node", tables({(0,): 1}), 16, {"memory": 20 * GI}, Hint(NodeMask(0b110), preferred=True)),
     ("in its group", tables({(4, 5): 1}), 16, {"memory": 20 * GI}, Hint(NodeMask(0b11), preferred=True)),

@@ -16,7 +16,7 @@ from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged
-from cpuctl.engine.masks import NodeMask
+from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault
 from cpuctl.engine.placement import Placement
@@ -113,7 +113,7 @@ def test_in_pod_scope_there_is_one_round_for_the_pod(reading: Reading) -> None:
     (one,) = node.resize(running, reading).asked
     assert one.container is None
     assert one.answers == {
-        "cpu": {"cpu": CPUHints.generate(node.topology, mask("0-4"), 0, 5, align_by_socket=False)},
+        "cpu": {"cpu": CPUHints.generate(node.topology, mask("0-4"), CPUMask(0), 5, align_by_socket=False)},
         "memory": None,
     }
     assert one.merged == Merged(Hint(NodeMask(0b01), preferred=True), admit=True)

@@ -10,13 +10,19 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.rules import blocked_by_cpus, not_enough_cpus
 from cpuctl.engine.hints.coverage import SocketRule
+from cpuctl.engine.masks import NodeMask
 from tests.support.changed import changed
 
 
 def hints(*free: int, request: int, width: int = 1, required: int = 0, reusable: int = 0) -> CPUHints:
     counts = dict(enumerate(free))
     return CPUHints(
-        free=counts, required=required, reusable=reusable, request=request, width=width, socket_rule=None
+        free=counts,
+        required=NodeMask(required),
+        reusable=reusable,
+        request=request,
+        width=width,
+        socket_rule=None,
     )
 
 

@@ -12,7 +12,7 @@ from cpuctl.engine.explain.offers import Offer, Round, Standing
 from cpuctl.engine.explain.rules import hint_decision
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
-from cpuctl.engine.masks import CPUMask, NodeMask
+from cpuctl.engine.masks import NODE_0, CPUMask, NodeMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.pods.model import Container
@@ -29,7 +29,7 @@ def seen(policy: str = "restricted", **more: Any) -> Node:
     return told(scenario(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
 
 
-def offer(provider: str, standing: Standing, usable: frozenset[int] = frozenset(), **more: Any) -> Offer:
+def offer(provider: str, standing: Standing, usable: frozenset[NodeMask] = frozenset(), **more: Any) -> Offer:
     return Offer(provider=provider, resource=provider, standing=standing, usable=usable, **more)
 
 
@@ -95,9 +95,9 @@ def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(hold
 
 def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
     """Make hints for devices, of which there are as many next to every one of four nodes."""
-    nodes = {1 << node: everywhere for node in range(4)}
+    nodes = {NODE_0 << node: everywhere for node in range(4)}
     return DeviceHints.generate(
-        0b1111, nodes, {1 << node: count for node, count in free.items()}, {}, request
+        NodeMask(0b1111), nodes, {NODE_0 << node: count for node, count in free.items()}, {}, request
     )
 
 
@@ -135,9 +135,9 @@ def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule:
 def test_providers_that_want_different_nodes_disagree() -> None:
     """Small sets are named before large ones, then low nodes first; who has no preference is not named."""
     found = decision(
-        offer("cpu", Standing.USABLE, frozenset({0b11, 0b10000, 0b1})),
+        offer("cpu", Standing.USABLE, frozenset(map(NodeMask, (0b11, 0b10000, 0b1)))),
         offer("devices", Standing.NO_PREFERENCE),
-        offer("memory", Standing.USABLE, frozenset({0b1111})),
+        offer("memory", Standing.USABLE, frozenset({NodeMask(0b1111)})),
     )
     assert found == Decision(
         rule=Rule.MASK_INEQUALITY,

@@ -41,7 +41,7 @@ from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
 from cpuctl.machine.wording import some_of
-from cpuctl.state_names import CPU_FILE, DEVICES_FILE
+from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 Check = Callable[[Picture], Iterator[Finding]]
 
@@ -142,7 +142,7 @@ _OF_STATE = (
 )  # fmt: skip
 _OF_DEVICES = ("devices",)
 _OF_ANSWERS = ("answers",)
-_OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
+_OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "hugepages", "stale")
 _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
 _OF_VOLUMES = ("volumes",)
@@ -181,7 +181,10 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _uncounted(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Name promised huge pages of which the kernel's files do not tell whether they are there."""
+    """Name promised huge pages of which nothing tells whether they are there."""
+    state = picture.state
+    if state.memory is None and not state.memory_problem and picture.promises.memory_policy == "Static":
+        yield f"the kubelet's {MEMORY_FILE}: which huge pages are promised is not known", _OF_PAGES
     if doubtful := [str(page) for page in promised_pages(picture) if page.doubtful]:
         yield (
             f"huge pages in use: what is left of {some_of(doubtful)} for those who are promised it",

@@ -130,7 +130,8 @@ def _left_over(picture: Picture, seen: Seen) -> Iterator[Finding]:
         severity=Severity.NOTE,
         code="cpuset-left-over",
         place=NodePart.of(seen),
-        message="under the CPU Manager policy none no kubelet gives it CPUs, but it has some of its own",
+        message="under the CPU Manager policy none no kubelet gives it CPUs, but it has some of its own"
+        + equal_to(picture, seen, effective),
         expected=str(whole),
         detected=str(effective),
         fix=f"crictl update --cpuset-cpus {whole} {seen.owner.container_id}",

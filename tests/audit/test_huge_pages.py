@@ -150,3 +150,14 @@ def test_surplus_pages_are_told_where_the_books_have_fewer() -> None:
         "the Memory Manager's books have 8 pages and the kernel 9, 1 of them surplus pages that go away with "
         "their user: the kubelet does not start again with them"
     )
+
+
+def test_books_that_are_not_there_are_no_clean_books() -> None:
+    node = clean_node()
+    node.memory = None
+    assert missing(node) == ["the kubelet's memory_manager_state: which huge pages are promised is not known"]
+    node.promises = node.promises._replace(memory_policy="None")
+    assert missing(node) == []
+    for path in [path for path in node.files if path.startswith("sys/fs/cgroup/")]:
+        del node.files[path]
+    assert missing(node) == ["control groups: what containers are configured to is not known"]

@@ -98,6 +98,17 @@ def test_what_a_list_equals_is_told(case: Case) -> None:
     assert case.equals in finding.message
 
 
+def test_what_is_left_over_is_told_too() -> None:
+    """Under the policy none nobody is due CPUs: these are systemd's."""
+    node = clean_node()
+    by_a_slice(node)
+    node.state = node.state._replace(policy_name="none", entries={})
+    node.cpuset(node.front)
+    (finding,) = node.findings("cpusets")
+    assert finding.code == "cpuset-left-over"
+    assert "; 2-3 is what kubepods.slice by systemd's AllowedCPUs=2-3 in" in finding.message
+
+
 def test_what_threads_have_is_told_too() -> None:
     node = clean_node()
     node.files[MANAGER] = "[Manager]\n#CPUAffinity=1\nCPUAffinity=0,4\n"

@@ -171,7 +171,8 @@ class Holder(TypedDict):
     count: Count
     memory: list[Block]
     running: bool
-    """false: the pod has ended, its resources come back with the next pod."""
+    """false: the kubelet does not take the pod for active: it has ended, was rejected, or has not been looked
+    at since the restart. What the first two hold comes back with the next pod."""
 
 
 class Defect(TypedDict):

@@ -1,6 +1,7 @@
 """Public threads about kubelets that surprise, each put to cpuctl as one command: what it is told to say.
 
 ``k/k`` is kubernetes/kubernetes. The machines, files and flags are those of the threads.
+``ROWS`` has the links.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 from tests.audit.node_tree import NodeTree, clean_node, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_thread_releases import THREADS
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 SHARED_POD = {
@@ -273,3 +275,152 @@ def test_b10_devices_of_another_node(ask: Ask) -> None:
     without = ask("explain", "default/job", *words, *pods[2:]).out
     assert "FAR     c: its devices are on NUMA nodes 0-1, its CPUs on 1" in without
     assert "CHANGE" not in without
+
+
+REPLICAS = {
+    "apiVersion": "apps/v1",
+    "kind": "ReplicaSet",
+    "metadata": {"name": "pinned"},
+    "spec": {"replicas": 3, "template": {"spec": _exclusive("", 8)["spec"]}},
+}
+SINGLE = f"{STATIC} --reserved-cpus=0,14 --topology-manager-policy=single-numa-node"
+
+
+def test_b2_pods_in_a_loop(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """k/k 84869, 108152, 125579, descheduler 669: the scheduler sees 10 CPUs, and binds the next here."""
+    (tmp_path / "pods.json").write_text(json.dumps(REPLICAS))
+    words = ("-m", "synthetic:2s2n7c2t", "--kubelet-args", SINGLE, "-f", "pods.json", "-o", "json", "-q")
+    result = cpuctl("explain", "default/pinned-2", *words, "--kubelet-version", "1.36", cwd=tmp_path)
+    answer = json.loads(result.out)
+    assert answer["pod"]["reason"] == "TopologyAffinityError"
+    assert answer["replacement"]["loops"]
+    assert "ReplicaSet/pinned replaces it at once" in answer["replacement"]["text"]
+    assert "NodeResourceTopologyMatch" in answer["replacement"]["text"]
+
+
+def test_b13_a_directory_for_state_files_is_made(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    words = ("-m", "synthetic:8c", "--kubelet-args", f"{STATIC} --reserved-cpus=0", "-T", "a=1/1,1Gi", "-q")
+    assert cpuctl("plan", *words, "--write-state", "new/er", cwd=tmp_path).code == 0
+    assert (tmp_path / "new" / "er" / "cpu_manager_state").is_file()
+
+
+def test_b15_a_second_cache_with_cores_half_taken(cpuctl: Cpuctl) -> None:
+    """k/k 137315: an L3 has 5 CPUs free, and the container is given CPUs of both, as cores are counted."""
+    reserved = f"{STATIC} --reserved-cpus=0-2,4,6,8-10"
+    options = f"{reserved} --cpu-manager-policy-options=prefer-align-cpus-by-uncorecache=true"
+    words = (
+        "-m",
+        "synthetic:8c2t,l3=2",
+        "--kubelet-args",
+        options,
+        "--kubelet-version",
+        "1.36",
+        "-o",
+        "json",
+    )
+    (pod,) = json.loads(cpuctl("plan", *words, "-T", "a=5/5,1Gi").out)["pods"]
+    (container,) = pod["containers"]
+    assert container["cpus"] == "3,5,11-13"
+    assert not container["alignment"]["uncoreCache"]
+
+
+@pytest.mark.parametrize(("cpus", "code"), [("1/1", 3), ("200m/200m", 0)])
+def test_b18_memory_of_two_nodes_and_a_cpu_of_one(cpus: str, code: int, cpuctl: Cpuctl) -> None:
+    """k/k 128669: 85Gi need both nodes and one CPU needs one, so no hint is preferred; 200m have no hints."""
+    memory = "--memory-manager-policy=Static --system-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+    words = ("-m", "synthetic:2s16c1t,mem=64Gi", "--kubelet-version", "1.31", "-T", f"a={cpus},85Gi", "-q")
+    policy = f"{STATIC} --reserved-cpus=0 {memory} --topology-manager-policy=restricted"
+    result = cpuctl("explain", "a", *words, "--kubelet-args", policy, columns=400)
+    assert result.code == code
+    assert ("kubernetes/kubernetes#128669" in result.out) == bool(code)
+    assert ("TopologyAffinityError" in result.out) == bool(code)
+
+
+def test_b3_in_one_line(ask: Ask) -> None:
+    """The same machine as hybrid.json, as somebody would type it."""
+    kubelet = ("--kubelet-args", f"{STATIC} --reserved-cpus=0", "--kubelet-version", "1.36")
+    words = (*kubelet, "-T", "a=4/4,1Gi", "-o", "json")
+    for name in ("synthetic:8p2t+12e,near", "hybrid.json"):
+        (pod,) = json.loads(ask("plan", "-m", name, *words).out)["pods"]
+        assert pod["containers"][0]["cpus"] == "0-1,16-17"
+
+
+@pytest.mark.parametrize(("template", "qos"), [("web", "BestEffort"), ("web=1/2", "Burstable")])
+def test_b17_templates_of_every_class(template: str, qos: str, ask: Ask) -> None:
+    (pod,) = json.loads(ask("plan", "-m", "synthetic:8c", "-T", template, "-o", "json").out)["pods"]
+    assert pod["qosClass"] == qos
+
+
+def _links(repository: str, *numbers: int) -> list[str]:
+    return [f"https://github.com/{repository}/issues/{number}" for number in numbers]
+
+
+def test_c7_who_was_rejected_before_has_not_ended(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """k/k 129078: of two pods that run, the kubelet rejects both when it restarts with full-pcpus-only."""
+    items = [_exclusive(name, cpus) for name, cpus in (("first", 4), ("second", 2))]
+    for item in items:
+        item["metadata"]["uid"] = item["metadata"]["name"]
+        item["status"] = {"phase": "Running"}
+    (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    node = ("-m", "synthetic:1s1n4c2t", "--kubelet-version", "1.36", "-q")
+    kubelet = f"{STATIC} --reserved-cpus=0,4"
+    made = ("--write-state", "state", "-f", "pods.json", "--kubelet-args", kubelet)
+    assert cpuctl("plan", *node, *made, cwd=tmp_path).code == 0
+    after = ("--state", "state", "--pods", "pods.json")
+    strict = f"{kubelet} --cpu-manager-policy-options=full-pcpus-only=true"
+    said = cpuctl("explain", "default/second", *node, *after, "--kubelet-args", strict, cwd=tmp_path).out
+    assert "rejected with SMTAlignmentError when the kubelet restarts" in said
+    assert "default/first (not active)      4  1-2,5-6" in said
+
+
+K8S = "kubernetes/kubernetes"
+ROWS: dict[str, list[str]] = {
+    "b1": [*_links(K8S, 115994, 103910, 104147, 87862), *_links("canonical/k8s-snap", 1879)],
+    "b2": [*_links(K8S, 84869, 108152, 125579), *_links("kubernetes-sigs/descheduler", 669)],
+    "b3": [*_links(K8S, 140495, 124066), *_links("open-edge-platform/edge-manageability-framework", 1760)],
+    "b4": [*_links(K8S, 96091, 79603), *_links("cri-o/cri-o", 2213), *_links("ayufan/pve-helpers", 4)],
+    "b5": _links(K8S, 118657),
+    "b6": [
+        *_links("k3s-io/k3s", 10420, 8741),
+        *_links("rancher/rke", 2847),
+        *_links("rancher/rke2", 4849, 4775),
+        *_links("siderolabs/talos", 7504),
+        *_links("kubernetes/kubeadm", 1614),
+        *_links("openshift-kni/performance-addon-operators", 236),
+        *_links("aws/karpenter-provider-aws", 2271, 5559, 8861),
+        *_links("kubernetes-sigs/kind", 3235),
+    ],
+    "b7": [*_links(K8S, 87522, 104147, 96357, 97066, 92638), *_links("koordinator-sh/koordinator", 546, 395)],
+    "b9": [*_links(K8S, 70161), *_links("kinvolk/lokomotive", 1337, 1578)],
+    "b10": _links(K8S, 122473, 122295, 136431),
+    "b13": [],
+    "b15": _links(K8S, 137315),
+    "b17": [],
+    "b18": _links(K8S, 128669),
+    "c1": _links(K8S, 135711, 117589),
+    "c2": [*_links(K8S, 135541), *_links("kubevirt/kubevirt", 16289)],
+    "c3": _links(K8S, 113130, 131253),
+    "c4": _links(K8S, 131610),
+    "c5": ["https://github.com/kubernetes/kubernetes/pull/127959"],
+    "c6": [*_links(K8S, 115994, 103910, 104147), *_links("canonical/k8s-snap", 1879)],
+    "c7": _links(K8S, 129078),
+    "c8": [*_links(K8S, 120733), "https://github.com/kubernetes/kubernetes/pull/123443"],
+    "c9": _links(K8S, 119442),
+    "c10": _links(K8S, 92436, 63018, 79159),
+    "c11": ["https://github.com/kubernetes/enhancements/issues/2837"],
+    "c12": _links(K8S, 92436, 52351),
+    "c13": _links(K8S, 107074, 118375, 109562),
+    "c14": [],
+    "c15": _links(K8S, 127262),
+    "c16": [*_links("kubermatic/kubeone", 3880), *_links(K8S, 102818), *_links("kubernetes/kubeadm", 2462)],
+}
+"""Threads that were answered in part or wrongly when they were first put to cpuctl, by their case.
+
+Huge pages, CPU sets that other agents write and partitions have theirs in ``tests/audit``.
+"""
+
+
+def test_every_row_has_a_case() -> None:
+    cases = {name.split("_")[1] for name in globals() if name.startswith(("test_b", "test_c"))}
+    cases |= {name.split()[0].rstrip(",").lower() for name in THREADS}
+    assert cases == ROWS.keys()

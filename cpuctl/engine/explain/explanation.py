@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -36,7 +37,8 @@ class NodeShare(NamedTuple):
 class Holder(NamedTuple):
     """A pod, the exclusive CPUs (mask) it holds, and its bytes by resource and NUMA nodes (a mask).
 
-    ``running`` is False for one that has ended.
+    ``running`` is False for one that the kubelet does not take for active: it has ended, was rejected, or has
+    not been looked at since the restart.
     """
 
     uid: str
@@ -65,14 +67,17 @@ def node_shares(node: Node, pod: StoredPod) -> tuple[NodeShare, ...]:
     )
 
 
-def holders(node: Node, pod: StoredPod) -> Iterator[Holder]:
-    """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU."""
+def holders(node: Node, pod: StoredPod, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[Holder]:
+    """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU.
+
+    *names* are those of pods that may not be active, by UID.
+    """
     cpu, memory = node.cpu.state, node.memory.state
     uids = cpu.owners | memory.blocks.keys() | memory.pod_blocks.keys()
     cpus = {uid: cpu.held_by(uid) for uid in sorted(uids - {pod.uid})}
     for uid, mask in sorted(cpus.items(), key=lambda each: each[1] & -each[1]):
         other = node.active.get(uid)
-        name = other.full_name if other else uid
+        name = other.full_name if other else names.get(uid, uid)
         yield Holder(uid=uid, name=name, cpus=mask, memory=_memory_held(node, uid), running=other is not None)
 
 
@@ -129,7 +134,7 @@ def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanat
         rounds=rounds,
         node=node,
         shares=node_shares(node, pod),
-        holders=tuple(holders(node, pod)),
+        holders=tuple(holders(node, pod, {each.uid: each.full_name for each in replay.scenario.pods})),
         defects=(*known_defects(replay, decision, rounds), *_departures(replay), *_releases(replay)),
         searches=() if admitted and not unaligned else _searches(replay, decision, tick),
     )

@@ -308,7 +308,7 @@ def _holders(holders: Sequence[Holder], *, wide: bool) -> Table:
     memory = any(holder["memory"] for holder in holders)
     rows = [
         (
-            Cell(holder["pod"] + ("" if holder["running"] else " (ended)")),
+            Cell(holder["pod"] + ("" if holder["running"] else " (not active)")),
             Cell(str(holder["count"])),
             Cell(holder["cpus"] or "-"),
             *((Cell(_held(holder)),) if memory else ()),

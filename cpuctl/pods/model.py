@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, TypeAlias
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
+    from cpuctl.pods.node_selection import NodeSelection
     from cpuctl.pods.running import ContainerStatus, ResizeStatus
     from cpuctl.pods.virtual_machine import VirtualMachine
 
@@ -102,6 +103,8 @@ class Pod(NamedTuple):
     affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
+    ``field_refs`` are what its containers read of resources, ``node_selection`` says which nodes it may run
+    on: None where that is any without taints.
     """
 
     name: str
@@ -129,6 +132,7 @@ class Pod(NamedTuple):
     restart_policy: str = "Always"
     field_refs: tuple[ResourceFieldRef, ...] = ()
     virtual_machine: "VirtualMachine | None" = None
+    node_selection: "NodeSelection | None" = None
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

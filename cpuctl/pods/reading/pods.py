@@ -8,10 +8,14 @@ References to resources of containers are read as the downward API resolves them
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceFieldRef, ResourceRequirements
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.pods.node_selection import NodeSelection
 
 _NOTHING = Quantity()
 
@@ -131,7 +135,16 @@ def decode_spec(spec: Cursor) -> Pod:
         scale_down_grace=spec.optional("scaleDownGracePeriodSeconds", Cursor.integer, None),
         restart_policy=spec.optional("restartPolicy", Cursor.text, "") or "Always",
         field_refs=read_field_refs(spec),
+        node_selection=_node_selection(spec),
     )
+
+
+def _node_selection(spec: Cursor) -> NodeSelection | None:
+    if all(spec.get(member) is None for member in ("nodeSelector", "affinity", "tolerations")):
+        return None
+    from cpuctl.pods.reading.node_selection import decode_node_selection
+
+    return decode_node_selection(spec)
 
 
 def decode_name(metadata: Cursor) -> str:

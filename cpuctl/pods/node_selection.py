@@ -1,0 +1,132 @@
+"""Which nodes a pod may be sent to, by its own words: node selector, node affinity and tolerations.
+
+Rule: ``k8s.io/component-helpers/scheduling/corev1`` of 1.36 (``nodeaffinity``, ``helpers.go``).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
+
+Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class Taint(NamedTuple):
+    """What keeps pods off a node that do not tolerate it."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{{{self.key}: {self.value}}}"
+
+
+class Toleration(NamedTuple):
+    """What a pod tolerates: with an empty ``key`` every taint, with an empty ``effect`` every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Tell whether a pod with this toleration may run in spite of the taint."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        return self.operator == "Exists" or (self.operator in ("", "Equal") and self.value == taint.value)
+
+
+class Requirement(NamedTuple):
+    """What is required of a label, or of a field of the Node."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def holds(self, values: Mapping[str, str]) -> bool:
+        """Tell whether labels meet it; a number that is none meets no comparison."""
+        value = values.get(self.key)
+        match self.operator:
+            case "In":
+                return value in self.values
+            case "NotIn":
+                return value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "Gt" | "Lt":
+                return value is not None and _compares(self.operator, value, self.values)
+            case _:
+                return False
+
+
+def _compares(operator: str, value: str, bounds: tuple[str, ...]) -> bool:
+    try:
+        number, (bound,) = int(value), map(int, bounds)
+    except ValueError:
+        return False
+    return number > bound if operator == "Gt" else number < bound
+
+
+class Term(NamedTuple):
+    """Requirements of labels and of the field ``metadata.name``, all of which hold; without any it never does."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+    def holds(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether a node meets it."""
+        if not (self.labels or self.fields):
+            return False
+        fields = {"metadata.name": name}
+        return all(each.holds(labels) for each in self.labels) and all(
+            each.holds(fields) for each in self.fields
+        )
+
+
+class NodeSelection(NamedTuple):
+    """All that a pod says of the nodes it may run on.
+
+    ``required`` are terms of which one must hold, None where there is no such affinity. ``preferred`` are
+    terms with their weights.
+    """
+
+    selector: Mapping[str, str] = {}
+    required: tuple[Term, ...] | None = None
+    preferred: tuple[tuple[int, Term], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels of nodes that it looks at."""
+        terms = (*(self.required or ()), *(term for _, term in self.preferred))
+        return frozenset({*self.selector, *(each.key for term in terms for each in term.labels)})
+
+    @property
+    def looks_at_names(self) -> bool:
+        """Whether it looks at the names of nodes."""
+        terms = (*(self.required or ()), *(term for _, term in self.preferred))
+        return any(term.fields for term in terms)
+
+    def selects(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether a node is one that the pod may run on."""
+        chosen = all(labels.get(key) == value for key, value in self.selector.items())
+        return chosen and (self.required is None or any(each.holds(name, labels) for each in self.required))
+
+    def preference(self, name: str, labels: Mapping[str, str]) -> int:
+        """Sum up the weights of the preferred terms that a node meets."""
+        return sum(weight for weight, term in self.preferred if term.holds(name, labels))
+
+    def untolerated(self, taints: Iterable[Taint], effects: Iterable[str]) -> list[Taint]:
+        """Return the taints with one of the *effects* that it does not tolerate."""
+        wanted = set(effects)
+        return [
+            taint
+            for taint in taints
+            if taint.effect in wanted and not any(each.tolerates(taint) for each in self.tolerations)
+        ]
+
+
+ANY_NODE = NodeSelection()

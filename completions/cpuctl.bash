@@ -10,7 +10,7 @@ _cpuctl_verbs() {
         'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
-        'fleet') verbs='list' ;;
+        'fleet') verbs='list plan' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
     esac
@@ -44,6 +44,7 @@ _cpuctl_options() {
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -136,6 +137,14 @@ _cpuctl_value() {
         'fleet list:--resume' | \
         'fleet list:--kubelet-config' | \
         'fleet list:...' | \
+        'fleet plan:-f' | \
+        'fleet plan:--filename' | \
+        'fleet plan:--nodes' | \
+        'fleet plan:--pods' | \
+        'fleet plan:--devices' | \
+        'fleet plan:--resume' | \
+        'fleet plan:--kubelet-config' | \
+        'fleet plan:...' | \
         'checkpoint dump:--state' | \
         'checkpoint dump:--pods' | \
         'checkpoint dump:--svg' | \
@@ -216,6 +225,13 @@ _cpuctl_value() {
         'fleet list:--kubelet-args' | \
         'fleet list:-j' | \
         'fleet list:--jobs' | \
+        'fleet plan:-T' | \
+        'fleet plan:--template' | \
+        'fleet plan:--kubelet-args' | \
+        'fleet plan:--drain' | \
+        'fleet plan:--without' | \
+        'fleet plan:-j' | \
+        'fleet plan:--jobs' | \
         'checkpoint verify:--memory' | \
         'checkpoint verify:--kubelet-args' | \
         'checkpoint migrate:--memory' | \
@@ -308,6 +324,7 @@ _cpuctl_value() {
         'audit:--root' | \
         'audit:--config-dir' | \
         'fleet list:--config-dir' | \
+        'fleet plan:--config-dir' | \
         'checkpoint verify:--config-dir' | \
         'checkpoint migrate:--root' | \
         'checkpoint migrate:--config-dir' | \
@@ -342,6 +359,7 @@ _cpuctl_value() {
         'cgroups apply:--kubelet-version' | \
         'audit:--kubelet-version' | \
         'fleet list:--kubelet-version' | \
+        'fleet plan:--kubelet-version' | \
         'checkpoint verify:--kubelet-version' | \
         'checkpoint migrate:--to-kubelet' | \
         'checkpoint repair:--kubelet-version' | \
@@ -366,12 +384,14 @@ _cpuctl_value() {
         'cgroups apply:--feature-gates' | \
         'audit:--feature-gates' | \
         'fleet list:--feature-gates' | \
+        'fleet plan:--feature-gates' | \
         'checkpoint verify:--feature-gates' | \
         'checkpoint migrate:--feature-gates' | \
         'checkpoint repair:--feature-gates' | \
         'checkpoint new:--feature-gates') value='gates' ;;
         'plan:--order') value='words given priority qos largest-first' ;;
-        'plan:--repeat') value='words max' ;;
+        'plan:--repeat' | \
+        'fleet plan:--repeat') value='words max' ;;
         'plan:-o' | \
         'plan:--output' | \
         'checkpoint dump:-o' | \
@@ -425,7 +445,9 @@ _cpuctl_value() {
         'cgroups show:-o' | \
         'cgroups show:--output' | \
         'fleet list:-o' | \
-        'fleet list:--output') value='words table wide json yaml jsonl' ;;
+        'fleet list:--output' | \
+        'fleet plan:-o' | \
+        'fleet plan:--output') value='words table wide json yaml jsonl' ;;
         'explain:1') value='pod' ;;
         'pods show:--cgroup-version' | \
         'pods diff:--cgroup-version' | \
@@ -446,7 +468,7 @@ _cpuctl_value() {
         'audit:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

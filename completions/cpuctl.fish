@@ -76,6 +76,7 @@ set -g __cpuctl_paths 'plan' \
     'audit' \
     'fleet' \
     'fleet list' \
+    'fleet plan' \
     'checkpoint' \
     'checkpoint dump' \
     'checkpoint verify' \
@@ -370,6 +371,26 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--jobs' \
     'fleet list:-o' \
     'fleet list:--output' \
+    'fleet plan:-f' \
+    'fleet plan:--filename' \
+    'fleet plan:-T' \
+    'fleet plan:--template' \
+    'fleet plan:--nodes' \
+    'fleet plan:--pods' \
+    'fleet plan:--devices' \
+    'fleet plan:--resume' \
+    'fleet plan:--kubelet-config' \
+    'fleet plan:--config-dir' \
+    'fleet plan:--kubelet-args' \
+    'fleet plan:--kubelet-version' \
+    'fleet plan:--feature-gates' \
+    'fleet plan:--drain' \
+    'fleet plan:--without' \
+    'fleet plan:--repeat' \
+    'fleet plan:-j' \
+    'fleet plan:--jobs' \
+    'fleet plan:-o' \
+    'fleet plan:--output' \
     'checkpoint dump:--state' \
     'checkpoint dump:-m' \
     'checkpoint dump:--machine' \
@@ -453,7 +474,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s configuration; would it start with it?'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list them, and find the odd ones.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, find odd ones, plan pods.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of an answer.'
@@ -848,6 +869,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: n
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: the scheduler\'s choice of a node, then the kubelet\'s full decision there.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
@@ -866,6 +888,30 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as w
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Leave a node out, and plan its pods elsewhere first.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a dump -d 'Show who holds which CPUs and memory in the kubelet\'s state files.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a verify -d 'Tell whether a kubelet would start on this machine with these state files.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a diff -d 'Tell who gained or lost which CPUs and which memory between two states.'
@@ -989,7 +1035,7 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -38,7 +38,7 @@ _cpuctl_commands() {
                 'config:Show a kubelet'\''s configuration; would it start with it?'
                 'cgroups:The kubelet'\''s control groups: show them, set them right.'
                 'audit:Compare a node with what its kubelet believes; how to mend it.'
-                'fleet:Ask many nodes at once: list them, and find the odd ones.'
+                'fleet:Ask many nodes at once: list, find odd ones, plan pods.'
                 'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
                 'capture:Record a node in one archive that every command reads.'
                 'schema:Print the JSON Schema of an answer.'
@@ -78,6 +78,7 @@ _cpuctl_commands() {
         'fleet')
             verbs=(
                 'list:List the nodes of a fleet, and find the odd ones.'
+                'plan:Plan pods on a fleet: the scheduler'\''s choice of a node, then the kubelet'\''s full decision there.'
             )
             ;;
         'checkpoint')
@@ -570,6 +571,33 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:RECORDINGS...:_files'
             ;;
+        'fleet plan')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.]:FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them.]:FILE:_files' \
+                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
+                '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '*'--drain='[Leave a node out, and plan its pods elsewhere first.]:NODE: ' \
+                '*'--without='[Leave a node out.]:NODE: ' \
+                '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted.]:N|max:(max)' \
+                '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:RECORDINGS...:_files'
+            ;;
         'checkpoint')
             _cpuctl_group 'checkpoint' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -716,7 +744,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
+                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
             ;;
         'completion')
             _arguments \

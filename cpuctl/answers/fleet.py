@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
+from cpuctl.answers.decisions import Reasons, Refusal
+from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Pattern, Release
 
@@ -137,3 +139,99 @@ class FleetList(TypedDict):
     groups: list[FleetGroup]
     """The largest first."""
     nodes: list[FleetNode]
+
+
+@final
+class PlannedNode(NodeName):
+    """What a plan begins with on one node."""
+
+    outcome: Literal["Read"]
+    state: str
+    """Equal for nodes that a kubelet could not tell apart, with what they run; empty without a kubelet."""
+    start: Start
+    allocatable: dict[str, Count]
+    """What the node has for pods: CPU in milli, all else in bytes or pieces."""
+    load: dict[str, Count]
+    """What the pods request together that are bound to it."""
+
+
+class FittingNodes(TypedDict):
+    """Where a pod would have been admitted."""
+
+    tried: Count
+    """Nodes that the scheduler could have chosen, too, and on which the kubelet was asked."""
+    count: Count
+    """Those of them whose kubelet admits the pod."""
+    nodes: list[str]
+    """The first of those."""
+
+
+class PendingPod(TypedDict):
+    outcome: Literal["Pending"]
+    message: str
+
+
+class AdmittedPod(TypedDict):
+    outcome: Literal["Admitted"]
+
+
+FleetOutcome = PendingPod | AdmittedPod | Refusal
+
+
+class FitsPart(TypedDict, total=False):
+    fits: FittingNodes
+    """Only where the kubelet rejects the pod."""
+
+
+class FleetPod(Reasons, FitsPart):
+    """What becomes of a pod: where the scheduler sends it, and what the kubelet there makes of it."""
+
+    namespace: str
+    name: str
+    uid: str
+    owner: str
+    """The workload that it is a replica of, as ``Kind/name``; empty where that is not known."""
+    outcome: Literal["Admitted", "Pending", "Rejected", "Forbidden", "KubeletFault", "Undetermined"]
+    """Pending: the scheduler finds no node."""
+    node: str | None
+    """Where the scheduler sends it; null where it finds no node."""
+    cpus: dict[str, CPUList]
+    """Exclusive CPUs by container."""
+    replacement: str
+    """What follows a rejection, and whether the next pod is sent here again; may be empty."""
+
+
+class FleetPlanSummary(TypedDict):
+    nodes: Count
+    pods: Count
+    admitted: Count
+    pending: Count
+    rejected: Count
+    undetermined: Count
+    """Of which that cannot be said; kubelets that fail are among them."""
+    unreadable: Count
+
+
+class FleetRepeat(TypedDict):
+    """How often the pods fit one after the other."""
+
+    copies: Count
+    stop: FleetPod | None
+    """The first pod that does not; null where the number asked for was reached."""
+
+
+class RepeatedPart(TypedDict, total=False):
+    repeat: FleetRepeat
+
+
+@final
+class FleetPlan(RepeatedPart):
+    """Where a fleet's scheduler would send pods, and what the kubelets there would make of them."""
+
+    apiVersion: ApiVersion
+    kind: Literal["FleetPlan"]
+    sources: Sources
+    summary: FleetPlanSummary
+    pods: list[FleetPod]
+    nodes: list[PlannedNode | UnreadableNode]
+    """Every node before the plan."""

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import islice
@@ -25,8 +25,11 @@ NOTHING_KNOWN: Mapping[str, list[Any]] = MappingProxyType({})
 Row: TypeAlias = Mapping[str, Any]
 """What one node answers, as plain data; its members ``node`` and ``source`` say which node it is."""
 
-Mapper: TypeAlias = Callable[[Callable[[str], list[Row]], Sequence[str]], Iterator[list[Row]]]
-"""Asks for every source, wherever that is done, and yields the answers in the order of the sources."""
+Answering: TypeAlias = Callable[[Recording], list[Row]]
+"""Answers for all nodes of a recording."""
+
+Mapper: TypeAlias = Callable[[Answering, Sequence[Recording]], Iterator[list[Row]]]
+"""Asks every recording, wherever that is done, and yields the answers in the order of the recordings."""
 
 Told: TypeAlias = Callable[[int, int], None]
 """Called with how many of how many recordings are answered."""
@@ -38,12 +41,11 @@ _AHEAD = 16
 class Question(Protocol):
     """What each node is asked; other processes get a copy."""
 
-    @property
-    def asks(self) -> str:
-        """Name the question with all that its answers depend on beside the recording."""
+    def asks(self, name: str) -> str:
+        """Name the question to a node with all that the answer depends on beside the recording."""
 
-    def __call__(self, source: str) -> Row:
-        """Ask the node that ``-m`` would name so; raise CpuctlError where it cannot be read."""
+    def __call__(self, source: str, name: str) -> Row:
+        """Ask the node *name*, whose source ``-m`` would take; raise CpuctlError where it cannot be read."""
 
 
 def ask(
@@ -58,10 +60,10 @@ def ask(
     A recording that cannot be read answers with its error, one that holds several nodes once for each.
     """
     keys = [answer_key(question, each) for each in recordings]
-    firsts: dict[str, str] = {}
+    firsts: dict[str, Recording] = {}
     for key, recording in zip(keys, recordings, strict=True):
         if key not in known:
-            firsts.setdefault(key, recording.source)
+            firsts.setdefault(key, recording)
     answers = mapper(_Asker(question), list(firsts.values()))
     found: dict[str, list[Row]] = {}
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
@@ -74,10 +76,8 @@ def ask(
 
 
 def answer_key(question: Question, recording: Recording) -> str:
-    """Return a text that is equal where the same content is asked the same; else the source itself."""
-    if not recording.digest:
-        return recording.source
-    asked = f"{__version__}\n{question.asks}\n{recording.digest}"
+    """Return a text that is equal where the same content is asked the same."""
+    asked = f"{__version__}\n{question.asks(recording.name)}\n{recording.digest or recording.source}"
     return sha256(asked.encode(errors="surrogateescape")).hexdigest()
 
 
@@ -101,13 +101,15 @@ class _Asker:
     def __init__(self, question: Question) -> None:
         self.question = question
 
-    def __call__(self, source: str) -> list[Row]:
+    def __call__(self, recording: Recording) -> list[Row]:
         from cpuctl.machine.support.must_gather import SeveralNodesError
 
+        source = recording.source
         try:
-            return [self.question(source)]
+            return [self.question(source, recording.name)]
         except SeveralNodesError as several:
-            return [row for node in several.nodes for row in self(f"{source}#{node}")]
+            nodes = (Recording(node, f"{source}#{node}") for node in several.nodes)
+            return [row for node in nodes for row in self(node)]
         except CpuctlError as error:
             return [_unreadable(source, str(error), error.hint)]
         except OSError as error:
@@ -134,59 +136,61 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def in_this_process(function: Callable[[str], list[Row]], sources: Sequence[str]) -> Iterator[list[Row]]:
-    """Ask one source after the other."""
-    return map(function, sources)
+def in_this_process(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
+    """Ask one recording after the other."""
+    return map(answering, recordings)
 
 
 def in_processes(jobs: int) -> Mapper:
     """Ask in so many processes at a time; of one, in this one."""
 
-    def mapped(function: Callable[[str], list[Row]], sources: Sequence[str]) -> Iterator[list[Row]]:
-        workers = min(jobs, len(sources))
-        return _pooled(function, sources, workers) if workers > 1 else in_this_process(function, sources)
+    def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
+        workers = min(jobs, len(recordings))
+        asked = in_this_process if workers < 2 else _pooled(workers)
+        return asked(answering, recordings)
 
     return mapped
 
 
-def _pooled(
-    function: Callable[[str], list[Row]], sources: Iterable[str], workers: int
-) -> Iterator[list[Row]]:
-    """Hand sources out as answers come back, so that never more than some are under way."""
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+def _pooled(workers: int) -> Mapper:
+    """Hand recordings out as answers come back, so that never more than some are under way."""
 
-    # A copy of this process has all modules loaded, and no thread of ours runs yet that it would miss.
-    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(function,))
-    rest = iter(sources)
-    waiting: deque[Future[list[Row]]] = deque()
-    try:
-        waiting.extend(pool.submit(_answer, each) for each in islice(rest, workers * _AHEAD))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(pool.submit(_answer, each) for each in islice(rest, 1))
-    except BrokenProcessPool:
-        hint = "use fewer processes (--jobs), which need less memory"
-        raise NodeAccessError(
-            "a process that read recordings was killed", where="--jobs", hint=hint
-        ) from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
+        from concurrent.futures import Future, ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import get_context
+
+        # A copy of this process has all modules loaded, and no thread of ours runs yet that it would miss.
+        pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(answering,))
+        rest = iter(recordings)
+        waiting: deque[Future[list[Row]]] = deque()
+        try:
+            waiting.extend(pool.submit(_answer, each) for each in islice(rest, workers * _AHEAD))
+            while waiting:
+                yield waiting.popleft().result()
+                waiting.extend(pool.submit(_answer, each) for each in islice(rest, 1))
+        except BrokenProcessPool:
+            problem = "a process that read recordings was killed"
+            hint = "use fewer processes (--jobs), which need less memory"
+            raise NodeAccessError(problem, where="--jobs", hint=hint) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    return mapped
 
 
-_asked: list[Callable[[str], list[Row]]] = []
+_asked: list[Answering] = []
 """In a process that answers, what it is asked; it stays there, with what it remembers of equal nodes."""
 
 
-def _begin(function: Callable[[str], list[Row]]) -> None:
+def _begin(answering: Answering) -> None:
     """Begin a process: Ctrl-C is the business of the one that started it, with which it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _asked.append(function)
+    _asked.append(answering)
 
 
-def _answer(source: str) -> list[Row]:
-    return _asked[-1](source)
+def _answer(recording: Recording) -> list[Row]:
+    return _asked[-1](recording)
 
 
 def earlier_answers(text: str) -> dict[str, list[Row]]:

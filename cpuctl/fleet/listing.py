@@ -13,7 +13,6 @@ from cpuctl.engine.capacity.capacity import rooms
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
-from cpuctl.fleet.collection import short_name
 from cpuctl.fleet.facts import kind_of, kubelet_facts, machine_facts
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.machine import load_machine
@@ -47,20 +46,19 @@ class NodeLister:
         self._kubelet = kubelet
         self._decided: dict[bytes, _Decided] = {}
 
-    @property
-    def asks(self) -> str:
+    def asks(self, name: str) -> str:  # noqa: ARG002  # it is the same for all nodes
         """Name the question, with what the kubelets are told."""
         return f"list {self._kubelet}"
 
-    def __call__(self, source: str) -> ListedNode:
+    def __call__(self, source: str, name: str) -> ListedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
         try:
             planning = read_planning(PlanningInputs(machine=source, kubelet=self._kubelet), pods_needed=False)
         except ConfigRefusedError as refused:
-            return _unloaded(source, refused)
+            return _unloaded(source, name, refused)
         decided = self._decision(planning)
         return {
-            "node": short_name(source),
+            "node": name,
             "source": source,
             "answerKey": None,
             "outcome": "Read",
@@ -89,12 +87,12 @@ def _decide(planning: Planning) -> _Decided:
     return _Decided(machine_answer(info, planning.kubelet), start, free, facts, kind_of(facts))
 
 
-def _unloaded(source: str, refused: ConfigRefusedError) -> ListedNode:
+def _unloaded(source: str, name: str, refused: ConfigRefusedError) -> ListedNode:
     """Tell of a node whose kubelet cannot load its configuration."""
     info = load_machine(source, Sources()).info
     facts = machine_facts(info)
     return {
-        "node": short_name(source),
+        "node": name,
         "source": source,
         "answerKey": None,
         "outcome": "Read",

@@ -4,9 +4,7 @@ Rule: ``k8s.io/component-helpers/scheduling/corev1`` of 1.36 (``nodeaffinity``, 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
-
-Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+from typing import NamedTuple
 
 
 class Taint(NamedTuple):
@@ -71,7 +69,7 @@ def _compares(operator: str, value: str, bounds: tuple[str, ...]) -> bool:
 
 
 class Term(NamedTuple):
-    """Requirements of labels and of the field ``metadata.name``, all of which hold; without any it never does."""
+    """Requirements of labels and of the field ``metadata.name``: all must hold, and there must be some."""
 
     labels: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()

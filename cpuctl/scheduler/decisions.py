@@ -132,7 +132,7 @@ def least_allocated(pod: Load, candidate: Candidate) -> int:
 
 
 def balanced_allocation(pod: Load, candidate: Candidate) -> int:
-    """Score how much nearer a pod brings the shares of CPU and memory; one that requests none is not scored."""
+    """Score how much nearer a pod brings the shares of CPU and memory; 0 for one that requests none."""
     asked = {name: pod.amounts.get(name, 0) for name in ("cpu", "memory")}
     if not any(asked.values()):
         return 0

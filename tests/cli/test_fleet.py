@@ -116,3 +116,34 @@ def test_an_interrupt_leaves_what_is_done(tmp_path: Path) -> None:
     assert all(json.loads(line)["outcome"] == "Read" for line in lines)
     assert f"note: interrupted, {len(lines)} node" in errors
     assert "Traceback" not in errors
+
+
+def test_a_plan_is_the_same_in_every_form_and_with_any_number_of_processes(
+    fleet: Path, cpuctl: Cpuctl
+) -> None:
+    words = ("fleet", "plan", f"{fleet}/*.xz", *STATIC, "-T", "web=4/4,1Gi x3", "-T", "odd=3/3,1Gi")
+    result = cpuctl(*words, "-o", "json", "--jobs", "1")
+    assert result.code == 3, result
+    answer: Any = json.loads(result.out)
+    jsonschema.validate(answer, json.loads(schema_text("fleetplan")))
+    assert answer["summary"]["admitted"] == 3
+    assert cpuctl(*words, "-o", "json", "--jobs", "3").out == result.out
+    assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == answer
+    assert [json.loads(line) for line in cpuctl(*words, "-o", "jsonl").out.splitlines()] == answer["pods"]
+
+
+def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "plan", f"{fleet}/*.xz", *STATIC, "-T", "web=4/4,1Gi", "-T", "odd=3/3,1Gi x2")
+    lines = cpuctl(*words).out.splitlines()
+    assert lines[0] == (
+        "default/odd-0, default/odd-1: on node1 rejected: SMTAlignmentError: SMT Alignment Error: "
+        "requested 3 cpus not multiple cpus per core = 2"
+    )
+    assert lines[1] == "  would be admitted on 0 of 4 nodes"
+    assert lines[-1] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x", "1.5"])
+def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl("fleet", "plan", str(fleet), "-T", "a=1/1,1Gi", f"--repeat={text}")
+    assert (result.code, "expected a number of copies or max" in result.err) == (2, True)

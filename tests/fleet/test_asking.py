@@ -7,12 +7,11 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cpuctl.errors import InputError, NodeAccessError
-from cpuctl.fleet.asking import Row, ask, earlier_answers, in_processes, in_this_process
+from cpuctl.fleet.asking import Answering, Row, ask, earlier_answers, in_processes, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
@@ -22,17 +21,20 @@ from tests.machine.support.archives import must_gather_files, snapshot, write_tr
 class Question:
     """Counts how often it is asked in this process."""
 
-    def __init__(self, asks: str = "name") -> None:
-        self.asks = asks
+    def __init__(self, text: str = "name") -> None:
+        self.text = text
         self.count = 0
 
-    def __call__(self, source: str) -> Row:
+    def asks(self, _name: str) -> str:
+        return self.text
+
+    def __call__(self, source: str, name: str) -> Row:
         self.count += 1
         if source == "broken":
             raise InputError("is damaged", where=source, hint="record it again")
         if source == "defect":
             raise KeyError("x")
-        return {"node": source, "source": source, "answerKey": None, "outcome": "Read", "said": source}
+        return {"node": name, "source": source, "answerKey": None, "outcome": "Read", "said": source}
 
 
 def nobody(_done: int, _total: int) -> None:
@@ -73,6 +75,17 @@ def test_what_cannot_be_read_answers_with_its_error(jobs: int, monkeypatch: pyte
     assert rows[3]["error"] == "defect: internal error: KeyError: 'x'"
 
 
+def test_a_question_that_depends_on_the_name_is_asked_for_each() -> None:
+    class Named(Question):
+        def asks(self, name: str) -> str:
+            return name
+
+    question = Named()
+    fleet = [Recording("a", "a.tar", "d"), Recording("b", "b.tar", "d")]
+    assert [row["said"] for row in ask(question, fleet, in_this_process, nobody)] == ["a.tar", "b.tar"]
+    assert question.count == 2
+
+
 def test_an_error_names_the_recording_that_it_is_told_of() -> None:
     fleet = [Recording("a", "broken", "d"), Recording("b", "copy", "d")]
     assert [row["error"] for row in ask(Question(), fleet, in_this_process, nobody)] == [
@@ -91,10 +104,10 @@ def test_all_nodes_of_a_must_gather_answer(tmp_path: Path) -> None:
 
 
 class Killed(Question):
-    def __call__(self, source: str) -> Row:
+    def __call__(self, source: str, name: str) -> Row:
         if source == "last":
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().__call__(source)
+        return super().__call__(source, name)
 
 
 def test_a_process_that_is_killed_is_no_answer() -> None:
@@ -106,10 +119,10 @@ def test_sources_are_handed_out_as_answers_are_taken() -> None:
     """Memory stays bounded: what nobody has taken yet is not all read before."""
     taken: list[str] = []
 
-    def counting(function: Any, sources: Sequence[str]) -> Iterator[list[Row]]:
-        for source in sources:
-            taken.append(source)
-            yield function(source)
+    def counting(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
+        for each in recordings:
+            taken.append(each.source)
+            yield answering(each)
 
     answers = ask(Question(), recordings("a", "b", "c"), counting, nobody)
     next(answers)

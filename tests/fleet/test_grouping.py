@@ -17,7 +17,7 @@ STATIC = "--cpu-manager-policy=static --reserved-cpus=0-1"
 def document(*sources: str, pods: tuple[str, ...] = (), arguments: str = STATIC) -> Any:
     kubelet = KubeletInputs(arguments=arguments)
     ask = NodeLister(kubelet)
-    rows: list[Any] = [{**ask(source), "node": f"n{number}"} for number, source in enumerate(sources, 1)]
+    rows = [ask(source, f"n{number}") for number, source in enumerate(sources, 1)]
     return fleet_document(rows, PlanningInputs(templates=pods, kubelet=kubelet))
 
 

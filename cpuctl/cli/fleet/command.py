@@ -2,9 +2,9 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Ask many nodes at once: list them, and find the odd ones.
+HELP = """Ask many nodes at once: list them, find the odd ones, plan pods on them.
 
 Nodes are recordings (cpuctl capture), named as files, directories or patterns.
 """
 
-app = verb_group("fleet", HELP, {"list": "fleet.listing"})
+app = verb_group("fleet", HELP, {"list": "fleet.listing", "plan": "fleet.planning"})

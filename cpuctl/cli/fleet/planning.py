@@ -1,0 +1,155 @@
+"""``cpuctl fleet plan``: where the scheduler sends pods, and what the kubelets there make of them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.fleet.asking import FleetWords, ask_fleet
+from cpuctl.cli.fleet.options import FleetOutputOption, JobsOption, RecordingsArgument, ResumeOption
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.options import (
+    DevicesOption,
+    ExitZeroOption,
+    NoColorOption,
+    PodFilesOption,
+    QuietOption,
+    SkipApiServerOption,
+    TemplateOption,
+)
+from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.panels import INPUT
+from cpuctl.cli.progress import ProgressBar
+from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import FleetPlan
+    from cpuctl.fleet.plan_inputs import FleetPlanInputs
+    from cpuctl.operations.plan import Rounds
+
+app = command_group()
+
+HELP = """Plan pods on a fleet: the scheduler's choice of a node, then the kubelet's full decision there.
+
+The scheduler chooses by what Node objects tell (--nodes): allocatable amounts, taints, node selectors and
+node affinity, with the scores of its default profile; without Nodes, by what the kubelet of each recording
+would publish. Pods that it sends where the kubelet rejects them come first: why, what follows, and where they
+would have been admitted. Affinity to other pods, topology spread, volumes and images are not looked at.
+
+Examples:
+
+\b
+  cpuctl fleet plan recordings/ -f pods.yaml
+  cpuctl fleet plan recordings/ -T 'db=8/8,32Gi' --repeat max
+  kubectl get nodes -o json > nodes.json
+  kubectl get pods -A -o json > pods.json
+  cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json -f new/
+  cpuctl fleet plan recordings/ --pods pods.json --drain node7
+
+Exit codes: 0 every pod is admitted, 3 one is not (with --exit-zero 0), 2 usage, 4 a recording or another
+input cannot be used (the plan is made for all others), 130 interrupted.
+"""
+
+NodesOption = Annotated[
+    str,
+    typer.Option(
+        "--nodes",
+        metavar="FILE",
+        help="Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.",
+        rich_help_panel=INPUT,
+    ),
+]
+FleetPodsOption = Annotated[
+    str,
+    typer.Option(
+        "--pods",
+        metavar="FILE",
+        help="The pods that run on the nodes, as kubectl get pods -A -o json prints them.",
+        rich_help_panel=INPUT,
+    ),
+]
+DrainOption = Annotated[
+    list[str],
+    typer.Option("--drain", metavar="NODE", help="Leave a node out, and plan its pods elsewhere first."),
+]
+WithoutOption = Annotated[list[str], typer.Option("--without", metavar="NODE", help="Leave a node out.")]
+CopiesOption = Annotated[
+    str,
+    typer.Option(
+        "--repeat",
+        metavar="N|max",
+        help="Plan the pods N times over; max: as often as all of them are admitted.",
+    ),
+]
+
+
+@app.command(name="plan", help=HELP, cls=KubeletCommand)
+def plan(
+    context: typer.Context,
+    recordings: RecordingsArgument,
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    nodes: NodesOption = "",
+    pods: FleetPodsOption = "",
+    devices: DevicesOption = "",
+    drain: DrainOption = [],  # noqa: B006
+    without: WithoutOption = [],  # noqa: B006
+    repeat: CopiesOption = "",
+    skip_api_server: SkipApiServerOption = False,
+    jobs: JobsOption = 0,
+    resume: ResumeOption = "",
+    output: FleetOutputOption = ListOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Survey the nodes, plan, answer."""
+    from cpuctl.fleet.plan_inputs import FleetPlanInputs
+
+    refuse_stdin_twice(*recordings, *filename, nodes, pods, devices)
+    inputs = FleetPlanInputs(
+        kubelet=kubelet_words(context),
+        filenames=filename,
+        templates=template,
+        nodes=nodes,
+        pods=pods,
+        devices=devices,
+        drained=drain,
+        without=without,
+        rounds=_rounds(repeat),
+        asks_server=not skip_api_server,
+    )
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    document = _planned(inputs, FleetWords(recordings, jobs, resume), style, sources)
+    tell_sources(sources, style)
+    emit(document, style)
+    if document["summary"]["unreadable"] and not exit_zero:
+        raise typer.Exit(InputError.exit_code)
+    if not exit_zero and document["summary"]["admitted"] < document["summary"]["pods"]:
+        raise typer.Exit(EXIT_NO)
+
+
+def _rounds(text: str) -> "Rounds | None":
+    if text in ("", "max"):
+        return "max" if text else None
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:10]) < 10**9:
+        raise UsageError(f"expected a number of copies or max, found {text!r}", where="--repeat")
+    return int(text)
+
+
+def _planned(inputs: "FleetPlanInputs", fleet: FleetWords, style: Style, sources: Sources) -> "FleetPlan":
+    from cpuctl.fleet.plan_answer import fleet_plan_document
+    from cpuctl.fleet.plan_inputs import load_cluster
+    from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
+
+    cluster = load_cluster(inputs, sources)
+    surveyor = NodeSurveyor(FleetInputs(inputs.kubelet, inputs.devices, cluster.running))
+    asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))
+    if asked.stopped:
+        raise typer.Exit(asked.stopped)
+    with ProgressBar(style) as progress:
+        return fleet_plan_document(
+            inputs, cluster, asked.rows, sources, lambda done, total: progress("planning pods", done, total)
+        )

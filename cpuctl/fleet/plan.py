@@ -1,0 +1,187 @@
+"""Pods planned on a fleet: the scheduler's choice of a node, then the full decision of the kubelet there.
+
+Nodes that neither scheduler nor kubelet could tell apart are one lot: filter, score and admission are worked
+out once for each, so that a plan takes time by kinds of nodes, not by their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.engine.capacity.probe import shape_of
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
+from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.inputs.sources import Sources
+from cpuctl.pods.node_selection import Taint
+from cpuctl.scheduler.decisions import Candidate, Wanted, filter_reasons, no_node_message, scores
+from cpuctl.scheduler.model import Load, NodeObject
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.engine.admission import Admission
+    from cpuctl.pods.model import StoredPod
+
+_NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
+"""What keeps pods off a node whose kubelet does not run."""
+_MOST_TRIED = 64
+"""Lots on which a rejected pod is tried to tell where it would have fitted."""
+_SHOWN = 10
+
+
+class Fitting(NamedTuple):
+    """Where else a pod would be admitted: of how many nodes that were tried, how many admit it, and which."""
+
+    tried: int
+    admitting: int
+    nodes: tuple[str, ...]
+
+
+class Placed(NamedTuple):
+    """What becomes of a pod; without a node the scheduler's message says why."""
+
+    pod: StoredPod
+    node: str | None = None
+    message: str = ""
+    admission: Admission | None = None
+    fitting: Fitting | None = None
+
+    @property
+    def admitted(self) -> bool:
+        """Whether it runs."""
+        return self.admission is not None and isinstance(self.admission.verdict, Admitted)
+
+
+class _Lot:
+    """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are."""
+
+    def __init__(self, node: NodeObject, load: Load, members: Iterable[int] = ()) -> None:
+        self.node = node
+        self.load = load
+        self.members = list(members)
+        self.kubelet: Node | None = None
+        self.next: dict[Hashable, tuple[Admission, _Lot | None]] = {}
+
+
+class FleetPlanner:
+    """Plans one pod after the other on the nodes of a fleet."""
+
+    def __init__(
+        self,
+        nodes: Sequence[PlannedNode],
+        objects: Mapping[str, NodeObject],
+        inputs: FleetInputs,
+        pods: Iterable[StoredPod],
+    ) -> None:
+        """Take nodes as they are surveyed; *objects* are Nodes by name, *pods* all that will be planned."""
+        self._nodes = nodes
+        self._inputs = inputs
+        wanted = [pod.node_selection for pod in pods if pod.node_selection is not None]
+        self._labels = frozenset(label for each in wanted for label in each.labels)
+        self._by_name = any(each.looks_at_names for each in wanted) or any(pod.node_name for pod in pods)
+        self._lots = list(self._first_lots(objects))
+
+    def _first_lots(self, objects: Mapping[str, NodeObject]) -> Iterator[_Lot]:
+        found: dict[Hashable, _Lot] = {}
+        for index, row in enumerate(self._nodes):
+            node = self._seen(row, objects.get(row["node"]))
+            load = _load_of(row["load"])
+            key = (
+                row["state"],
+                node.name if self._by_name else "",
+                frozenset(node.labels.items()),
+                node.taints,
+                node.unschedulable,
+                frozenset(node.allocatable.items()),
+                repr(load),
+            )
+            if key not in found:
+                found[key] = _Lot(node, load)
+                yield found[key]
+            found[key].members.append(index)
+
+    def _seen(self, row: PlannedNode, told: NodeObject | None) -> NodeObject:
+        """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
+        node = told or NodeObject(row["node"], row["allocatable"])
+        labels = {name: value for name, value in node.labels.items() if name in self._labels}
+        ready = row["start"]["outcome"] == "Started"
+        return node._replace(labels=labels, taints=node.taints if ready else (*node.taints, _NOT_READY))
+
+    def plan(self, pod: StoredPod) -> Placed:
+        """Choose a node, and let its kubelet decide; a pod that it admits stays there."""
+        wanted = Wanted.of(pod)
+        lots, reasons = self._filtered(wanted)
+        if not lots:
+            return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
+        found = scores(wanted, [Candidate(lot.node, lot.load) for lot in lots])
+        best = max(found)
+        lot = min((lot for lot, score in zip(lots, found, strict=True) if score == best), key=_first)
+        admission, after = self._admitted(lot, pod, wanted)
+        if after is None:
+            name = self._nodes[_first(lot)]["node"]
+            return Placed(pod, name, admission=admission, fitting=self._fitting(lots, pod, wanted))
+        index = heappop(lot.members)
+        heappush(after.members, index)
+        return Placed(pod, self._nodes[index]["node"], admission=admission)
+
+    def _filtered(self, wanted: Wanted) -> tuple[list[_Lot], list[tuple[tuple[str, ...], int]]]:
+        lots, reasons = [], []
+        for lot in self._lots:
+            if not lot.members:
+                continue
+            if found := filter_reasons(wanted, lot.node, lot.load):
+                reasons.append((found, len(lot.members)))
+            else:
+                lots.append(lot)
+        return lots, reasons
+
+    def _admitted(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission, _Lot | None]:
+        """Ask the kubelet of a lot, and return the lot that a node comes to which admits the pod."""
+        shape = (shape_of(pod), pod.restart_policy)
+        if shape not in lot.next:
+            kubelet = self._kubelet(lot).copy()
+            admission = kubelet.admit(pod)
+            after = None
+            if isinstance(admission.verdict, Admitted):
+                after = _Lot(lot.node, lot.load.plus(wanted.load))
+                after.kubelet = kubelet
+                self._lots.append(after)
+            lot.next[shape] = (admission, after)
+        return lot.next[shape]
+
+    def _kubelet(self, lot: _Lot) -> Node:
+        """Start the kubelet of a lot where nobody has asked it yet."""
+        if lot.kubelet is None:
+            row = self._nodes[_first(lot)]
+            planning = read_node(row["source"], row["node"], self._inputs)
+            started = planning.start(planning.kubelet, Sources())
+            assert isinstance(started, Node), "the scheduler sends no pod to a kubelet that does not start"
+            lot.kubelet = started
+        return lot.kubelet
+
+    def _fitting(self, lots: Sequence[_Lot], pod: StoredPod, wanted: Wanted) -> Fitting:
+        """Try a pod on all nodes that the scheduler could have chosen."""
+        tried = lots[:_MOST_TRIED]
+        admitting = [lot for lot in tried if self._would_admit(lot, pod, wanted)]
+        indexes = sorted(index for lot in admitting for index in lot.members)
+        return Fitting(
+            tried=sum(len(lot.members) for lot in tried),
+            admitting=len(indexes),
+            nodes=tuple(self._nodes[index]["node"] for index in indexes[:_SHOWN]),
+        )
+
+    def _would_admit(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> bool:
+        return self._admitted(lot, pod, wanted)[1] is not None
+
+
+def _first(lot: _Lot) -> int:
+    return lot.members[0]
+
+
+def _load_of(load: Mapping[str, int]) -> Load:
+    amounts = {
+        name: amount for name, amount in load.items() if name not in ("pods", "scoredCPU", "scoredMemory")
+    }
+    return Load(load["pods"], amounts, load["scoredCPU"], load["scoredMemory"])

@@ -1,0 +1,171 @@
+"""What a plan for a fleet is made of: Nodes, the pods that run on them, the pods that come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from cpuctl.errors import InputError, UsageError
+from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.inputs.pods import load_pods, rules_of_pods
+from cpuctl.pods.node_selection import NodeSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.scheduler.model import NodeObject
+
+_EVERYWHERE = "DaemonSet/"
+
+
+class FleetPlanInputs(NamedTuple):
+    """What is planned on a fleet: names of files as a command line has them, and nodes by their names.
+
+    ``drained`` nodes are left out and their pods come first, those in ``without`` are left out. ``rounds`` is
+    how many times over the pods are planned, None for once, without an end of its own.
+    """
+
+    kubelet: KubeletInputs
+    filenames: Sequence[str] = ()
+    templates: Sequence[str] = ()
+    nodes: str = ""
+    pods: str = ""
+    devices: str = ""
+    drained: Sequence[str] = ()
+    without: Sequence[str] = ()
+    rounds: int | Literal["max"] | None = None
+    asks_server: bool = True
+
+    def check(self, known: set[str]) -> None:
+        """Raise UsageError for a node to be left out that the fleet does not have."""
+        for option, names in (("--drain", self.drained), ("--without", self.without)):
+            if unknown := [name for name in names if name not in known]:
+                raise UsageError(f"no node of the fleet is called {unknown[0]!r}", where=option)
+
+
+class Cluster(NamedTuple):
+    """What the API server tells: Nodes by name, and by node the pods that run; None where nobody said."""
+
+    objects: Mapping[str, NodeObject] | None
+    running: Mapping[str, Sequence[Pod]] | None
+
+
+def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
+    """Read what files tell of the cluster.
+
+    Raise InputError for what is no Node or no pod, UsageError where pods to be moved are not told.
+    """
+    if inputs.drained and not inputs.pods:
+        hint = "name them with --pods FILE"
+        raise UsageError("nobody says which pods run on the node", where="--drain", hint=hint)
+    objects = dict(_nodes(inputs.nodes, sources)) if inputs.nodes else None
+    return Cluster(objects, _running(inputs.pods, sources) if inputs.pods else None)
+
+
+def _nodes(name: str, sources: Sources) -> Iterator[tuple[str, NodeObject]]:
+    from cpuctl.documents.files import read_input, source_name
+    from cpuctl.scheduler.reading import read_nodes
+
+    sources.add("nodes", source_name(name), "given")
+    for node in read_nodes(read_input(name), source_name(name)):
+        yield node.name, node
+
+
+def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
+    """Read pods by node; those that have ended, or wait for a node, do not count."""
+    from cpuctl.documents.files import source_name
+    from cpuctl.pods.reading.manifest_files import read_manifests
+
+    sources.add("runningPods", source_name(name), "given")
+    found: dict[str, list[Pod]] = {}
+    for pod in read_manifests([name], empty=True).pods:
+        if pod.node_name and not pod.terminal:
+            found.setdefault(pod.node_name, []).append(pod)
+    return found
+
+
+class Coming(NamedTuple):
+    """The pods that come, as the API server hands them on, and by UID what it says of those it rejects."""
+
+    pods: tuple[StoredPod, ...]
+    refused: Mapping[str, tuple[str, ...]] = {}
+
+
+def coming_pods(inputs: FleetPlanInputs, cluster: Cluster, kubelet: Kubelet, sources: Sources) -> Coming:
+    """Read pods in the order in which the scheduler takes them: by priority, then as they are given.
+
+    Pods of drained nodes come first. Those of DaemonSets are left out, with a warning: the scheduler has no
+    choice there. Raise UsageError where there are none.
+    """
+    moved = [_unbound(pod) for name in inputs.drained for pod in (cluster.running or {}).get(name, ())]
+    given = load_pods(inputs.filenames, inputs.templates, sources, needed=not inputs.drained)
+    pods = [pod for pod in (*moved, *given.pods) if not pod.owner.startswith(_EVERYWHERE)]
+    if left_out := sorted({pod.owner for pod in given.pods if pod.owner.startswith(_EVERYWHERE)}):
+        sources.warnings.append(
+            f"the pods of {', '.join(left_out)} are left out: every node gets one of them"
+        )
+    if cluster.objects is None and any(_selects(pod.node_selection) for pod in pods):
+        sources.warnings.append(
+            "node selectors and node affinity are not looked at: nobody told the labels of nodes (--nodes "
+            "FILE)"
+        )
+        pods = [pod._replace(node_selection=_tolerating(pod.node_selection)) for pod in pods]
+    rules = rules_of_pods(kubelet)
+    wanted = given._replace(pods=tuple(pods)).stored(rules)
+    server = given.server(rules.server, (), ()) if inputs.asks_server else None
+    refused = {pod.uid: server.create(pod).refusals for pod in wanted} if server else {}
+    ordered = sorted(wanted, key=lambda pod: -(pod.priority or 0))
+    return Coming(tuple(ordered), {uid: texts for uid, texts in refused.items() if texts})
+
+
+def _unbound(pod: Pod) -> Pod:
+    """Take a pod from its node: the one that replaces it is new."""
+    return pod._replace(node_name="", uid=f"{pod.uid}-moved", phase="", statuses=())
+
+
+def _selects(selection: NodeSelection | None) -> bool:
+    return selection is not None and selection != _tolerating(selection)
+
+
+def _tolerating(selection: NodeSelection | None) -> NodeSelection | None:
+    """Keep of what a pod says of nodes its tolerations alone."""
+    return selection and NodeSelection(tolerations=selection.tolerations)
+
+
+def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[StoredPod]) -> Iterator[str]:
+    """Say what nobody told, so that the scheduler may choose otherwise."""
+    from cpuctl.exports.wording import few
+
+    if cluster.running is None:
+        yield (
+            "nobody told which pods run on the nodes: only what state files give to pods is taken "
+            "(kubectl get pods -A -o json > FILE, --pods FILE)"
+        )
+    if cluster.objects is not None:
+        if unknown := [node["node"] for node in nodes if node["node"] not in cluster.objects]:
+            yield f"{few(unknown)}: no Node has this name: taken without taints and labels"
+        return
+    told = {name for node in nodes for name in node["allocatable"]}
+    asked = {
+        name for pod in pods for each in pod.all_containers for name in each.resources.limits if "/" in name
+    }
+    if asked - told:
+        yield (
+            f"pods ask for {few(sorted(asked - told))}, and nobody told what nodes have of them (--nodes "
+            "FILE, --devices FILE): taken for none"
+        )
+
+
+def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
+    """Return the kubelet of the first node that has one: manifests are read as in its release.
+
+    Raise InputError where there is none.
+    """
+    for node in nodes:
+        if node["state"]:
+            return read_node(node["source"], node["node"], inputs).kubelet
+    raise InputError("no node of the fleet has a kubelet that could be planned for")

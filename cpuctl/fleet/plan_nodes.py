@@ -1,0 +1,125 @@
+"""What planning needs to know of every node of a fleet: what it has for pods, and what is bound to it."""
+
+from __future__ import annotations
+
+import pickle
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.engine.node import Node
+from cpuctl.inputs.pods import rules_of_pods
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.pods.stored import stored_pod
+from cpuctl.scheduler.decisions import Wanted
+from cpuctl.scheduler.model import Load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.pods.model import Pod
+
+
+class FleetInputs(NamedTuple):
+    """What all kubelets are told, their devices, and by node the pods that run: None where nobody said."""
+
+    kubelet: KubeletInputs
+    devices: str = ""
+    running: Mapping[str, Sequence[Pod]] | None = None
+
+
+class NodeSurveyor:
+    """Tells of one node after the other what a plan begins with."""
+
+    def __init__(self, inputs: FleetInputs) -> None:
+        self._inputs = inputs
+
+    def asks(self, name: str) -> str:
+        """Name the question to a node, with what its kubelet is told and who runs there."""
+        inputs = self._inputs
+        # A recording that holds several nodes has another name than they have.
+        running = None if inputs.running is None else inputs.running.get(name, inputs.running)
+        known = sha256(pickle.dumps(running)).hexdigest()
+        return f"survey {inputs.kubelet} {inputs.devices} {known}"
+
+    def __call__(self, source: str, name: str) -> PlannedNode:
+        """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
+        try:
+            planning = read_node(source, name, self._inputs)
+        except ConfigRefusedError as refused:
+            return {
+                "node": name,
+                "source": source,
+                "answerKey": None,
+                "outcome": "Read",
+                "state": "",
+                "start": not_started_answer(refused.whole_refusal),
+                "allocatable": {},
+                "load": _load_answer(Load()),
+            }
+        started = planning.start(planning.kubelet, Sources())
+        content = pickle.dumps((planning.source.info, planning.kubelet, planning.past))
+        return {
+            "node": name,
+            "source": source,
+            "answerKey": None,
+            "outcome": "Read",
+            "state": sha256(content).hexdigest()[:16],
+            "start": {"outcome": "Started"} if isinstance(started, Node) else not_started_answer(started),
+            "allocatable": allocatable_of(started) if isinstance(started, Node) else {},
+            "load": _load_answer(_bound(planning, started) if isinstance(started, Node) else Load()),
+        }
+
+
+def read_node(source: str, name: str, inputs: FleetInputs) -> Planning:
+    """Read one node, with the pods that run there; raise CpuctlError where it cannot be used."""
+    words = PlanningInputs(machine=source, kubelet=inputs.kubelet, devices=inputs.devices)
+    planning = read_planning(words, pods_needed=False)
+    if inputs.running is None:
+        return planning
+    rules = rules_of_pods(planning.kubelet)
+    running = tuple(stored_pod(pod, rules) for pod in inputs.running.get(name, ()))
+    return planning._replace(past=planning.past._replace(running=running, known=True))
+
+
+def allocatable_of(node: Node) -> dict[str, int]:
+    """Return what a Node object would say that the node has for pods."""
+    room = node.allocatable
+    if room is None:
+        return {}
+    devices = {name: pool.healthy.bit_count() for name, pool in node.devices.pools.items()}
+    return {**room.amounts, **devices, "pods": room.pods}
+
+
+def _bound(planning: Planning, node: Node) -> Load:
+    """Sum up who runs; where nobody said, what state files tell that somebody holds."""
+    load = Load()
+    if planning.past.known:
+        for pod in planning.past.running:
+            load = load.plus(Wanted.of(pod).load)
+        return load
+    cpus = node.cpu.state.assignments
+    blocks = node.memory.state.blocks
+    millis = 1000 * sum(mask.bit_count() for held in cpus.values() for mask in held.values())
+    memory = sum(
+        block.size
+        for held in blocks.values()
+        for each in held.values()
+        for block in each
+        if block.type == "memory"
+    )
+    return Load(len(cpus.keys() | blocks.keys()), {"cpu": millis, "memory": memory}, millis, memory)
+
+
+def _load_answer(load: Load) -> dict[str, int]:
+    return {
+        **load.amounts,
+        "pods": load.pods,
+        "scoredCPU": load.scored_cpu,
+        "scoredMemory": load.scored_memory,
+    }

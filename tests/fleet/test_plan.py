@@ -1,0 +1,284 @@
+"""Pods on a fleet: the scheduler's choice, then the kubelet's decision, lot by lot as node by node."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpuctl.errors import InputError, UsageError
+from cpuctl.fleet.asking import ask, in_this_process
+from cpuctl.fleet.collection import Recording
+from cpuctl.fleet.plan_answer import fleet_plan_document
+from cpuctl.fleet.plan_inputs import FleetPlanInputs, load_cluster
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan import Planner
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+
+SINGLE = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=single-numa-node"
+
+
+def nobody(_done: int, _total: int) -> None:
+    pass
+
+
+def document(fleet: dict[str, str], *, arguments: str = SINGLE, **words: Any) -> tuple[Any, Sources]:
+    """Plan on nodes, by their names what describes them."""
+    inputs = FleetPlanInputs(kubelet=KubeletInputs(arguments=arguments, version="1.36"), **words)
+    sources = Sources()
+    cluster = load_cluster(inputs, sources)
+    surveyor = NodeSurveyor(FleetInputs(inputs.kubelet, inputs.devices, cluster.running))
+    recordings = [Recording(name, source) for name, source in fleet.items()]
+    rows = list(ask(surveyor, recordings, in_this_process, nobody))
+    answer = fleet_plan_document(inputs, cluster, rows, sources, nobody)  # type: ignore[arg-type]
+    return answer, sources
+
+
+def where(answer: Any) -> dict[str, tuple[str | None, str]]:
+    return {pod["name"]: (pod["node"], pod["outcome"]) for pod in answer["pods"]}
+
+
+def write(path: Path, *objects: dict[str, Any]) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return str(path)
+
+
+def node_object(name: str, cpu: str = "14", **more: Any) -> dict[str, Any]:
+    labels, taints = more.get("labels", {}), more.get("taints", [])
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints},
+        "status": {"allocatable": {"cpu": cpu, "memory": "60Gi", "pods": "110"}},
+    }
+
+
+def pod_object(name: str, cpu: int, node: str = "", **spec: Any) -> dict[str, Any]:
+    amounts = {"cpu": str(cpu), "memory": "1Gi"}
+    container = {"name": "c", "resources": {"requests": amounts, "limits": {**amounts}}}
+    placed = {"nodeName": node} if node else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "uid": name},
+        "spec": {"containers": [container], **placed, **spec},
+    }
+
+
+def test_pods_are_spread_by_what_stays_free() -> None:
+    answer, _ = document(dict.fromkeys(("n1", "n2"), "synthetic:2s2n4c2t"), templates=("a=2/2,1Gi x4",))
+    assert [pod["node"] for pod in answer["pods"]] == ["n1", "n2", "n1", "n2"]
+    assert [pod["cpus"]["a"] for pod in answer["pods"]] == ["2,10", "2,10", "3,11", "3,11"]
+    assert answer["summary"]["admitted"] == 4
+
+
+def test_the_kubelet_decides_as_a_plan_of_the_node_alone_does() -> None:
+    templates = ("a=3/3,1Gi", "b=2/2,1Gi x2", "big=6/6,1Gi")
+    answer, _ = document({"n1": "synthetic:2s2n4c2t"}, templates=templates)
+    planning = read_planning(
+        PlanningInputs(
+            machine="synthetic:2s2n4c2t", templates=templates, kubelet=KubeletInputs(arguments=SINGLE)
+        ),
+        pods_needed=True,
+    )
+    alone = Planner(planning).plan(planning.kubelet, Sources()).admissions
+    assert [pod["outcome"] for pod in answer["pods"]] == [type(each.verdict).__name__ for each in alone]
+    assert [pod["cpus"] for pod in answer["pods"]] == [
+        {each.container.name: str_of(each.cpus) for each in admission.placements if each.exclusive}
+        if pod["outcome"] == "Admitted"
+        else {}
+        for pod, admission in zip(answer["pods"], alone, strict=True)
+    ]
+
+
+def str_of(mask: int) -> str:
+    from cpuctl.cpuset import CPUSet
+
+    return str(CPUSet(mask))
+
+
+def test_a_pod_that_the_kubelet_rejects_tells_where_it_would_have_fitted(tmp_path: Path) -> None:
+    """The emptier node by CPUs has none in one piece: the scheduler does not see that."""
+    pods = write(tmp_path / "pods.json", pod_object("x", 8, "n2"))
+    replicas = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 1, "template": {"spec": pod_object("t", 8)["spec"]}},
+    }
+    answer, _ = document(
+        {"n1": "synthetic:4s4n4c1t", "n2": "synthetic:1s1n16c1t,mem=256Gi"},
+        filenames=(write(tmp_path / "web.json", replicas),),
+        pods=pods,
+        arguments=SINGLE.replace("0-1", "0"),
+    )
+    (pod,) = answer["pods"]
+    assert (pod["node"], pod["outcome"], pod["reason"]) == ("n1", "Rejected", "TopologyAffinityError")
+    assert pod["fits"] == {"tried": 1, "count": 0, "nodes": []}
+    assert "replaces it at once, and the scheduler binds the next here again" in pod["replacement"]
+
+    roomier, _ = document(
+        {"n1": "synthetic:4s4n4c1t", "n2": "synthetic:1s1n16c1t,mem=256Gi"},
+        filenames=(str(tmp_path / "web.json"),),
+        arguments=SINGLE.replace("0-1", "0"),
+    )
+    assert roomier["pods"][0]["fits"] == {"tried": 2, "count": 1, "nodes": ["n2"]}
+
+
+def test_no_node_is_large_enough() -> None:
+    answer, _ = document({"n1": "synthetic:1s1n4c1t", "n2": "synthetic:1s1n8c1t"}, templates=("a=9/9,1Gi",))
+    (pod,) = answer["pods"]
+    assert (pod["outcome"], pod["node"]) == ("Pending", None)
+    assert pod["message"] == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_a_node_whose_kubelet_does_not_start_gets_no_pods() -> None:
+    answer, _ = document(
+        {"n1": "synthetic:1s1n1c1t", "n2": "synthetic:1s1n8c1t"}, templates=("a=2/2,1Gi x9",)
+    )
+    assert {pod["node"] for pod in answer["pods"]} == {"n2", None}
+    last = answer["pods"][-1]["message"]
+    assert last == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
+
+
+def test_nodes_tell_what_the_scheduler_goes_by(tmp_path: Path) -> None:
+    taint = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
+    nodes = write(
+        tmp_path / "nodes.json",
+        node_object("n1", labels={"disk": "ssd"}, taints=[taint]),
+        node_object("n2", labels={"disk": "hdd"}),
+        node_object("n3", cpu="1"),
+    )
+    pods = write(
+        tmp_path / "pods.json",
+        pod_object("any", 2),
+        pod_object("ssd", 2, nodeSelector={"disk": "ssd"}),
+        pod_object("db", 2, nodeSelector={"disk": "ssd"}, tolerations=[{"key": "dedicated", "value": "db"}]),
+        pod_object("there", 2, nodeName="n2"),
+    )
+    answer, _ = document(
+        dict.fromkeys(("n1", "n2", "n3"), "synthetic:2s2n4c2t"), filenames=(pods,), nodes=nodes
+    )
+    assert where(answer) == {
+        "any": ("n2", "Admitted"),
+        "ssd": (None, "Pending"),
+        "db": ("n1", "Admitted"),
+        "there": ("n2", "Admitted"),
+    }
+
+
+def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
+    pods = write(tmp_path / "pods.json", pod_object("ssd", 2, nodeSelector={"disk": "ssd"}))
+    answer, sources = document({"n1": "synthetic:2s2n4c2t"}, filenames=(pods,))
+    assert where(answer) == {"ssd": ("n1", "Admitted")}
+    assert any("node selectors and node affinity are not looked at" in text for text in sources.warnings)
+
+
+def test_pods_of_a_drained_node_are_planned_elsewhere_first(tmp_path: Path) -> None:
+    running = write(tmp_path / "running.json", pod_object("old", 4, "n1"), pod_object("other", 6, "n2"))
+    answer, _ = document(
+        dict.fromkeys(("n1", "n2", "n3"), "synthetic:2s2n4c2t"),
+        pods=running,
+        drained=("n1",),
+        templates=("new=2/2,1Gi",),
+    )
+    assert [pod["name"] for pod in answer["pods"]] == ["old", "new"]
+    assert where(answer)["old"] == ("n3", "Admitted")
+    assert [node["node"] for node in answer["nodes"]] == ["n2", "n3"]
+
+
+def test_a_lost_node_is_left_out() -> None:
+    nodes = dict.fromkeys(("n1", "n2"), "synthetic:1s1n4c1t")
+    whole, _ = document(nodes, templates=("a=2/2,1Gi x2",))
+    lost, _ = document(nodes, templates=("a=2/2,1Gi x2",), without=("n2",))
+    assert (whole["summary"]["admitted"], lost["summary"]["admitted"]) == (2, 1)
+    with pytest.raises(UsageError, match="no node of the fleet is called 'n9'"):
+        document(nodes, templates=("a=2/2,1Gi",), without=("n9",))
+    with pytest.raises(UsageError, match="nobody says which pods run on the node"):
+        document(nodes, drained=("n1",))
+
+
+def test_as_many_copies_as_fit() -> None:
+    nodes = dict.fromkeys(("n1", "n2", "n3"), "synthetic:2s2n4c2t")
+    answer, _ = document(nodes, templates=("a=4/4,1Gi",), rounds="max")
+    # 14 CPUs a node: one NUMA node has 6 for exclusive use, the other 8.
+    assert answer["repeat"]["copies"] == 9
+    assert answer["repeat"]["stop"]["outcome"] == "Pending"
+    few, _ = document(nodes, templates=("a=4/4,1Gi",), rounds=4)
+    assert few["repeat"] == {"copies": 4, "stop": None}
+
+
+def test_pods_that_run_take_their_part(tmp_path: Path) -> None:
+    running = write(tmp_path / "running.json", pod_object("old", 8, "n1"))
+    answer, _ = document(
+        dict.fromkeys(("n1", "n2"), "synthetic:2s2n4c2t"), pods=running, templates=("a=2/2,1Gi",)
+    )
+    assert answer["pods"][0]["node"] == "n2"
+    assert answer["nodes"][0]["load"]["cpu"] == 8000
+
+
+def test_pods_of_daemon_sets_are_left_out(tmp_path: Path) -> None:
+    daemon = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "log"},
+        "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}},
+    }
+    answer, sources = document(
+        {"n1": "synthetic:1s1n4c1t"},
+        filenames=(write(tmp_path / "d.json", daemon),),
+        templates=("a=1/1,1Gi",),
+    )
+    assert list(where(answer)) == ["a"]
+    assert "the pods of DaemonSet/log are left out: every node gets one of them" in sources.warnings
+
+
+def test_what_no_api_server_stores_reaches_no_scheduler(tmp_path: Path) -> None:
+    bad = pod_object("bad", 2)
+    bad["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "3"
+    answer, _ = document({"n1": "synthetic:2s2n4c2t"}, filenames=(write(tmp_path / "p.json", bad),))
+    assert (answer["pods"][0]["outcome"], answer["pods"][0]["node"]) == ("Forbidden", None)
+
+
+def test_without_any_kubelet_there_is_no_plan() -> None:
+    with pytest.raises(InputError, match="no node of the fleet has a kubelet"):
+        document({"n1": "synthetic:1s1n4c1t"}, arguments="--no-such-flag=1", templates=("a=1/1,1Gi",))
+
+
+MACHINES = ("synthetic:2s2n4c2t", "synthetic:1s1n8c1t", "synthetic:2s4n8c2t")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    fleet=st.lists(st.sampled_from(MACHINES), min_size=1, max_size=6),
+    pods=st.lists(
+        st.sampled_from(("a=2/2,1Gi", "b=3/3,2Gi", "c=6/6,1Gi", "d=1/2,1Gi")), min_size=1, max_size=12
+    ),
+)
+def test_lots_decide_as_single_nodes_do(fleet: list[str], pods: list[str]) -> None:
+    """A pod that names a node makes every node a lot of its own; nothing else changes."""
+    from cpuctl.fleet import plan
+
+    nodes = {f"n{number}": machine for number, machine in enumerate(fleet)}
+    templates = tuple(f"p{number}-{text}" for number, text in enumerate(pods))
+    together, _ = document(nodes, templates=templates)
+
+    class Alone(plan.FleetPlanner):
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            self._lots = [
+                plan._Lot(lot.node, lot.load, [member]) for lot in self._lots for member in lot.members
+            ]
+            self._lots.sort(key=lambda lot: lot.members[0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cpuctl.fleet.plan_answer.FleetPlanner", Alone)
+        single, _ = document(nodes, templates=templates)
+    assert together["pods"] == single["pods"]

@@ -890,7 +890,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also wh
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'

@@ -574,7 +574,7 @@ _cpuctl_run() {
         'fleet plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.]:FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \

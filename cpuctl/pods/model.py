@@ -103,8 +103,7 @@ class Pod(NamedTuple):
     affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
-    ``field_refs`` are what its containers read of resources, ``node_selection`` says which nodes it may run
-    on: None where that is any without taints.
+    ``node_selection`` says which nodes it may run on, None where that is any without taints.
     """
 
     name: str

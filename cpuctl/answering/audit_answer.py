@@ -9,7 +9,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.audit.checks import Verdict, unchecked, verdicts
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.picture import Picture, Seen, State
+from cpuctl.audit.snapshot import KubeletState, NodeSnapshot, ObservedContainer
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def audit_document(
-    picture: Picture,
+    snapshot: NodeSnapshot,
     findings: Sequence[Finding],
     sources: Sources,
     *,
@@ -33,44 +33,46 @@ def audit_document(
     unreadable: Iterable[Unreadable],
 ) -> answers.Audit:
     """Put the node, its containers and what was found into one document."""
-    verdict_of = verdicts(picture)
+    verdict_of = verdicts(snapshot)
     return {
         "apiVersion": API_VERSION,
         "kind": "Audit",
         "sources": sources,
         "checks": list(checks),
-        "node": node_answer(picture),
-        "summary": _summary(picture, findings),
-        "containers": [_container(seen, verdict_of[seen.group.path]) for seen in picture.containers],
+        "node": node_answer(snapshot),
+        "summary": _summary(snapshot, findings),
+        "containers": [
+            _container(observed, verdict_of[observed.group.path]) for observed in snapshot.containers
+        ],
         "findings": [_finding(finding) for finding in findings],
         "unchecked": [
-            {"missing": each.missing, "checks": list(each.checks)} for each in unchecked(picture, checks)
+            {"missing": each.missing, "checks": list(each.checks)} for each in unchecked(snapshot, checks)
         ],
         "unreadable": unreadable_answer(unreadable),
     }
 
 
-def node_answer(picture: Picture) -> AuditedNode:
+def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
     """Tell the node's CPUs by what they are for."""
-    at, machine = picture.hierarchies, picture.machine
-    drivers = {group.role.driver for group in picture.groups.values()}
+    at, machine = snapshot.hierarchies, snapshot.machine
+    drivers = {group.role.driver for group in snapshot.groups.values()}
     return {
         "cgroupVersion": at.version if at else None,
         "hybrid": bool(at and at.hybrid),
         "cgroupDrivers": [driver.value for driver in sorted(drivers)],
-        "cpuManagerPolicy": picture.state.cpu.policy_name if picture.state.cpu else None,
-        "cpuManagerState": _standing(picture.state),
+        "cpuManagerPolicy": snapshot.state.cpu.policy_name if snapshot.state.cpu else None,
+        "cpuManagerState": _standing(snapshot.state),
         "online": str(machine.online),
         "offline": str(machine.offline),
         "isolated": str(machine.isolated),
         "nohzFull": str(machine.nohz_full),
-        "reserved": str(picture.promises.reserved),
-        "sharedPool": set_answer(picture.shared_pool),
-        "exclusive": str(picture.exclusive) if picture.state.cpu else None,
+        "reserved": str(snapshot.configured.reserved),
+        "sharedPool": set_answer(snapshot.shared_pool),
+        "exclusive": str(snapshot.exclusive) if snapshot.state.cpu else None,
     }
 
 
-def _standing(state: State) -> Literal["read", "missing", "closed", "unusable"]:
+def _standing(state: KubeletState) -> Literal["read", "missing", "closed", "unusable"]:
     if state.cpu is not None:
         return "read"
     if state.cpu_problem:
@@ -78,37 +80,37 @@ def _standing(state: State) -> Literal["read", "missing", "closed", "unusable"]:
     return "closed" if any(path.endswith(f"/{CPU_FILE}") for path in state.closed) else "missing"
 
 
-def _summary(picture: Picture, findings: Iterable[Finding]) -> answers.Summary:
-    threads = len(picture.others) + sum(len(seen.tasks) for seen in picture.containers)
-    interrupts = picture.interrupts
+def _summary(snapshot: NodeSnapshot, findings: Iterable[Finding]) -> answers.Summary:
+    threads = len(snapshot.others) + sum(len(observed.tasks) for observed in snapshot.containers)
+    interrupts = snapshot.interrupts
     told = bool(interrupts.known) or interrupts.default is not None
     return {
-        "containers": None if picture.hierarchies is None else len(picture.containers),
+        "containers": None if snapshot.hierarchies is None else len(snapshot.containers),
         "threads": threads or None,
         "interrupts": len(interrupts.known) if told else None,
         **counts(findings),
     }
 
 
-def _container(seen: Seen, verdict: Verdict) -> answers.Container:
-    cpuset, expected = seen.group.cpuset, seen.expected
+def _container(observed: ObservedContainer, verdict: Verdict) -> answers.Container:
+    cpuset, expected = observed.group.cpuset, observed.expected
     return {
-        **owner_answer(seen.owner),
-        "path": seen.group.path,
+        **owner_answer(observed.owner),
+        "path": observed.group.path,
         "cpus": {
             "expected": set_answer(expected.cpus),
             "exclusive": expected.exclusive,
             "possible": [str(choice) for choice in expected.choices],
             "configured": set_answer(cpuset.cpus),
             "effective": set_answer(cpuset.effective),
-            "threads": str(seen.running_on) if seen.tasks else None,
+            "threads": str(observed.running_on) if observed.tasks else None,
         },
         "mems": {
             "expected": set_answer(expected.mems),
             "configured": set_answer(cpuset.mems),
             "effective": set_answer(cpuset.effective_mems),
         },
-        "threads": len(seen.tasks),
+        "threads": len(observed.tasks),
         "verdict": verdict.value,
     }
 

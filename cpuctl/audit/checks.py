@@ -34,16 +34,16 @@ from cpuctl.audit.kubelet_state import (
     check_state,
     check_unclaimed,
 )
-from cpuctl.audit.origins import check_agents, others_at_work
+from cpuctl.audit.origins import check_agents, check_other_agents
 from cpuctl.audit.partitions import check_partitions
-from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
 from cpuctl.audit.pod_resources import check_answers, unnamed_pods
+from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
 from cpuctl.machine.wording import some_of
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
-Check = Callable[[Picture], Iterator[Finding]]
+Check = Callable[[NodeSnapshot], Iterator[Finding]]
 
 CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "state": (check_state,),
@@ -68,11 +68,13 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
 """The checks by the names that people choose them by."""
 
 
-def audit(picture: Picture, wanted: Collection[str] = ()) -> tuple[Finding, ...]:
+def audit(snapshot: NodeSnapshot, wanted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Run the *wanted* checks, or all; the worst findings come first."""
     checks = (check for name, some in CHECKS.items() if not wanted or name in wanted for check in some)
-    found = [finding for check in checks for finding in check(picture)]
-    if any(finding.code in _SET_BY_SOMEBODY for finding in found) and (others := others_at_work(picture)):
+    found = [finding for check in checks for finding in check(snapshot)]
+    if any(finding.code in _SET_BY_SOMEBODY for finding in found) and (
+        others := check_other_agents(snapshot)
+    ):
         found.append(others)
     return tuple(worst_first(found))
 
@@ -104,28 +106,30 @@ _VERDICTS = {
 _DECIDING = (check_cpusets, check_mems, check_threads, check_quota)
 
 
-def verdicts(picture: Picture) -> dict[str, Verdict]:
+def verdicts(snapshot: NodeSnapshot) -> dict[str, Verdict]:
     """Say for every container, by the path of its group, how it fares, whatever checks are wanted."""
     codes: dict[str, set[str]] = {}
     for check in _DECIDING:
-        for finding in check(picture):
+        for finding in check(snapshot):
             codes.setdefault(finding.place.path, set()).add(finding.code)
     return {
-        seen.group.path: _verdict(seen, set().union(*(codes.get(path, ()) for path in _paths(seen))))
-        for seen in picture.containers
+        observed.group.path: _verdict(
+            observed, set().union(*(codes.get(path, ()) for path in _paths(observed)))
+        )
+        for observed in snapshot.containers
     }
 
 
-def _paths(seen: Seen) -> Iterator[str]:
-    yield seen.group.path
-    yield from (group.path for group in seen.below)
+def _paths(observed: ObservedContainer) -> Iterator[str]:
+    yield observed.group.path
+    yield from (group.path for group in observed.below)
 
 
-def _verdict(seen: Seen, codes: Collection[str]) -> Verdict:
+def _verdict(observed: ObservedContainer, codes: Collection[str]) -> Verdict:
     for code, verdict in _VERDICTS.items():
         if code in codes:
             return verdict
-    known = seen.expected.cpus is not None or seen.expected.choices
+    known = observed.expected.cpus is not None or observed.expected.choices
     return Verdict.OK if known else Verdict.NOT_CHECKED
 
 
@@ -149,63 +153,65 @@ _OF_VOLUMES = ("volumes",)
 _OF_PAGES = ("hugepages",)
 
 
-def unchecked(picture: Picture, wanted: Collection[str]) -> tuple[Unchecked, ...]:
+def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecked, ...]:
     """Tell what was not there to be checked, as far as the *wanted* checks need it."""
-    told = ((missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(picture))
+    told = (
+        (missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(snapshot)
+    )
     return tuple(Unchecked(missing, checks) for missing, checks in told if checks)
 
 
-def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
-    state = picture.state.cpu
-    if state is None and not picture.state.cpu_problem:
+def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
+    state = snapshot.state.cpu
+    if state is None and not snapshot.state.cpu_problem:
         yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is not known", _OF_STATE
-    if picture.state.devices is None and not picture.state.devices_problem and _ask_for_devices(picture):
+    if snapshot.state.devices is None and not snapshot.state.devices_problem and _ask_for_devices(snapshot):
         yield f"{DEVICES_FILE}: which devices containers hold is not known", _OF_DEVICES
-    yield from _unanswered(picture)
-    if picture.promises.tells_assigned and not picture.pods_known:
+    yield from _unanswered(snapshot)
+    if snapshot.configured.tells_assigned and not snapshot.pods_known:
         yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
-    if not all(told.looked_at for told in picture.downward_files):
+    if not all(told.looked_at for told in snapshot.downward_files):
         yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
-    yield from _uncounted(picture)
-    if picture.hierarchies is None:
+    yield from _uncounted(snapshot)
+    if snapshot.hierarchies is None:
         yield "control groups: what containers are configured to is not known", _OF_GROUPS
-    if not picture.others and not any(seen.tasks for seen in picture.containers):
+    if not snapshot.others and not any(observed.tasks for observed in snapshot.containers):
         yield "processes: where threads may run is not known", _OF_TASKS
-    if state is not None and (state.policy_name == POLICY_NONE or not picture.exclusive):
+    if state is not None and (state.policy_name == POLICY_NONE or not snapshot.exclusive):
         return  # nothing that an interrupt could disturb
-    interrupts = picture.interrupts
+    interrupts = snapshot.interrupts
     if not interrupts.known and interrupts.default is None:
         yield "interrupts: where they come to is not known", _OF_INTERRUPTS
     elif interrupts.known and all(each.allowed is None for each in interrupts.known):
         yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
 
 
-def _uncounted(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name promised huge pages of which nothing tells whether they are there."""
-    state = picture.state
-    if state.memory is None and not state.memory_problem and picture.promises.memory_policy == "Static":
+    state = snapshot.state
+    if state.memory is None and not state.memory_problem and snapshot.configured.memory_policy == "Static":
         yield f"the kubelet's {MEMORY_FILE}: which huge pages are promised is not known", _OF_PAGES
-    if doubtful := [str(page) for page in promised_pages(picture) if page.doubtful]:
+    if doubtful := [str(page) for page in promised_pages(snapshot) if page.doubtful]:
         yield (
             f"huge pages in use: what is left of {some_of(doubtful)} for those who are promised it",
             _OF_PAGES,
         )
 
 
-def _unanswered(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if picture.answers is None:
+def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if snapshot.answers is None:
         return
-    for problem in picture.answers.problems:
+    for problem in snapshot.answers.problems:
         yield f"the kubelet's answer (--pod-resources): {problem}", _OF_ANSWERS
-    if picture.answers.pods and unnamed_pods(picture):
+    if snapshot.answers.pods and unnamed_pods(snapshot):
         yield "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known", _OF_ANSWERS
 
 
-def _ask_for_devices(picture: Picture) -> bool:
+def _ask_for_devices(snapshot: NodeSnapshot) -> bool:
     """Tell whether a pod asks for a resource that has a name of a domain, as plugins' resources have."""
     return any(
         "/" in name
-        for pod in picture.pods.values()
+        for pod in snapshot.pods.values()
         if not pod.terminal
         for container in pod.all_containers
         for name in container.resources.requests

@@ -17,7 +17,7 @@ from shlex import quote
 from cpuctl.audit.commands import for_each
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.origins import equal_to
-from cpuctl.audit.picture import POLICY_NONE, Picture, Seen, Task
+from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer, Task
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet, union
@@ -27,170 +27,170 @@ from cpuctl.machine.wording import are, count, named
 from cpuctl.pods.model import Container
 
 
-def check_cpusets(picture: Picture) -> Iterator[Finding]:
+def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare every container's CPUs with what the kubelet gives it."""
-    for seen in picture.containers:
-        if seen.expected.cpus is not None:
-            yield from _container(picture, seen, seen.expected.cpus)
-        elif seen.expected.choices:
-            yield from _nameless(picture, seen)
-        elif picture.state.cpu and picture.state.cpu.policy_name == POLICY_NONE:
-            yield from _left_over(picture, seen)
+    for observed in snapshot.containers:
+        if observed.expected.cpus is not None:
+            yield from _container(snapshot, observed, observed.expected.cpus)
+        elif observed.expected.choices:
+            yield from _nameless(snapshot, observed)
+        elif snapshot.state.cpu and snapshot.state.cpu.policy_name == POLICY_NONE:
+            yield from _left_over(snapshot, observed)
 
 
-def check_mems(picture: Picture) -> Iterator[Finding]:
+def check_mems(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare every container's NUMA nodes with those that the Memory Manager gives it."""
-    for seen in picture.containers:
-        wanted, cpuset = seen.expected.mems, seen.group.cpuset
+    for observed in snapshot.containers:
+        wanted, cpuset = observed.expected.mems, observed.group.cpuset
         if wanted is None or (cpuset.mems == wanted and cpuset.effective_mems in (None, wanted)):
             continue
         detected = cpuset.effective_mems if cpuset.mems == wanted else cpuset.mems
         yield Finding(
             severity=Severity.ERROR,
             code="mems-differ",
-            place=NodePart.of(seen),
+            place=NodePart.of(observed),
             message=f"its memory belongs on {named(wanted, 'NUMA node')}, but may come from "
             f"{_nodes(cpuset.effective_mems or cpuset.mems)}",
             expected=str(wanted),
             detected=_text(detected),
-            fix=f"crictl update --cpuset-mems {wanted} {seen.owner.container_id}",
+            fix=f"crictl update --cpuset-mems {wanted} {observed.owner.container_id}",
         )
 
 
-def _container(picture: Picture, seen: Seen, wanted: CPUSet) -> Iterator[Finding]:
-    configured = seen.group.cpuset.cpus
-    if configured not in (wanted, _left_by_v1(picture, wanted)):
-        yield _configured(picture, seen, wanted)
-    elif not _is_as_wanted(picture, _with_partitions(seen), wanted):
-        yield _effective(picture, seen, seen.group, wanted)
-    for group in seen.below:
+def _container(snapshot: NodeSnapshot, observed: ObservedContainer, wanted: CPUSet) -> Iterator[Finding]:
+    configured = observed.group.cpuset.cpus
+    if configured not in (wanted, _left_by_v1(snapshot, wanted)):
+        yield _configured(snapshot, observed, wanted)
+    elif not _is_as_wanted(snapshot, _with_partitions(observed), wanted):
+        yield _effective(snapshot, observed, observed.group, wanted)
+    for group in observed.below:
         given = group.cpuset.effective
-        if given is not None and not given <= (seen.effective or wanted) and not given <= wanted:
-            yield _effective(picture, seen, group, wanted)
+        if given is not None and not given <= (observed.effective or wanted) and not given <= wanted:
+            yield _effective(snapshot, observed, group, wanted)
 
 
-def _with_partitions(seen: Seen) -> CPUSet | None:
+def _with_partitions(observed: ObservedContainer) -> CPUSet | None:
     """Return what is in effect, with what partitions have that are below the container's own group."""
-    if seen.effective is None:
+    if observed.effective is None:
         return None
-    return seen.effective | union(group.cpuset.taken for group in seen.below)
+    return observed.effective | union(group.cpuset.taken for group in observed.below)
 
 
-def _left_by_v1(picture: Picture, wanted: CPUSet) -> CPUSet:
+def _left_by_v1(snapshot: NodeSnapshot, wanted: CPUSet) -> CPUSet:
     """Return what cgroup v1 leaves of a set while some of its CPUs do not run: that is told of elsewhere."""
-    one = picture.hierarchies is not None and picture.hierarchies.version == 1
-    return wanted & picture.machine.online if one else wanted
+    one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
+    return wanted & snapshot.machine.online if one else wanted
 
 
-def _is_as_wanted(picture: Picture, effective: CPUSet | None, wanted: CPUSet) -> bool:
+def _is_as_wanted(snapshot: NodeSnapshot, effective: CPUSet | None, wanted: CPUSet) -> bool:
     """Tell whether nothing but CPUs that do not run is missing; those are told of elsewhere."""
-    return effective is None or (bool(effective) and effective == wanted & picture.machine.online)
+    return effective is None or (bool(effective) and effective == wanted & snapshot.machine.online)
 
 
-def _configured(picture: Picture, seen: Seen, wanted: CPUSet) -> Finding:
-    whose = "its exclusive CPUs are" if seen.expected.exclusive else "the shared pool is"
+def _configured(snapshot: NodeSnapshot, observed: ObservedContainer, wanted: CPUSet) -> Finding:
+    whose = "its exclusive CPUs are" if observed.expected.exclusive else "the shared pool is"
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
-        place=NodePart.of(seen),
-        message=f"{whose} {wanted}, but it may run on {_text(seen.effective)}"
-        + _conflicts(picture, seen, (seen.effective or CPUSet()) - wanted)
-        + equal_to(picture, seen, seen.group.cpuset.cpus or seen.effective),
+        place=NodePart.of(observed),
+        message=f"{whose} {wanted}, but it may run on {_text(observed.effective)}"
+        + _conflicts(snapshot, observed, (observed.effective or CPUSet()) - wanted)
+        + equal_to(snapshot, observed, observed.group.cpuset.cpus or observed.effective),
         expected=str(wanted),
-        detected=_configured_text(seen.group),
-        fix=f"crictl update --cpuset-cpus {wanted} {seen.owner.container_id}",
+        detected=_configured_text(observed.group),
+        fix=f"crictl update --cpuset-cpus {wanted} {observed.owner.container_id}",
     )
 
 
-def _nameless(picture: Picture, seen: Seen) -> Iterator[Finding]:
+def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[Finding]:
     """Look at a container of which only the pod is known: it must have the CPUs of one of the pod's."""
-    choices, configured = seen.expected.choices, seen.group.cpuset.cpus
+    choices, configured = observed.expected.choices, observed.group.cpuset.cpus
     if configured in choices:
         return
     allowed = " or ".join(map(str, choices))
     yield Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
-        place=NodePart.of(seen),
+        place=NodePart.of(observed),
         message=f"no container of its pod has these CPUs, but {allowed}; --pods tells which one it is"
-        + equal_to(picture, seen, configured or seen.effective),
+        + equal_to(snapshot, observed, configured or observed.effective),
         expected=allowed,
-        detected=_configured_text(seen.group),
-        fix=f"crictl inspect {seen.owner.container_id}",
+        detected=_configured_text(observed.group),
+        fix=f"crictl inspect {observed.owner.container_id}",
     )
 
 
-def _left_over(picture: Picture, seen: Seen) -> Iterator[Finding]:
-    above = picture.groups.get(seen.group.parent)
+def _left_over(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[Finding]:
+    above = snapshot.groups.get(observed.group.parent)
     whole = above.cpuset.effective if above else None
-    effective = seen.group.cpuset.effective
-    if whole is None or effective is None or effective == whole or not seen.group.cpuset.cpus:
+    effective = observed.group.cpuset.effective
+    if whole is None or effective is None or effective == whole or not observed.group.cpuset.cpus:
         return
     yield Finding(
         severity=Severity.NOTE,
         code="cpuset-left-over",
-        place=NodePart.of(seen),
+        place=NodePart.of(observed),
         message="under the CPU Manager policy none no kubelet gives it CPUs, but it has some of its own"
-        + equal_to(picture, seen, effective),
+        + equal_to(snapshot, observed, effective),
         expected=str(whole),
         detected=str(effective),
-        fix=f"crictl update --cpuset-cpus {whole} {seen.owner.container_id}",
+        fix=f"crictl update --cpuset-cpus {whole} {observed.owner.container_id}",
     )
 
 
-def _effective(picture: Picture, seen: Seen, group: Cgroup, wanted: CPUSet) -> Finding:
+def _effective(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup, wanted: CPUSet) -> Finding:
     effective = group.cpuset.effective or CPUSet()
-    why, fix = _culprit(picture, group, wanted)
+    why, fix = _culprit(snapshot, group, wanted)
     return Finding(
         severity=Severity.ERROR,
         code="effective-differs",
-        place=NodePart(str(seen.owner), seen.owner, group.path),
+        place=NodePart(str(observed.owner), observed.owner, group.path),
         message=f"it is given CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
-        + _conflicts(picture, seen, effective - wanted)
-        + (equal_to(picture, seen, effective) if effective - wanted else ""),
+        + _conflicts(snapshot, observed, effective - wanted)
+        + (equal_to(snapshot, observed, effective) if effective - wanted else ""),
         expected=str(wanted),
         detected=_text(effective),
         fix=fix,
     )
 
 
-def _culprit(picture: Picture, group: Cgroup, wanted: CPUSet) -> tuple[str, str]:
+def _culprit(snapshot: NodeSnapshot, group: Cgroup, wanted: CPUSet) -> tuple[str, str]:
     """Find what keeps a group from its CPUs: a list, its own or one further up, or a partition elsewhere."""
-    file, own = file_of(picture, group.path, "cpuset.cpus"), group.cpuset.cpus
+    file, own = file_of(snapshot, group.path, "cpuset.cpus"), group.cpuset.cpus
     if own and not own <= wanted:
         return f", because {group.path} has {own}", f"echo {wanted} > {file}"
     for path in ancestors(group.path):
-        own = _own_list(picture, path)
+        own = _own_list(snapshot, path)
         if own and not wanted <= own:
             return (
                 f", because {path} has {own}",
-                f"echo {own | wanted} > {file_of(picture, path, 'cpuset.cpus')}",
+                f"echo {own | wanted} > {file_of(snapshot, path, 'cpuset.cpus')}",
             )
-    for path, taken in picture.partitions.items():
+    for path, taken in snapshot.partitions.items():
         # Those above have what they have taken, too.
         if lost := wanted & taken if path not in (group.path, *ancestors(group.path)) else CPUSet():
             return (
                 f", because the partition {path} has taken {named(lost)}",
-                f"echo member > {file_of(picture, path, 'cpuset.cpus.partition')}",
+                f"echo member > {file_of(snapshot, path, 'cpuset.cpus.partition')}",
             )
-    top = picture.host_groups.get("/")
-    if top and top.effective and not wanted & picture.machine.online <= top.effective:
+    top = snapshot.host_groups.get("/")
+    if top and top.effective and not wanted & snapshot.machine.online <= top.effective:
         return f", because whoever runs this node leaves it {top.effective} only", f"cat {file}*"
     return "", f"cat {file}*"
 
 
-def _own_list(picture: Picture, path: str) -> CPUSet | None:
+def _own_list(snapshot: NodeSnapshot, path: str) -> CPUSet | None:
     """Return the list that a group has of its own, be it the kubelet's or one above."""
-    above = picture.groups.get(path)
-    cpuset = above.cpuset if above else picture.host_groups.get(path)
+    above = snapshot.groups.get(path)
+    cpuset = above.cpuset if above else snapshot.host_groups.get(path)
     return cpuset.cpus if cpuset else None
 
 
-def _conflicts(picture: Picture, seen: Seen, extra: CPUSet) -> str:
+def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSet) -> str:
     """Say who is disturbed by the CPUs that a container has too many."""
-    disturbed = picture.holders(extra, but=seen.owner.uid)
+    disturbed = snapshot.holders(extra, but=observed.owner.uid)
     told = [f"those of {disturbed}"] if disturbed else []
-    if reserved := extra & picture.promises.reserved:
+    if reserved := extra & snapshot.configured.reserved:
         told.append(f"the reserved {named(reserved)}")
     return f", {' and '.join(told)} among them" if told else ""
 
@@ -210,9 +210,9 @@ def _nodes(nodes: CPUSet | None) -> str:
     return named(nodes, "NUMA node") if nodes else "none"
 
 
-def file_of(picture: Picture, path: str, name: str) -> str:
+def file_of(snapshot: NodeSnapshot, path: str, name: str) -> str:
     """Name a file of a group in the hierarchy that decides on CPUs, for a shell on the node."""
-    root = picture.hierarchies.cpuset if picture.hierarchies else ""
+    root = snapshot.hierarchies.cpuset if snapshot.hierarchies else ""
     return quote(f"/{root}{path.rstrip('/')}/{name}")
 
 
@@ -220,18 +220,18 @@ TOLERANCE = 1 << 20
 """Bytes elsewhere that are nobody's fault: what a process had before it was put into its group."""
 
 
-def check_memory(picture: Picture) -> Iterator[Finding]:
+def check_memory(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell containers that have memory of their own outside of their NUMA nodes."""
-    for seen in picture.containers:
-        allowed = seen.expected.mems or seen.group.cpuset.effective_mems or seen.group.cpuset.mems
+    for observed in snapshot.containers:
+        allowed = observed.expected.mems or observed.group.cpuset.effective_mems or observed.group.cpuset.mems
         if allowed:
-            yield from _spilled(seen, allowed)
+            yield from _spilled(observed, allowed)
 
 
-def _spilled(seen: Seen, allowed: CPUSet) -> Iterator[Finding]:
+def _spilled(observed: ObservedContainer, allowed: CPUSet) -> Iterator[Finding]:
     amounts: dict[int, int] = {}
     pids = []
-    for leader in seen.leaders:
+    for leader in observed.processes:
         outside = {node: size for node, size in (leader.memory or {}).items() if node not in allowed}
         if sum(outside.values()):
             pids.append(leader.pid)
@@ -244,7 +244,7 @@ def _spilled(seen: Seen, allowed: CPUSet) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING,
         code="memory-spill",
-        place=NodePart.of(seen),
+        place=NodePart.of(observed),
         message=f"{spilled >> 20} of its {sum(amounts.values()) >> 20} MiB of own memory have come from "
         f"{named(nodes, 'NUMA node')}",
         expected=f"node {allowed}",
@@ -256,110 +256,114 @@ def _spilled(seen: Seen, allowed: CPUSet) -> Iterator[Finding]:
 _SHOWN = 3
 
 
-def check_threads(picture: Picture) -> Iterator[Finding]:
+def check_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell threads that may run elsewhere than their container, and exclusive CPUs that no thread may use."""
-    for seen in picture.containers:
-        wanted = seen.expected.cpus
-        if wanted is None or seen.sleeps:
+    for observed in snapshot.containers:
+        wanted = observed.expected.cpus
+        if wanted is None or observed.sleeps:
             continue
         # Where the whole group has other CPUs, that is the finding, and not each of its threads.
-        allowed = wanted | (seen.effective or CPUSet())
-        if outside := [task for task in seen.tasks if not task.cpus <= allowed]:
-            yield _outside(picture, seen, wanted, outside)
-        elif seen.expected.exclusive and seen.tasks:
-            yield from _unused(seen, wanted & picture.machine.online)
+        allowed = wanted | (observed.effective or CPUSet())
+        if outside := [task for task in observed.tasks if not task.cpus <= allowed]:
+            yield _outside(snapshot, observed, wanted, outside)
+        elif observed.expected.exclusive and observed.tasks:
+            yield from _unused(observed, wanted & snapshot.machine.online)
 
 
-def _outside(picture: Picture, seen: Seen, wanted: CPUSet, outside: list[Task]) -> Finding:
+def _outside(
+    snapshot: NodeSnapshot, observed: ObservedContainer, wanted: CPUSet, outside: list[Task]
+) -> Finding:
     cpus = union(task.cpus for task in outside)
     shown = ", ".join(f"{task.tid} ({task.comm})" for task in outside[:_SHOWN])
     more = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
     return Finding(
         severity=Severity.ERROR,
         code="threads-outside",
-        place=NodePart.of(seen),
-        message=f"{count(len(outside), 'thread')} of {len(seen.tasks)} may run on other CPUs: {shown}{more}"
-        + (equal_to(picture, seen, cpus) if all(task.cpus == cpus for task in outside) else ""),
+        place=NodePart.of(observed),
+        message=f"{count(len(outside), 'thread')} of {len(observed.tasks)} may run on other CPUs: "
+        f"{shown}{more}"
+        + (equal_to(snapshot, observed, cpus) if all(task.cpus == cpus for task in outside) else ""),
         expected=str(wanted),
         detected=str(cpus),
         fix=for_each((task.tid for task in outside), f"taskset -cp {wanted} {{}}"),
     )
 
 
-def _unused(seen: Seen, wanted: CPUSet) -> Iterator[Finding]:
-    unused = wanted - seen.running_on
-    if unused and seen.effective in (None, wanted):
+def _unused(observed: ObservedContainer, wanted: CPUSet) -> Iterator[Finding]:
+    unused = wanted - observed.running_on
+    if unused and observed.effective in (None, wanted):
         yield Finding(
             severity=Severity.NOTE,
             code="cpus-unused",
-            place=NodePart.of(seen),
-            message=f"its {are(unused)} exclusive, but none of its {count(len(seen.tasks), 'thread')} may "
-            f"run on {'them' if len(unused) > 1 else 'it'}: it has pinned itself to {named(seen.running_on)}",
+            place=NodePart.of(observed),
+            message=f"its {are(unused)} exclusive, but none of its {count(len(observed.tasks), 'thread')} "
+            f"may run on {'them' if len(unused) > 1 else 'it'}: it has pinned itself to "
+            f"{named(observed.running_on)}",
             expected=str(wanted),
-            detected=str(seen.running_on),
+            detected=str(observed.running_on),
         )
 
 
-def check_quota(picture: Picture) -> Iterator[Finding]:
+def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell quotas at and above containers with CPUs of their own, each once."""
-    if not picture.promises.lifts_quota:
+    if not snapshot.configured.lifts_quota:
         return
     told: set[str] = set()
-    for seen in picture.containers:
-        if not seen.expected.exclusive or not _is_isolated(picture, seen):
+    for observed in snapshot.containers:
+        if not observed.expected.exclusive or not _is_isolated(snapshot, observed):
             continue
-        for path in (seen.group.path, *_above(picture, seen)):
-            group = picture.groups.get(path)
+        for path in (observed.group.path, *_above(snapshot, observed)):
+            group = snapshot.groups.get(path)
             if group is not None and group.cpu.quota is not None and path not in told:
                 told.add(path)
-                yield _finding(picture, seen, group)
+                yield _finding(snapshot, observed, group)
 
 
-def _is_isolated(picture: Picture, seen: Seen) -> bool:
+def _is_isolated(snapshot: NodeSnapshot, observed: ObservedContainer) -> bool:
     """Tell whether the quota is lifted: not for a container that shares its pod's CPUs (KEP-5526)."""
-    state = picture.state.cpu
-    divided = state is not None and seen.owner.uid in state.pod_entries
+    state = snapshot.state.cpu
+    divided = state is not None and observed.owner.uid in state.pod_entries
     if not divided:
         return True
-    container = _containers(picture, seen).get(seen.owner.container)
+    container = _containers(snapshot, observed).get(observed.owner.container)
     return (
         container is not None and isolation_of(container, assigned=True, divided=True) is Isolation.CONTAINER
     )
 
 
-def _above(picture: Picture, seen: Seen) -> Iterator[str]:
+def _above(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[str]:
     """Name the groups above; a pod whose containers divide its CPUs keeps its quota for the others."""
-    state = picture.state.cpu
-    divided = state is not None and seen.owner.uid in state.pod_entries
-    for path in ancestors(seen.group.path):
-        group = picture.groups.get(path)
+    state = snapshot.state.cpu
+    divided = state is not None and observed.owner.uid in state.pod_entries
+    for path in ancestors(observed.group.path):
+        group = snapshot.groups.get(path)
         if group is not None and not (divided and group.role.uid):
             yield path
 
 
-def _containers(picture: Picture, seen: Seen) -> Mapping[str, Container]:
-    pod = picture.pods.get(seen.owner.uid)
+def _containers(snapshot: NodeSnapshot, observed: ObservedContainer) -> Mapping[str, Container]:
+    pod = snapshot.pods.get(observed.owner.uid)
     return {container.name: container for container in pod.all_containers} if pod else {}
 
 
-def _finding(picture: Picture, seen: Seen, group: Cgroup) -> Finding:
+def _finding(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgroup) -> Finding:
     quota, period = group.cpu.quota or 0, group.cpu.period or 0
-    own = group.path == seen.group.path
+    own = group.path == observed.group.path
     where = "it" if own else f"the group {group.path} above it"
     share = f"{quota / period:g} CPUs" if period else "some time"
     return Finding(
         severity=Severity.ERROR,
         code="quota-on-exclusive",
-        place=NodePart(str(seen.owner), seen.owner, group.path),
-        message=f"it has exclusive CPUs {seen.expected.cpus}, but {where} is throttled at {share}",
+        place=NodePart(str(observed.owner), observed.owner, group.path),
+        message=f"it has exclusive CPUs {observed.expected.cpus}, but {where} is throttled at {share}",
         expected="no quota",
         detected=f"{quota} us in {period} us",
-        fix=_fix(picture, group.path),
+        fix=_fix(snapshot, group.path),
     )
 
 
-def _fix(picture: Picture, path: str) -> str:
-    at = picture.hierarchies
+def _fix(snapshot: NodeSnapshot, path: str) -> str:
+    at = snapshot.hierarchies
     assert at is not None
     if at.version == 1:
         return f"echo -1 > {quote(f'/{at.cpu}{path}/cpu.cfs_quota_us')}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from cpuctl.audit.commands import delete_pod
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.kubelet_state import is_gone
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.diagnostics import Severity
@@ -21,9 +21,9 @@ from cpuctl.state_names import DEVICES_FILE
 _SHOWN = 3
 
 
-def check_devices(picture: Picture) -> Iterator[Finding]:
+def check_devices(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare the recorded devices with the pods, and with each other."""
-    state = picture.state
+    state = snapshot.state
     if state.devices_problem:
         yield Finding(
             severity=Severity.WARNING,
@@ -34,20 +34,20 @@ def check_devices(picture: Picture) -> Iterator[Finding]:
         )
     if state.devices is None:
         return
-    yield from _gone(picture, state.devices)
-    yield from _counts(picture, state.devices)
-    yield from _unregistered(picture, state.devices)
-    yield from _twice(picture, state.devices)
+    yield from _gone(snapshot, state.devices)
+    yield from _counts(snapshot, state.devices)
+    yield from _unregistered(snapshot, state.devices)
+    yield from _twice(snapshot, state.devices)
 
 
-def _gone(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
     """Tell devices that are recorded for pods that are no more."""
     for entry in devices.entries:
-        if is_gone(picture, entry.pod_uid, picture.pods.get(entry.pod_uid)):
+        if is_gone(snapshot, entry.pod_uid, snapshot.pods.get(entry.pod_uid)):
             yield Finding(
                 severity=Severity.NOTE,
                 code="stale-devices",
-                place=NodePart(_subject(picture, entry), _owner(picture, entry)),
+                place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
                 message=f"{_some(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
                 "they come back when the next pod is admitted (kubernetes issue 137010)",
                 expected="no entry",
@@ -55,12 +55,12 @@ def _gone(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
             )
 
 
-def _counts(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+def _counts(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
     """Tell containers that have another number of devices than they ask for, or none."""
     held = {(each.pod_uid, each.container, each.resource): each for each in devices.entries}
     resources = {each.resource for each in devices.entries} | devices.registered.keys()
-    for uid, pod in picture.pods.items():
-        if pod.terminal or not (uid in picture.uids or not picture.groups):
+    for uid, pod in snapshot.pods.items():
+        if pod.terminal or not (uid in snapshot.uids or not snapshot.groups):
             continue
         for container in pod.all_containers:
             for resource in sorted(resources):
@@ -88,32 +88,32 @@ def _asked(container: Container, resource: str) -> int:
     return amount.value if amount is not None else 0
 
 
-def _unregistered(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
     """Tell devices that somebody holds and that their plugin does not have any more."""
     for entry in devices.entries:
         known = devices.registered.get(entry.resource)
         lost = [] if known is None else sorted(set(entry.names) - set(known))
-        if lost and not is_gone(picture, entry.pod_uid, picture.pods.get(entry.pod_uid)):
+        if lost and not is_gone(snapshot, entry.pod_uid, snapshot.pods.get(entry.pod_uid)):
             yield Finding(
                 severity=Severity.NOTE,
                 code="device-unregistered",
-                place=NodePart(_subject(picture, entry), _owner(picture, entry)),
+                place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
                 message=f"it holds {_some(lost)} of {entry.resource}, not healthy to its plugin: a "
                 "kubelet that starts again keeps the pod, and gives nobody these devices",
                 detected=_some(lost),
             )
 
 
-def _twice(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+def _twice(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
     """Tell devices that two pods, or two containers of a pod that run together, are recorded to hold."""
     holders: dict[tuple[str, str], list[DeviceEntry]] = {}
     for entry in devices.entries:
         for name in entry.names:
             holders.setdefault((entry.resource, name), []).append(entry)
     for (resource, name), entries in sorted(holders.items()):
-        together = [each for each in entries if not _is_init(picture.pods, each)]
+        together = [each for each in entries if not _is_init(snapshot.pods, each)]
         if len({each.pod_uid for each in entries}) > 1 or len(together) > 1:
-            names = " and ".join(_subject(picture, each) for each in entries)
+            names = " and ".join(_subject(snapshot, each) for each in entries)
             yield Finding(
                 severity=Severity.ERROR,
                 code="device-held-twice",
@@ -121,13 +121,13 @@ def _twice(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
                 message=f"{names} are recorded to hold it",
                 expected="one holder",
                 detected=str(len(entries)),
-                fix=_delete_last(picture, entries),
+                fix=_delete_last(snapshot, entries),
             )
 
 
-def _delete_last(picture: Picture, entries: list[DeviceEntry]) -> str:
+def _delete_last(snapshot: NodeSnapshot, entries: list[DeviceEntry]) -> str:
     """Write the command that ends the last holder that is known: the next pod is given other devices."""
-    pods = [pod for each in entries if (pod := picture.pods.get(each.pod_uid))]
+    pods = [pod for each in entries if (pod := snapshot.pods.get(each.pod_uid))]
     return delete_pod(pods[-1]) if pods else ""
 
 
@@ -137,12 +137,12 @@ def _is_init(pods: Mapping[str, StoredPod], entry: DeviceEntry) -> bool:
     return any(each.name == entry.container and each.kind is ContainerKind.INIT for each in inits)
 
 
-def _subject(picture: Picture, entry: DeviceEntry) -> str:
-    return f"{picture.pod_name(entry.pod_uid)}/{entry.container}"
+def _subject(snapshot: NodeSnapshot, entry: DeviceEntry) -> str:
+    return f"{snapshot.pod_name(entry.pod_uid)}/{entry.container}"
 
 
-def _owner(picture: Picture, entry: DeviceEntry) -> Owner:
-    pod = picture.pods.get(entry.pod_uid)
+def _owner(snapshot: NodeSnapshot, entry: DeviceEntry) -> Owner:
+    pod = snapshot.pods.get(entry.pod_uid)
     return Owner(
         uid=entry.pod_uid,
         namespace=pod.namespace if pod else "",

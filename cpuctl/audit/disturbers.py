@@ -16,7 +16,7 @@ from shlex import quote
 
 from cpuctl.audit.commands import MOST, delete_pod, for_each, operand
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import Interrupt, Picture, Seen, Task
+from cpuctl.audit.snapshot import Interrupt, NodeSnapshot, ObservedContainer, Task
 from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
 from cpuctl.cgroups.names import Level, role_of
 from cpuctl.cpuset import CPUSet, union
@@ -45,25 +45,25 @@ class _Group:
         self.tasks: list[Task] = []
 
 
-def check_foreign_processes(picture: Picture) -> Iterator[Finding]:
+def check_foreign_processes(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell programs that may run on exclusive CPUs, all below one group at the top together."""
     groups: dict[str, _Group] = {}
     titles: dict[str, str] = {}
-    for task in _candidates(picture):
-        if not task.kernel and not task.cpus.isdisjoint(picture.exclusive):
+    for task in _candidates(snapshot):
+        if not task.kernel and not task.cpus.isdisjoint(snapshot.exclusive):
             if task.group not in titles:
                 group = _group_of(task.group)
                 titles[task.group] = group.title
                 groups.setdefault(group.title, group)
             groups[titles[task.group]].tasks.append(task)
     for group in groups.values():
-        yield _foreign(picture, group)
+        yield _foreign(snapshot, group)
 
 
-def check_kernel_threads(picture: Picture) -> Iterator[Finding]:
+def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell kernel threads on exclusive CPUs that could be elsewhere, and where unbound kernel work goes."""
     movable = [
-        task for task in picture.others if _is_movable(task) and task.cpus.mask & picture.exclusive.mask
+        task for task in snapshot.others if _is_movable(task) and task.cpus.mask & snapshot.exclusive.mask
     ]
     if movable:
         yield Finding(
@@ -72,31 +72,31 @@ def check_kernel_threads(picture: Picture) -> Iterator[Finding]:
             place=NodePart("kernel"),
             message=f"{count(len(movable), 'kernel thread')} that can be moved may run on exclusive CPUs: "
             f"{_names(movable)}",
-            expected=str(picture.housekeeping),
+            expected=str(snapshot.housekeeping),
             detected=str(union(task.cpus for task in movable)),
-            fix=for_each((task.pid for task in movable), f"taskset -cp {picture.housekeeping} {{}}"),
+            fix=for_each((task.pid for task in movable), f"taskset -cp {snapshot.housekeeping} {{}}"),
         )
-    work = picture.interrupts.workqueues
-    if work is not None and not work.isdisjoint(picture.exclusive):
-        kept = picture.housekeeping
+    work = snapshot.interrupts.workqueues
+    if work is not None and not work.isdisjoint(snapshot.exclusive):
+        kept = snapshot.housekeeping
         yield Finding(
             severity=Severity.NOTE,
             code="kernel-work",
             place=NodePart("unbound workqueues"),
-            message=f"work of the kernel may be done on exclusive {named(work & picture.exclusive)}",
+            message=f"work of the kernel may be done on exclusive {named(work & snapshot.exclusive)}",
             expected=str(kept),
             detected=str(work),
             fix=f"echo {kept.kernel_mask} > /sys/devices/virtual/workqueue/cpumask",
         )
 
 
-def _candidates(picture: Picture) -> Iterator[Task]:
+def _candidates(snapshot: NodeSnapshot) -> Iterator[Task]:
     """Yield the threads of no container, and of containers of which nobody knows what CPUs they are due."""
-    yield from picture.others
-    for seen in picture.containers:
-        known = seen.expected.cpus is not None or seen.expected.choices or seen.sleeps
-        if not known and seen.owner.uid not in picture.held:
-            yield from seen.tasks
+    yield from snapshot.others
+    for observed in snapshot.containers:
+        known = observed.expected.cpus is not None or observed.expected.choices or observed.sleeps
+        if not known and observed.owner.uid not in snapshot.held:
+            yield from observed.tasks
 
 
 def _is_movable(task: Task) -> bool:
@@ -114,7 +114,7 @@ def _group_of(path: str) -> _Group:
     return _Group(path, f"cgroup {path}", "pod")
 
 
-def _foreign(picture: Picture, group: _Group) -> Finding:
+def _foreign(snapshot: NodeSnapshot, group: _Group) -> Finding:
     allowed = union(task.cpus for task in group.tasks)
     processes = {task.pid for task in group.tasks}
     return Finding(
@@ -123,15 +123,15 @@ def _foreign(picture: Picture, group: _Group) -> Finding:
         place=NodePart(group.title, path=group.path),
         message=f"{count(len(group.tasks), 'thread')} of {len(processes)} "
         f"process{'es' if len(processes) > 1 else ''} may run on exclusive CPUs of "
-        f"{picture.holders(allowed)}: {_names(group.tasks)}",
-        expected=str(picture.housekeeping),
+        f"{snapshot.holders(allowed)}: {_names(group.tasks)}",
+        expected=str(snapshot.housekeeping),
         detected=str(allowed),
-        fix=_fix(picture, group, processes),
+        fix=_fix(snapshot, group, processes),
     )
 
 
-def _fix(picture: Picture, group: _Group, processes: Iterable[int]) -> str:
-    kept, at = picture.housekeeping, picture.hierarchies
+def _fix(snapshot: NodeSnapshot, group: _Group, processes: Iterable[int]) -> str:
+    kept, at = snapshot.housekeeping, snapshot.hierarchies
     if group.kind == "conmon":
         return f"{_INFRA.format(kept)}; {for_each(processes, f'taskset -acp {kept} {{}}')}"
     if group.kind == "host" and at is not None and at.version == 2 and group.path.endswith(_UNIT):
@@ -145,24 +145,24 @@ def _names(tasks: Iterable[Task]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
 
 
-def check_interrupts(picture: Picture) -> Iterator[Finding]:
+def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell every interrupt that comes to an exclusive CPU, and in one sentence those that could."""
     possible, came = [], []
-    for interrupt in picture.interrupts.known:
+    for interrupt in snapshot.interrupts.known:
         if interrupt.allowed is None and interrupt.fired:
             came.append(interrupt)
-        if (interrupt.allowed or CPUSet()).isdisjoint(picture.exclusive):
+        if (interrupt.allowed or CPUSet()).isdisjoint(snapshot.exclusive):
             continue
-        comes = _comes_to(interrupt, picture.exclusive)
-        if comes.isdisjoint(picture.exclusive):
+        comes = _comes_to(interrupt, snapshot.exclusive)
+        if comes.isdisjoint(snapshot.exclusive):
             possible.append(interrupt)
         else:
-            yield _coming(picture, interrupt, comes)
+            yield _coming(snapshot, interrupt, comes)
     if possible:
-        yield _possible(picture, possible)
+        yield _possible(snapshot, possible)
     if came:
-        yield _came(picture, came)
-    yield from _default(picture)
+        yield _came(snapshot, came)
+    yield from _default(snapshot)
 
 
 def _comes_to(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
@@ -172,18 +172,18 @@ def _comes_to(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
     return now or (allowed if allowed <= exclusive else CPUSet())
 
 
-def check_irqbalance(picture: Picture) -> Iterator[Finding]:
+def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell when irqbalance runs and is not told to stay away from exclusive CPUs.
 
     Untold, it stays away from isolated and nohz_full CPUs (*irqbalance(1)*).
     """
-    balancer, machine = picture.interrupts.balancer, picture.machine
+    balancer, machine = snapshot.interrupts.balancer, snapshot.machine
     if balancer is None:
         return
     banned = machine.isolated | machine.nohz_full if balancer.banned is None else balancer.banned
-    missing = picture.exclusive - banned
+    missing = snapshot.exclusive - banned
     if missing:
-        wanted = banned | picture.exclusive
+        wanted = banned | snapshot.exclusive
         line = f"IRQBALANCE_BANNED_CPULIST={wanted}"
         yield Finding(
             severity=Severity.WARNING,
@@ -198,26 +198,26 @@ def check_irqbalance(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def _coming(picture: Picture, interrupt: Interrupt, comes: CPUSet) -> Finding:
+def _coming(snapshot: NodeSnapshot, interrupt: Interrupt, comes: CPUSet) -> Finding:
     often = f", {count(interrupt.fired, 'time')} since boot" if interrupt.fired else ""
-    kept = (interrupt.allowed or comes) - picture.exclusive or picture.housekeeping
+    kept = (interrupt.allowed or comes) - snapshot.exclusive or snapshot.housekeeping
     return Finding(
         severity=Severity.WARNING,
         code="interrupt",
         place=NodePart(f"IRQ {interrupt.number} ({', '.join(interrupt.actions)})"),
-        message=f"it comes to exclusive {named(comes & picture.exclusive)} of "
-        f"{picture.holders(comes)}{often}",
+        message=f"it comes to exclusive {named(comes & snapshot.exclusive)} of "
+        f"{snapshot.holders(comes)}{often}",
         expected=str(kept),
         detected=str(comes),
         fix=f"echo {kept} > /proc/irq/{interrupt.number}/smp_affinity_list",
     )
 
 
-def _possible(picture: Picture, interrupts: list[Interrupt]) -> Finding:
+def _possible(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
     shown = ", ".join(f"{each.number} ({', '.join(each.actions)})" for each in interrupts[:_SHOWN])
     more = f" and {len(interrupts) - _SHOWN} more" if len(interrupts) > _SHOWN else ""
     commands = [
-        f"echo {(each.allowed or CPUSet()) - picture.exclusive} > /proc/irq/{each.number}/smp_affinity_list"
+        f"echo {(each.allowed or CPUSet()) - snapshot.exclusive} > /proc/irq/{each.number}/smp_affinity_list"
         for each in interrupts[:MOST]
     ]
     return Finding(
@@ -226,13 +226,13 @@ def _possible(picture: Picture, interrupts: list[Interrupt]) -> Finding:
         place=NodePart("interrupts"),
         message=f"{count(len(interrupts), 'interrupt')} may be sent to exclusive CPUs, but "
         f"{'are' if len(interrupts) > 1 else 'is'} handled elsewhere now: {shown}{more}",
-        expected=f"none on {picture.exclusive}",
-        detected="all CPUs" if _anywhere(picture, interrupts) else "some",
+        expected=f"none on {snapshot.exclusive}",
+        detected="all CPUs" if _anywhere(snapshot, interrupts) else "some",
         fix="; ".join(commands),
     )
 
 
-def _came(picture: Picture, interrupts: list[Interrupt]) -> Finding:
+def _came(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
     often = sorted(interrupts, key=lambda each: -each.fired)
     shown = ", ".join(f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often[:_SHOWN])
     more = f" and {len(often) - _SHOWN} more" if len(often) > _SHOWN else ""
@@ -242,29 +242,29 @@ def _came(picture: Picture, interrupts: list[Interrupt]) -> Finding:
         place=NodePart("interrupts"),
         message=f"{count(len(often), 'interrupt')} came to exclusive CPUs since boot, and where "
         f"{'they' if len(often) > 1 else 'it'} may come now is not recorded: {shown}{more}",
-        expected=f"none on {picture.exclusive}",
+        expected=f"none on {snapshot.exclusive}",
         detected=count(sum(each.fired for each in often), "time"),
         fix="cat /proc/irq/*/effective_affinity_list",
     )
 
 
-def _anywhere(picture: Picture, interrupts: list[Interrupt]) -> bool:
-    return all(picture.machine.online <= (each.allowed or CPUSet()) for each in interrupts)
+def _anywhere(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> bool:
+    return all(snapshot.machine.online <= (each.allowed or CPUSet()) for each in interrupts)
 
 
-def _default(picture: Picture) -> Iterator[Finding]:
-    default, exclusive = picture.interrupts.default, picture.exclusive
+def _default(snapshot: NodeSnapshot) -> Iterator[Finding]:
+    default, exclusive = snapshot.interrupts.default, snapshot.exclusive
     # The mask has bits for CPUs that are not there, too.
     if default is None or default.isdisjoint(exclusive):
         return
-    kept = (default & picture.machine.online) - exclusive or picture.housekeeping
+    kept = (default & snapshot.machine.online) - exclusive or snapshot.housekeeping
     yield Finding(
         severity=Severity.NOTE,
         code="interrupts-default",
         place=NodePart("new interrupts"),
         message=f"an interrupt that comes into being may be sent to exclusive {named(default & exclusive)}",
         expected=str(kept),
-        detected=str(default & picture.machine.online),
+        detected=str(default & snapshot.machine.online),
         fix=f"echo {kept.kernel_mask} > /{DEFAULT_AFFINITY}",
     )
 
@@ -272,79 +272,79 @@ def _default(picture: Picture) -> Iterator[Finding]:
 _WHOLE = "set the CPU Manager policy option full-pcpus-only"
 
 
-def check_siblings(picture: Picture) -> Iterator[Finding]:
+def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell for every pod with whom it shares cores; with full-pcpus-only that must not be."""
-    first, told = _no_parts_of_cores(picture), CPUSet()
-    for uid, held in picture.held.items():
+    first, told = _no_parts_of_cores(snapshot), CPUSet()
+    for uid, held in snapshot.held.items():
         # CPUs that are given twice are a finding of their own.
-        siblings = _siblings(picture, held, held - told)
+        siblings = _siblings(snapshot, held, held - told)
         told |= held
         if not siblings:
             continue
-        wrong = picture.promises.full_cores
+        wrong = snapshot.configured.full_cores
         option = "" if wrong else f"{_WHOLE}, then "
-        name = picture.pod_name(uid)
+        name = snapshot.pod_name(uid)
         yield Finding(
             severity=Severity.ERROR if wrong else Severity.NOTE,
             code="siblings-shared",
             place=NodePart(name),
-            message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(picture, uid, siblings)}",
+            message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(snapshot, uid, siblings)}",
             expected="whole cores, as full-pcpus-only promises" if wrong else "whole cores",
             detected=str(siblings),
-            fix=f"{first}{option}{_delete(picture, uid)}",
+            fix=f"{first}{option}{_delete(snapshot, uid)}",
         )
 
 
-def _siblings(picture: Picture, held: CPUSet, looked_at: CPUSet) -> CPUSet:
+def _siblings(snapshot: NodeSnapshot, held: CPUSet, looked_at: CPUSet) -> CPUSet:
     """Return the CPUs that run on the same cores as some of the held ones without being held."""
-    cpus = picture.machine.cpu_by_number
+    cpus = snapshot.machine.cpu_by_number
     cores = union(cpus[cpu].siblings for cpu in looked_at if cpu in cpus)
-    return (cores & picture.machine.online) - held
+    return (cores & snapshot.machine.online) - held
 
 
-def _whose(picture: Picture, uid: str, siblings: CPUSet) -> str:
-    others = picture.holders(siblings, but=uid)
+def _whose(snapshot: NodeSnapshot, uid: str, siblings: CPUSet) -> str:
+    others = snapshot.holders(siblings, but=uid)
     whose = [f"used by {others}"] if others else []
-    if reserved := siblings & picture.promises.reserved:
+    if reserved := siblings & snapshot.configured.reserved:
         whose.append(f"reserved ({reserved})")
-    if pool := (siblings & (picture.shared_pool or CPUSet())) - picture.promises.reserved:
+    if pool := (siblings & (snapshot.shared_pool or CPUSet())) - snapshot.configured.reserved:
         whose.append(f"in the shared pool ({pool})")
     return ", ".join(whose) or "nobody's"
 
 
-def _no_parts_of_cores(picture: Picture) -> str:
+def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:
     """Say what must be done first, as a kubelet that restarts with the option refuses running pods, too."""
-    threads = len(picture.machine.online) // len(picture.machine.cores)
+    threads = len(snapshot.machine.online) // len(snapshot.machine.cores)
     asking = [
-        quote(picture.pod_name(uid))
-        for uid in picture.held
-        if any(len(cpus) % threads for cpus in picture.state.entries[uid].values())
+        quote(snapshot.pod_name(uid))
+        for uid in snapshot.held
+        if any(len(cpus) % threads for cpus in snapshot.state.entries[uid].values())
     ]
     return f"let {' and '.join(asking)} ask for multiples of {threads} CPUs, then " if asking else ""
 
 
-def _delete(picture: Picture, uid: str) -> str:
-    pod = picture.pods.get(uid)
+def _delete(snapshot: NodeSnapshot, uid: str) -> str:
+    pod = snapshot.pods.get(uid)
     return delete_pod(pod) if pod else f"crictl pods --label {quote(f'io.kubernetes.pod.uid={uid}')}"
 
 
 _PARTLY = {"isolcpus": "isolated-partly", "nohz_full": "nohz-partly"}
 
 
-def check_isolation(picture: Picture) -> Iterator[Finding]:
+def check_isolation(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare the CPUs of both parameters with reserved, shared and exclusive ones."""
-    machine, pool = picture.machine, picture.shared_pool
+    machine, pool = snapshot.machine, snapshot.shared_pool
     if pool is None:
         return
-    reserved = picture.promises.reserved
+    reserved = snapshot.configured.reserved
     yield from _isolated_reserved(machine.isolated, reserved)
-    for seen in picture.containers:
-        if seen.expected.exclusive and not seen.sleeps:
-            yield from _isolated_threads(seen, picture.isolated)
-    yield from _isolated_pool(picture, (machine.isolated & pool) - reserved)
-    if machine.isolated and (missing := (picture.exclusive - machine.isolated) & machine.online):
+    for observed in snapshot.containers:
+        if observed.expected.exclusive and not observed.sleeps:
+            yield from _isolated_threads(observed, snapshot.isolated)
+    yield from _isolated_pool(snapshot, (machine.isolated & pool) - reserved)
+    if machine.isolated and (missing := (snapshot.exclusive - machine.isolated) & machine.online):
         yield _missing("isolcpus", missing, machine.isolated, "other threads may be moved to them")
-    if machine.nohz_full and (missing := (picture.exclusive - machine.nohz_full) & machine.online):
+    if machine.nohz_full and (missing := (snapshot.exclusive - machine.nohz_full) & machine.online):
         yield _missing("nohz_full", missing, machine.nohz_full, "the scheduler's tick goes on there")
     if noisy := machine.nohz_full & reserved:
         yield Finding(
@@ -371,15 +371,15 @@ def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
         )
 
 
-def _isolated_threads(seen: Seen, isolated: CPUSet) -> Iterator[Finding]:
+def _isolated_threads(observed: ObservedContainer, isolated: CPUSet) -> Iterator[Finding]:
     """Tell threads that have several isolated CPUs to choose from: each stays on the one that it began on."""
-    loose = [task for task in seen.tasks if len(task.cpus & isolated) > 1 and task.cpus <= isolated]
+    loose = [task for task in observed.tasks if len(task.cpus & isolated) > 1 and task.cpus <= isolated]
     if len(loose) > 1:
         cpus = union(task.cpus for task in loose)
         yield Finding(
             severity=Severity.WARNING,
             code="isolated-threads",
-            place=NodePart.of(seen),
+            place=NodePart.of(observed),
             message=f"{len(loose)} of its threads may run on all of the isolated {named(cpus)}: the kernel"
             " moves none of them, so most stay on the CPU on which the first began",
             expected="threads that pin themselves, each to a CPU",
@@ -399,11 +399,11 @@ def _pinned(tasks: Iterable[Task], isolated: CPUSet) -> str:
     return "; ".join(commands)
 
 
-def _isolated_pool(picture: Picture, cpus: CPUSet) -> Iterator[Finding]:
+def _isolated_pool(snapshot: NodeSnapshot, cpus: CPUSet) -> Iterator[Finding]:
     """Tell isolated CPUs that containers share: a thread that starts on one stays there."""
     if not cpus:
         return
-    sharing = sum(1 for seen in picture.containers if seen.expected.cpus == picture.shared_pool)
+    sharing = sum(1 for observed in snapshot.containers if observed.expected.cpus == snapshot.shared_pool)
     if sharing:
         yield Finding(
             severity=Severity.WARNING,
@@ -413,7 +413,7 @@ def _isolated_pool(picture: Picture, cpus: CPUSet) -> Iterator[Finding]:
             f"container{'s' if sharing > 1 else ''} are not balanced there",
             expected="no CPU of the shared pool",
             detected=str(cpus),
-            fix=_boot("isolcpus", picture.machine.isolated - cpus),
+            fix=_boot("isolcpus", snapshot.machine.isolated - cpus),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cpuctl.audit.picture import Seen
+from cpuctl.audit.snapshot import ObservedContainer
 from cpuctl.cgroups.owners import Owner
 from cpuctl.diagnostics import Diagnostic
 from cpuctl.pods.model import StoredPod
@@ -24,9 +24,9 @@ class NodePart(NamedTuple):
         return self.subject
 
     @classmethod
-    def of(cls, seen: Seen) -> NodePart:
+    def of(cls, observed: ObservedContainer) -> NodePart:
         """Name a container that was looked at."""
-        return cls(str(seen.owner), seen.owner, seen.group.path)
+        return cls(str(observed.owner), observed.owner, observed.group.path)
 
     @classmethod
     def in_pod(cls, pod: StoredPod, uid: str, container: str) -> NodePart:

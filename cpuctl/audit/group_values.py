@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cgroups.owners import Owner
@@ -35,14 +35,14 @@ from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
 
 
-class Room(NamedTuple):
+class PodsLimit(NamedTuple):
     """What all pods of a node may take together; ``memory`` in bytes, None where it is not known."""
 
     milli_cpu: int
     memory: int | None
 
 
-class Rules(NamedTuple):
+class ValueRules(NamedTuple):
     """By what a kubelet writes cgroup values.
 
     ``formula`` is None where the runtime is not known, ``room`` where the configuration is not;
@@ -52,12 +52,12 @@ class Rules(NamedTuple):
     node: NodeRules
     settings: CgroupSettings
     formula: WeightFormula | None = None
-    room: Room | None = None
+    room: PodsLimit | None = None
     qos_reserved: bool = False
 
 
 def file_texts(
-    picture: Picture,
+    snapshot: NodeSnapshot,
     group: Cgroup,
     values: CgroupValues,
     settings: CgroupSettings,
@@ -66,7 +66,7 @@ def file_texts(
     """Write values as the files of a group may have them; more than one text where the runtime decides."""
     systemd = group.role.driver is Driver.SYSTEMD
     host = CgroupHost(systemd=systemd, memory_page=settings.memory_page)
-    if picture.hierarchies is not None and picture.hierarchies.version == 1:
+    if snapshot.hierarchies is not None and snapshot.hierarchies.version == 1:
         return {name: (file.text,) for name, file in v1_files(values, host).items()}
     formulas = (formula,) if formula else tuple(WeightFormula)
     texts: dict[str, tuple[str, ...]] = {}
@@ -83,7 +83,7 @@ _NO_BOUND = {1: ("-1",), 2: (str(_UNBOUNDED), "max")}
 """How it reads, by version: kernels may take what no machine has for no bound."""
 
 
-class Value(NamedTuple):
+class FileValue(NamedTuple):
     """A file's text, None where there is no such file, and the texts it may have; none where nobody says."""
 
     actual: str | None
@@ -95,12 +95,12 @@ class Value(NamedTuple):
         return bool(self.expected) and self.actual is not None and self.actual not in self.expected
 
 
-def group_values(picture: Picture, group: Cgroup, rules: Rules) -> dict[str, Value]:
+def group_values(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> dict[str, FileValue]:
     """Return the values of a group by the name of the file."""
-    expected = {**_expected_files(picture, group, rules), **_expected_sets(picture, group)}
-    version = picture.hierarchies.version if picture.hierarchies else 2
+    expected = {**_expected_files(snapshot, group, rules), **_expected_sets(snapshot, group)}
+    version = snapshot.hierarchies.version if snapshot.hierarchies else 2
     actual = actual_files(group, version)
-    return {name: Value(text, expected.get(name, ())) for name, text in actual.items()}
+    return {name: FileValue(text, expected.get(name, ())) for name, text in actual.items()}
 
 
 def actual_files(group: Cgroup, version: int) -> dict[str, str | None]:
@@ -158,16 +158,16 @@ def _actual_v1(group: Cgroup) -> dict[str, str | None]:
     return files
 
 
-def _expected_sets(picture: Picture, group: Cgroup) -> dict[str, tuple[str, ...]]:
+def _expected_sets(snapshot: NodeSnapshot, group: Cgroup) -> dict[str, tuple[str, ...]]:
     """Return the lists of a container's own group; no kubelet writes any others."""
-    seen = picture.seen_at.get(group.path)
-    if seen is None:
+    observed = snapshot.container_at.get(group.path)
+    if observed is None:
         return {}
-    two = picture.hierarchies is None or picture.hierarchies.version == 2
+    two = snapshot.hierarchies is None or snapshot.hierarchies.version == 2
     # What runs of them is as good on version 1, which loses the others.
-    cpus, mems = seen.expected.cpus, seen.expected.mems
-    sets = tuple(map(str, seen.expected.choices)) if cpus is None else (str(cpus),)
-    running = () if cpus is None else (str(cpus & picture.machine.online),)
+    cpus, mems = observed.expected.cpus, observed.expected.mems
+    sets = tuple(map(str, observed.expected.choices)) if cpus is None else (str(cpus),)
+    running = () if cpus is None else (str(cpus & snapshot.machine.online),)
     nodes = () if mems is None else (str(mems),)
     return {
         "cpuset.cpus": sets if two else tuple(dict.fromkeys((*sets, *running))),
@@ -179,40 +179,42 @@ def _expected_sets(picture: Picture, group: Cgroup) -> dict[str, tuple[str, ...]
     }
 
 
-def _expected_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[str, tuple[str, ...]]:
-    role, owner = group.role, picture.owners.get(group.path)
+def _expected_files(
+    snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules
+) -> Mapping[str, tuple[str, ...]]:
+    role, owner = group.role, snapshot.owners.get(group.path)
     if role.level in (Level.KUBEPODS, Level.QOS):
-        return _upper_files(picture, group, rules)
-    pod = picture.pods.get(role.uid)
+        return _upper_files(snapshot, group, rules)
+    pod = snapshot.pods.get(role.uid)
     if pod is None or owner is None:
         return {}
     pod = rules.node.view(pod)
     if role.level is Level.POD:
-        exclusive = _is_exclusive(picture, pod)
+        exclusive = _is_exclusive(snapshot, pod)
         values = pod_cgroup(pod, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
-        return file_texts(picture, group, values, rules.settings, WeightFormula.LINEAR)
+        return file_texts(snapshot, group, values, rules.settings, WeightFormula.LINEAR)
     container = _container_of(pod, owner)
     if role.level is not Level.CONTAINER or container is None:
         return {}
-    exclusive = _isolation(picture, pod, container) is Isolation.CONTAINER
+    exclusive = _isolation(snapshot, pod, container) is Isolation.CONTAINER
     values = container_cgroup(pod, container, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
-    return file_texts(picture, group, values, rules.settings, rules.formula)
+    return file_texts(snapshot, group, values, rules.settings, rules.formula)
 
 
 def _container_of(pod: StoredPod, owner: Owner) -> Container | None:
     return next((each for each in pod.all_containers if each.name == owner.container), None)
 
 
-def _isolation(picture: Picture, pod: StoredPod, container: Container) -> Isolation:
-    cpu = picture.state.cpu
-    assigned = container.name in picture.state.entries.get(pod.uid, {})
+def _isolation(snapshot: NodeSnapshot, pod: StoredPod, container: Container) -> Isolation:
+    cpu = snapshot.state.cpu
+    assigned = container.name in snapshot.state.entries.get(pod.uid, {})
     return isolation_of(container, assigned=assigned, divided=cpu is not None and pod.uid in cpu.pod_entries)
 
 
-def _is_exclusive(picture: Picture, pod: StoredPod) -> bool:
+def _is_exclusive(snapshot: NodeSnapshot, pod: StoredPod) -> bool:
     """Tell whether a pod's quota is lifted: one such container is enough, unless they divide its CPUs."""
-    cpu = picture.state.cpu
-    levels = [_isolation(picture, pod, each) for each in pod.all_containers]
+    cpu = snapshot.state.cpu
+    levels = [_isolation(snapshot, pod, each) for each in pod.all_containers]
     if cpu is not None and pod.uid in cpu.pod_entries:
         return all(level is Isolation.CONTAINER for level in levels)
     return Isolation.CONTAINER in levels
@@ -226,14 +228,14 @@ def _number(number: int | None) -> str | None:
     return None if number is None else str(number)
 
 
-def _upper_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[str, tuple[str, ...]]:
+def _upper_files(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Mapping[str, tuple[str, ...]]:
     """Return what the files of a group above pods may say; what is not known is left out."""
     top = group.role.level is Level.KUBEPODS
     if top and rules.room is None:
         return {}
     memory = rules.room.memory if top and rules.room else None
-    shares = _shares(picture, group, rules)
-    reserved = _reserved(picture, rules.settings, None if top else group.role.qos)
+    shares = _shares(snapshot, group, rules)
+    reserved = _reserved(snapshot, rules.settings, None if top else group.role.qos)
     values = CgroupValues(
         shares=shares or _LEAST_SHARES,
         memory=memory,
@@ -241,11 +243,11 @@ def _upper_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[str, 
         memory_min=reserved.get("min"),
         memory_low=reserved.get("low"),
     )
-    texts = file_texts(picture, group, values, rules.settings, WeightFormula.LINEAR)
+    texts = file_texts(snapshot, group, values, rules.settings, WeightFormula.LINEAR)
     unknown = {"cpu.weight", "cpu.shares"} if shares is None else set()
     if memory is None if top else rules.qos_reserved:
         unknown |= {"memory.max", "memory.limit_in_bytes"}
-    no_bound = _NO_BOUND[picture.hierarchies.version if picture.hierarchies else 2]
+    no_bound = _NO_BOUND[snapshot.hierarchies.version if snapshot.hierarchies else 2]
     return {
         name: no_bound if name.startswith("hugetlb.") else text
         for name, text in texts.items()
@@ -253,20 +255,20 @@ def _upper_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[str, 
     }
 
 
-def _shares(picture: Picture, group: Cgroup, rules: Rules) -> int | None:
+def _shares(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> int | None:
     """Return what all pods may take, the least for BestEffort, or the sum of Burstable pods."""
     if group.role.level is Level.KUBEPODS:
         return shares_of(rules.room.milli_cpu) if rules.room else None
     if group.role.qos is not QosClass.BURSTABLE:
         return _LEAST_SHARES
-    requests = _requests(picture, QosClass.BURSTABLE, "cpu")
+    requests = _requests(snapshot, QosClass.BURSTABLE, "cpu")
     return None if requests is None else shares_of(requests.milli_value)
 
 
-def _reserved(picture: Picture, settings: CgroupSettings, qos: QosClass | None) -> Mapping[str, int]:
+def _reserved(snapshot: NodeSnapshot, settings: CgroupSettings, qos: QosClass | None) -> Mapping[str, int]:
     """Return the memory that is protected for a class, or for all pods."""
-    burstable = _requests(picture, QosClass.BURSTABLE, "memory")
-    guaranteed = _requests(picture, QosClass.GUARANTEED, "memory")
+    burstable = _requests(snapshot, QosClass.BURSTABLE, "memory")
+    guaranteed = _requests(snapshot, QosClass.GUARANTEED, "memory")
     if burstable is None or guaranteed is None or qos is QosClass.BEST_EFFORT:
         return {}
     if qos is QosClass.BURSTABLE:
@@ -274,10 +276,10 @@ def _reserved(picture: Picture, settings: CgroupSettings, qos: QosClass | None) 
     return class_reservation(burstable.value + guaranteed.value, QosClass.GUARANTEED, settings)
 
 
-def _requests(picture: Picture, qos: QosClass, resource: str) -> Quantity | None:
+def _requests(snapshot: NodeSnapshot, qos: QosClass, resource: str) -> Quantity | None:
     """Add up what the running pods of a class request; None where pods are not known."""
-    if not picture.pods_known:
+    if not snapshot.pods_known:
         return None
-    pods = (pod for uid, pod in picture.pods.items() if uid in picture.uids and not pod.terminal)
+    pods = (pod for uid, pod in snapshot.pods.items() if uid in snapshot.uids and not pod.terminal)
     requests = (pod_requests(pod).get(resource, _ZERO) for pod in pods if pod_qos(pod).qos_class is qos)
     return sum(requests, _ZERO)

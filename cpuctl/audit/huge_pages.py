@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from cpuctl.audit.commands import delete_pod
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import Picture, Seen
+from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
@@ -60,52 +60,52 @@ class _Promise(NamedTuple):
     size: int
 
 
-def check_huge_pages(picture: Picture) -> Iterator[Finding]:
+def check_huge_pages(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell promised pages that are not there, and nodes that have other pages than the books say."""
-    for page in promised_pages(picture):
+    for page in promised_pages(snapshot):
         if page.missing:
-            yield _taken(picture, page)
-    yield from _differing(picture)
+            yield _taken(snapshot, page)
+    yield from _differing(snapshot)
 
 
-def promised_pages(picture: Picture) -> Iterator[Page]:
+def promised_pages(snapshot: NodeSnapshot) -> Iterator[Page]:
     """Yield the huge pages that running containers are promised, by resource and set of NUMA nodes."""
-    promises = list(_promises(picture))
-    for resource, nodes in sorted({(each.resource, each.nodes) for each in promises}):
-        inside = [each for each in promises if each.resource == resource and set(each.nodes) <= set(nodes)]
-        bounds = [_had(picture, each) for each in inside]
+    configured = list(_promises(snapshot))
+    for resource, nodes in sorted({(each.resource, each.nodes) for each in configured}):
+        inside = [each for each in configured if each.resource == resource and set(each.nodes) <= set(nodes)]
+        bounds = [_had(snapshot, each) for each in inside]
         yield Page(
             resource=resource,
             nodes=nodes,
             promised=sum(each.size for each in inside),
             had=sum(low for low, _ in bounds),
             had_at_most=sum(high for _, high in bounds),
-            free=_free(picture, resource, nodes),
+            free=_free(snapshot, resource, nodes),
         )
 
 
-def _promises(picture: Picture) -> Iterator[_Promise]:
+def _promises(snapshot: NodeSnapshot) -> Iterator[_Promise]:
     """Yield the blocks of containers that run; one that has ended wants no more pages."""
-    state = picture.state.memory
+    state = snapshot.state.memory
     for uid, containers in (state.entries if state else {}).items():
         for container, blocks in containers.items():
-            for block in blocks if _containers(picture, uid, container) else ():
+            for block in blocks if _containers(snapshot, uid, container) else ():
                 if is_huge_pages(block.type):
                     yield _Promise(uid, container, block.type, block.numa_affinity, block.size)
 
 
-def _containers(picture: Picture, uid: str, container: str) -> list[Seen]:
+def _containers(snapshot: NodeSnapshot, uid: str, container: str) -> list[ObservedContainer]:
     """Find the container, or all of its pod that may be it."""
-    ours = [seen for seen in picture.containers if seen.owner.uid == uid and not seen.sleeps]
-    by_name = [seen for seen in ours if seen.owner.container == container]
-    return by_name or [seen for seen in ours if not seen.owner.container]
+    ours = [observed for observed in snapshot.containers if observed.owner.uid == uid and not observed.sleeps]
+    by_name = [observed for observed in ours if observed.owner.container == container]
+    return by_name or [observed for observed in ours if not observed.owner.container]
 
 
-def _had(picture: Picture, promise: _Promise) -> tuple[int, int]:
+def _had(snapshot: NodeSnapshot, promise: _Promise) -> tuple[int, int]:
     """Return the least and the most that a container can have of what it is promised."""
     size, least, most = page_bytes(promise.resource), 0, 0
-    for seen in _containers(picture, promise.uid, promise.container):
-        used = seen.group.memory.hugepages_used.get(size)
+    for observed in _containers(snapshot, promise.uid, promise.container):
+        used = observed.group.memory.hugepages_used.get(size)
         if used is None:
             most = promise.size
         elif used.by_node is None:
@@ -116,8 +116,8 @@ def _had(picture: Picture, promise: _Promise) -> tuple[int, int]:
     return min(least, promise.size), min(most, promise.size)
 
 
-def _free(picture: Picture, resource: str, nodes: Iterable[int]) -> int | None:
-    by_id = {node.id: node for node in picture.machine.numa_nodes}
+def _free(snapshot: NodeSnapshot, resource: str, nodes: Iterable[int]) -> int | None:
+    by_id = {node.id: node for node in snapshot.machine.numa_nodes}
     size, total = page_bytes(resource), 0
     for number in nodes:
         pages = by_id[number].free_hugepages.get(size >> 10) if number in by_id else None
@@ -127,48 +127,48 @@ def _free(picture: Picture, resource: str, nodes: Iterable[int]) -> int | None:
     return total
 
 
-def _taken(picture: Picture, page: Page) -> Finding:
+def _taken(snapshot: NodeSnapshot, page: Page) -> Finding:
     free = page.free or 0
-    takers = _takers(picture, page)
-    reserved = picture.machine.reserved_hugepages.get(page_bytes(page.resource) >> 10, 0)
+    takers = _takers(snapshot, page)
+    reserved = snapshot.machine.reserved_hugepages.get(page_bytes(page.resource) >> 10, 0)
     more = f"; {reserved} of the free pages of the machine are reserved already" if reserved else ""
     return Finding(
         severity=Severity.ERROR,
         code="huge-pages-taken",
         place=NodePart(str(page)),
         message=f"containers are promised {_bytes(page.promised)} and have {_bytes(page.had_at_most)} of it, "
-        f"but only {_bytes(free)} are free: {_whose(picture, takers)}{more}; no books are kept of pods that "
+        f"but only {_bytes(free)} are free: {_whose(snapshot, takers)}{more}; no books are kept of pods that "
         "are not Guaranteed (kubernetes issue 134395)",
         expected=f"{_bytes(page.promised - page.had_at_most)} free",
         detected=f"{_bytes(free)} free",
-        fix=_give_back(picture, next(iter(takers), "")),
+        fix=_give_back(snapshot, next(iter(takers), "")),
     )
 
 
-def _takers(picture: Picture, page: Page) -> dict[str, int]:
+def _takers(snapshot: NodeSnapshot, page: Page) -> dict[str, int]:
     """Return the pods that have pages of these nodes and no promise, by UID, who has the most first."""
-    promised = {each.uid for each in _promises(picture) if each.resource == page.resource}
+    promised = {each.uid for each in _promises(snapshot) if each.resource == page.resource}
     taken: dict[str, int] = {}
-    for seen in picture.containers:
-        used = seen.group.memory.hugepages_used.get(page_bytes(page.resource))
-        if used is None or seen.owner.uid in promised:
+    for observed in snapshot.containers:
+        used = observed.group.memory.hugepages_used.get(page_bytes(page.resource))
+        if used is None or observed.owner.uid in promised:
             continue
         there = used.total if used.by_node is None else sum(used.by_node.get(node, 0) for node in page.nodes)
         if there:
-            taken[seen.owner.uid] = taken.get(seen.owner.uid, 0) + there
+            taken[observed.owner.uid] = taken.get(observed.owner.uid, 0) + there
     return dict(sorted(taken.items(), key=lambda each: -each[1]))
 
 
-def _whose(picture: Picture, takers: dict[str, int]) -> str:
+def _whose(snapshot: NodeSnapshot, takers: dict[str, int]) -> str:
     if not takers:
         return "no container is known to have the others"
-    names = [f"{picture.pod_name(uid)} ({_bytes(size)})" for uid, size in takers.items()]
+    names = [f"{snapshot.pod_name(uid)} ({_bytes(size)})" for uid, size in takers.items()]
     return f"{some_of(names)} {'have' if len(takers) > 1 else 'has'} taken pages"
 
 
-def _give_back(picture: Picture, uid: str) -> str:
+def _give_back(snapshot: NodeSnapshot, uid: str) -> str:
     """Say how pages come back and stay: a Guaranteed pod is given others, which are in the books."""
-    pod = picture.pods.get(uid)
+    pod = snapshot.pods.get(uid)
     if not uid:
         return _WHO
     if pod is None:
@@ -176,11 +176,11 @@ def _give_back(picture: Picture, uid: str) -> str:
     return f"let {quote(pod.full_name)} be Guaranteed, then {delete_pod(pod)}"
 
 
-def _differing(picture: Picture) -> Iterator[Finding]:
+def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare the pages of every node: a kubelet that starts refuses books of another machine."""
-    state, nodes = picture.state.memory, {node.id: node for node in picture.machine.numa_nodes}
+    state, nodes = snapshot.state.memory, {node.id: node for node in snapshot.machine.numa_nodes}
     for number, saved in (state.machine_state if state else {}).items():
-        if number not in nodes or not picture.machine.hugepages_known:
+        if number not in nodes or not snapshot.machine.hugepages_known:
             continue
         for resource, table in saved.memory_map.items():
             if is_huge_pages(resource):

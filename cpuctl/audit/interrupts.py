@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from cpuctl.audit.picture import Interrupt, Interrupts, Irqbalance
+from cpuctl.audit.snapshot import Interrupt, Interrupts, Irqbalance
 from cpuctl.capture.collected import Progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.interrupts import (

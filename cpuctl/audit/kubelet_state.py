@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from cpuctl.audit.commands import RESTART, delete_pod, show_pod
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
+from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
@@ -47,15 +47,15 @@ class _File(NamedTuple):
     problem: str
 
 
-def check_state(picture: Picture) -> Iterator[Finding]:
+def check_state(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell files that are missing, closed, of another policy or refused, and CPUs that are given twice."""
-    state, promises = picture.state, picture.promises
+    state, configured = snapshot.state, snapshot.configured
     files = (
-        _File(CPU_FILE, "CPU Manager", promises.policy, state.cpu, state.cpu_problem),
-        _File(MEMORY_FILE, "Memory Manager", promises.memory_policy, state.memory, state.memory_problem),
+        _File(CPU_FILE, "CPU Manager", configured.policy, state.cpu, state.cpu_problem),
+        _File(MEMORY_FILE, "Memory Manager", configured.memory_policy, state.memory, state.memory_problem),
     )
     for file in files:
-        yield from _file(picture, file)
+        yield from _file(snapshot, file)
     for path in state.closed:
         yield Finding(
             severity=Severity.WARNING,
@@ -67,10 +67,10 @@ def check_state(picture: Picture) -> Iterator[Finding]:
             fix="sudo cpuctl audit",
         )
     if state.cpu is not None:
-        yield from _twice(picture, state.cpu)
+        yield from _twice(snapshot, state.cpu)
 
 
-def _file(picture: Picture, file: _File) -> Iterator[Finding]:
+def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
     """Look at one file; a kubelet reads either under every policy."""
     if file.problem:
         yield Finding(
@@ -80,10 +80,10 @@ def _file(picture: Picture, file: _File) -> Iterator[Finding]:
             message=f"a kubelet would not load it: {file.problem}",
             expected="a state file",
             detected=file.problem,
-            fix=DRAIN if file.name in picture.state.lost else _REPAIR,
+            fix=DRAIN if file.name in snapshot.state.lost else _REPAIR,
         )
     elif file.saved is None:
-        if file.configured not in _NO_POLICY and _was_looked_for(picture, file):
+        if file.configured not in _NO_POLICY and _was_looked_for(snapshot, file):
             yield _missing(file)
     elif file.configured not in ("", file.saved.policy_name):
         yield Finding(
@@ -97,10 +97,10 @@ def _file(picture: Picture, file: _File) -> Iterator[Finding]:
         )
 
 
-def _was_looked_for(picture: Picture, file: _File) -> bool:
+def _was_looked_for(snapshot: NodeSnapshot, file: _File) -> bool:
     """Tell whether a running kubelet must have left the file where it would have been seen."""
-    closed = any(path.endswith(f"/{file.name}") for path in picture.state.closed)
-    return picture.state.own and bool(picture.groups) and not closed
+    closed = any(path.endswith(f"/{file.name}") for path in snapshot.state.closed)
+    return snapshot.state.own and bool(snapshot.groups) and not closed
 
 
 def _missing(file: _File) -> Finding:
@@ -116,16 +116,16 @@ def _missing(file: _File) -> Finding:
     )
 
 
-def check_reserved(picture: Picture) -> Iterator[Finding]:
+def check_reserved(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell reserved CPUs that a container has for its own, or that are shared although strictly reserved."""
-    reserved, state = picture.promises.reserved, picture.state.cpu
+    reserved, state = snapshot.configured.reserved, snapshot.state.cpu
     if state is None or not reserved:
         return
     for uid, containers in state.entries.items():
         for name, cpus in containers.items():
             if taken := cpus & reserved:
-                yield _reserved(f"{picture.pod_name(uid)}/{name}", taken, "it has them for its own")
-    if picture.promises.strict_reservation and (taken := state.default_cpu_set & reserved):
+                yield _reserved(f"{snapshot.pod_name(uid)}/{name}", taken, "it has them for its own")
+    if snapshot.configured.strict_reservation and (taken := state.default_cpu_set & reserved):
         yield _reserved("shared pool", taken, "strict-cpu-reservation keeps them free")
 
 
@@ -141,7 +141,7 @@ def _reserved(subject: str, taken: CPUSet, why: str) -> Finding:
     )
 
 
-def _twice(picture: Picture, state: CPUStateFile) -> Iterator[Finding]:
+def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
     """Tell CPUs of two pods, or of a pod and the shared pool; the containers of one pod may share."""
     taken = state.default_cpu_set
     for uid, containers in state.entries.items():
@@ -150,7 +150,7 @@ def _twice(picture: Picture, state: CPUStateFile) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.ERROR,
                 code="given-twice",
-                place=NodePart(picture.pod_name(uid)),
+                place=NodePart(snapshot.pod_name(uid)),
                 message=f"{are(double)} its own, but the shared pool's or another pod's, too",
                 expected="CPUs of its own",
                 detected=str(double),
@@ -159,16 +159,16 @@ def _twice(picture: Picture, state: CPUStateFile) -> Iterator[Finding]:
         taken |= held
 
 
-def check_hotplug(picture: Picture) -> Iterator[Finding]:
+def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare the CPUs of the state with those that run."""
-    state, online = picture.state.cpu, picture.machine.online
+    state, online = snapshot.state.cpu, snapshot.machine.online
     if state is None or state.policy_name == POLICY_NONE:
         return
     given = (cpus for containers in state.entries.values() for cpus in containers.values())
     known = union((state.default_cpu_set, *given))
     if gone := known - online:
-        yield _gone(picture, known, gone)
-    strict = picture.promises.reserved if picture.promises.strict_reservation else CPUSet()
+        yield _gone(snapshot, known, gone)
+    strict = snapshot.configured.reserved if snapshot.configured.strict_reservation else CPUSet()
     if new := online - known - strict:
         yield Finding(
             severity=Severity.ERROR,
@@ -181,8 +181,8 @@ def check_hotplug(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def _gone(picture: Picture, known: CPUSet, gone: CPUSet) -> Finding:
-    holders = picture.holders(gone)
+def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
+    holders = snapshot.holders(gone)
     whose = f" (exclusive to {holders})" if holders else ""
     return Finding(
         severity=Severity.ERROR,
@@ -190,7 +190,7 @@ def _gone(picture: Picture, known: CPUSet, gone: CPUSet) -> Finding:
         place=NodePart("node"),
         message=f"{are(gone)} offline, but in the kubelet's state{whose}: it does not start again with it",
         expected=str(known),
-        detected=str(picture.machine.online),
+        detected=str(snapshot.machine.online),
         fix=_switch(gone, 1),
     )
 
@@ -200,24 +200,24 @@ def _switch(cpus: CPUSet, on: int) -> str:
     return "; ".join(commands)
 
 
-def check_stale(picture: Picture) -> Iterator[Finding]:
+def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell entries of pods that are gone, and of containers that a pod does not have."""
-    for uid, containers in _entries(picture).items():
-        pod = picture.pods.get(uid)
-        if is_gone(picture, uid, pod):
-            yield _stale(picture, uid, "", containers, "its pod is gone")
+    for uid, containers in _entries(snapshot).items():
+        pod = snapshot.pods.get(uid)
+        if is_gone(snapshot, uid, pod):
+            yield _stale(snapshot, uid, "", containers, "its pod is gone")
         elif pod is not None:
             known = {container.name for container in pod.all_containers}
             for name in containers.keys() - known:
                 entry = {name: containers[name]}
-                yield _stale(picture, uid, name, entry, "its pod has no such container")
+                yield _stale(snapshot, uid, name, entry, "its pod has no such container")
 
 
-def check_finished_init_containers(picture: Picture) -> Iterator[Finding]:
+def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell CPUs that only an init container holds that has ended."""
-    for uid, containers in picture.state.entries.items():
-        pod = picture.pods.get(uid)
-        if pod is None or uid not in picture.uids:
+    for uid, containers in snapshot.state.entries.items():
+        pod = snapshot.pods.get(uid)
+        if pod is None or uid not in snapshot.uids:
             continue
         ended = _ended_init_containers(pod) & containers.keys()
         used = union(cpus for name, cpus in containers.items() if name not in ended)
@@ -234,22 +234,22 @@ def check_finished_init_containers(picture: Picture) -> Iterator[Finding]:
             )
 
 
-def check_unclaimed(picture: Picture) -> Iterator[Finding]:
+def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell entries of which no container of the pod has the CPUs, where names of containers are not known."""
-    if picture.pods_known or not picture.groups:
+    if snapshot.pods_known or not snapshot.groups:
         return
-    by_pod: dict[str, list[Seen]] = {}
-    for seen in picture.containers:
-        by_pod.setdefault(seen.owner.uid, []).append(seen)
-    for uid, containers in picture.state.entries.items():
+    by_pod: dict[str, list[ObservedContainer]] = {}
+    for observed in snapshot.containers:
+        by_pod.setdefault(observed.owner.uid, []).append(observed)
+    for uid, containers in snapshot.state.entries.items():
         found = {each.owner.container for each in by_pod.get(uid, ())}
         sets = {each.group.cpuset.cpus for each in by_pod.get(uid, ()) if not each.owner.container}
         for name, cpus in containers.items():
-            if uid in picture.uids and name not in found and cpus not in sets:
+            if uid in snapshot.uids and name not in found and cpus not in sets:
                 yield Finding(
                     severity=Severity.NOTE,
                     code="entry-unclaimed",
-                    place=NodePart(f"{picture.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
+                    place=NodePart(f"{snapshot.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
                     message=f"{are(cpus)} its own, but no container of its pod has them: it does not run, "
                     "or --pods tells which one it is",
                     expected=str(cpus),
@@ -257,13 +257,13 @@ def check_unclaimed(picture: Picture) -> Iterator[Finding]:
                 )
 
 
-def check_missing_groups(picture: Picture) -> Iterator[Finding]:
+def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell containers that run as the API server says, but have no control group here."""
-    if picture.hierarchies is None:
+    if snapshot.hierarchies is None:
         return
-    there = {group.role.container_id for group in picture.groups.values()}
-    for uid in sorted(picture.uids & picture.pods.keys()):
-        pod = picture.pods[uid]
+    there = {group.role.container_id for group in snapshot.groups.values()}
+    for uid in sorted(snapshot.uids & snapshot.pods.keys()):
+        pod = snapshot.pods[uid]
         for status in pod.statuses:
             if status.state is RunState.RUNNING and status.container_id not in there:
                 yield Finding(
@@ -277,10 +277,10 @@ def check_missing_groups(picture: Picture) -> Iterator[Finding]:
                 )
 
 
-def _entries(picture: Picture) -> dict[str, Mapping[str, CPUSet]]:
+def _entries(snapshot: NodeSnapshot) -> dict[str, Mapping[str, CPUSet]]:
     """Return the containers of both state files by their pod's UID, with the CPUs that they hold."""
     entries: dict[str, dict[str, CPUSet]] = {}
-    state = picture.state
+    state = snapshot.state
     for uid, blocks in (state.memory.entries if state.memory else {}).items():
         entries.setdefault(uid, {}).update(dict.fromkeys(blocks, CPUSet()))
     for uid, containers in state.entries.items():
@@ -288,17 +288,17 @@ def _entries(picture: Picture) -> dict[str, Mapping[str, CPUSet]]:
     return dict(entries)
 
 
-def is_gone(picture: Picture, uid: str, pod: StoredPod | None) -> bool:
+def is_gone(snapshot: NodeSnapshot, uid: str, pod: StoredPod | None) -> bool:
     """Tell whether a pod is no more: neither on the node nor, as far as known, in the API server."""
-    if uid in picture.uids or not (picture.groups or picture.pods_known):
+    if uid in snapshot.uids or not (snapshot.groups or snapshot.pods_known):
         return False
     return pod is None or pod.terminal
 
 
-def _stale(picture: Picture, uid: str, name: str, held: Mapping[str, CPUSet], why: str) -> Finding:
+def _stale(snapshot: NodeSnapshot, uid: str, name: str, held: Mapping[str, CPUSet], why: str) -> Finding:
     cpus, owner = union(held.values()), Owner(uid=uid, container=name)
     what = are(cpus) if cpus else "memory is"
-    pod = picture.pod_name(uid)
+    pod = snapshot.pod_name(uid)
     return Finding(
         severity=Severity.WARNING,
         code="stale-entry",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
+from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
@@ -44,64 +44,64 @@ _AGENTS: Mapping[str, _Agent] = {
 """By the name of the process, of which the kernel keeps 15 characters."""
 
 
-def equal_to(picture: Picture, seen: Seen, cpus: CPUSet | None) -> str:
+def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet | None) -> str:
     """Say what CPUs that a container is not due are equal to, for the end of a sentence."""
     if not cpus:
         return ""
-    told = list(dict.fromkeys(_equals(picture, seen, cpus)))
+    told = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
     if told:
         return f"; {cpus} is what {' and '.join(told[:_MOST])} {'have' if len(told) > 1 else 'has'}"
-    gaps = list(_not_recorded(picture))
+    gaps = list(_not_recorded(snapshot))
     return f"; not recorded, and perhaps the reason: {' and '.join(gaps)}" if gaps else ""
 
 
-def _equals(picture: Picture, seen: Seen, cpus: CPUSet) -> Iterator[str]:
-    yield from _units(picture, seen, cpus)
-    if cpus == picture.shared_pool and seen.expected.cpus != cpus:
+def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
+    yield from _units(snapshot, observed, cpus)
+    if cpus == snapshot.shared_pool and observed.expected.cpus != cpus:
         yield "the shared pool (a runtime update writes it for containers without CPUs of their own)"
-    yield from _others(picture, seen, cpus)
-    first = _first_process(picture)
+    yield from _others(snapshot, observed, cpus)
+    first = _first_process(snapshot)
     if cpus == first:
         yield "PID 1"
-    if cpus == picture.machine.online:
+    if cpus == snapshot.machine.online:
         yield "the whole machine"
-    elif picture.machine.isolated and cpus == picture.machine.online - picture.machine.isolated:
+    elif snapshot.machine.isolated and cpus == snapshot.machine.online - snapshot.machine.isolated:
         yield "every program that nobody confines (all CPUs that are not isolated)"
-    if picture.promises.reserved and cpus == picture.promises.reserved:
+    if snapshot.configured.reserved and cpus == snapshot.configured.reserved:
         yield "the system (the reserved CPUs)"
-    above = picture.groups.get(seen.group.parent)
+    above = snapshot.groups.get(observed.group.parent)
     own = above.cpuset if above else None
     if own and cpus == (own.effective if own.effective is not None else own.cpus):
         yield "the group above it"
 
 
-def _others(picture: Picture, seen: Seen, cpus: CPUSet) -> Iterator[str]:
+def _others(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
     """Name the containers of others that hold just these CPUs."""
-    for uid, containers in picture.state.entries.items():
+    for uid, containers in snapshot.state.entries.items():
         for name, held in containers.items():
-            if held == cpus and (uid, name) != (seen.owner.uid, seen.owner.container):
-                yield f"{picture.pod_name(uid)}/{name}"
+            if held == cpus and (uid, name) != (observed.owner.uid, observed.owner.container):
+                yield f"{snapshot.pod_name(uid)}/{name}"
 
 
-def _units(picture: Picture, seen: Seen, cpus: CPUSet) -> Iterator[str]:
+def _units(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
     """Name settings of systemd that are equal: of the container's scope, of slices above, or of all."""
-    own = {path.rpartition("/")[2] for path in (seen.group.path, *ancestors(seen.group.path))}
-    for setting in picture.cpu_settings or ():
+    own = {path.rpartition("/")[2] for path in (observed.group.path, *ancestors(observed.group.path))}
+    for setting in snapshot.cpu_settings or ():
         if (not setting.unit or setting.unit in own) and _list(setting.value) == cpus:
             of = f"{setting.unit} by " if setting.unit else ""
             where = f" in {setting.file}" if setting.file else ""
             yield f"{of}systemd's {setting.key}={setting.value}{where}"
 
 
-def _not_recorded(picture: Picture) -> Iterator[str]:
-    if picture.cpu_settings is None:
+def _not_recorded(snapshot: NodeSnapshot) -> Iterator[str]:
+    if snapshot.cpu_settings is None:
         yield "systemd's CPU settings"
-    if _first_process(picture) is None:
+    if _first_process(snapshot) is None:
         yield "PID 1's affinity"
 
 
-def _first_process(picture: Picture) -> CPUSet | None:
-    return next((task.cpus for task in picture.others if task.tid == 1), None)
+def _first_process(snapshot: NodeSnapshot) -> CPUSet | None:
+    return next((task.cpus for task in snapshot.others if task.tid == 1), None)
 
 
 def _list(text: str) -> CPUSet | None:
@@ -112,10 +112,10 @@ def _list(text: str) -> CPUSet | None:
         return None
 
 
-def check_agents(picture: Picture) -> Iterator[Finding]:
+def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell programs that give containers CPUs beside a CPU Manager that does, too."""
-    state = picture.state.cpu
-    contending = {name: task for name, task in _running(picture).items() if _AGENTS[name].contends}
+    state = snapshot.state.cpu
+    contending = {name: task for name, task in _running(snapshot).items() if _AGENTS[name].contends}
     if state is None or state.policy_name == POLICY_NONE or not contending:
         return
     yield Finding(
@@ -130,18 +130,18 @@ def check_agents(picture: Picture) -> Iterator[Finding]:
     )
 
 
-def others_at_work(picture: Picture) -> Finding | None:
+def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
     """Name whoever else sets CPUs, where somebody has set some that nobody expects."""
-    told = [_told(running)] if (running := _running(picture)) else []
-    if settings := [each for each in picture.cpu_settings or () if not each.unit]:
+    told = [_told(running)] if (running := _running(snapshot)) else []
+    if settings := [each for each in snapshot.cpu_settings or () if not each.unit]:
         told.append(
             f"systemd gives all programs {settings[-1].key}={settings[-1].value} ({settings[-1].file})"
         )
-    if _is_shielded(picture):
+    if _is_shielded(snapshot):
         told.append("a shield of cset is up (groups system and user)")
     if not told:
         return None
-    gap = "" if picture.cpu_settings is not None else "; systemd's CPU settings are not recorded"
+    gap = "" if snapshot.cpu_settings is not None else "; systemd's CPU settings are not recorded"
     return Finding(
         severity=Severity.NOTE,
         code="agents-present",
@@ -152,9 +152,9 @@ def others_at_work(picture: Picture) -> Finding | None:
     )
 
 
-def _running(picture: Picture) -> dict[str, int]:
+def _running(snapshot: NodeSnapshot) -> dict[str, int]:
     """Return the known agents that run, by name, with their process."""
-    tasks = (*picture.others, *(task for seen in picture.containers for task in seen.tasks))
+    tasks = (*snapshot.others, *(task for observed in snapshot.containers for task in observed.tasks))
     found = {task.comm: task.pid for task in tasks if task.comm in _AGENTS and task.tid == task.pid}
     return dict(sorted(found.items()))
 
@@ -167,7 +167,7 @@ def _told(running: Mapping[str, int]) -> str:
     return some_of(names)
 
 
-def _is_shielded(picture: Picture) -> bool:
+def _is_shielded(snapshot: NodeSnapshot) -> bool:
     """Tell whether ``cset shield`` has made its groups, which it does on cgroup v1 alone."""
-    one = picture.hierarchies is not None and picture.hierarchies.version == 1
-    return one and {"/system", "/user"} <= picture.host_groups.keys()
+    one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
+    return one and {"/system", "/user"} <= snapshot.host_groups.keys()

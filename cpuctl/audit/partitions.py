@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from cpuctl.audit.containers import file_of
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.groups import CpusetValues
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
@@ -20,87 +20,87 @@ from cpuctl.machine.wording import named
 _PARTITION, _EXCLUSIVE = "cpuset.cpus.partition", "cpuset.cpus.exclusive"
 
 
-def check_partitions(picture: Picture) -> Iterator[Finding]:
+def check_partitions(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell partitions that take CPUs of pods, those that failed, and lists that change nothing."""
-    sets = {path: group.cpuset for path, group in picture.groups.items()}
-    for path, cpuset in (*sets.items(), *picture.host_groups.items()):
+    sets = {path: group.cpuset for path, group in snapshot.groups.items()}
+    for path, cpuset in (*sets.items(), *snapshot.host_groups.items()):
         if cpuset.is_partition:
-            yield from _valid(picture, path, cpuset)
+            yield from _valid(snapshot, path, cpuset)
         elif cpuset.invalid_partition:
-            yield from _invalid(picture, path, cpuset)
-        elif cpuset.exclusive and path in sets and not _leads_to_partition(picture, path):
-            yield _idle(picture, path, cpuset.exclusive)
+            yield from _invalid(snapshot, path, cpuset)
+        elif cpuset.exclusive and path in sets and not _leads_to_partition(snapshot, path):
+            yield _idle(snapshot, path, cpuset.exclusive)
 
 
-def _valid(picture: Picture, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
+def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
     """Tell what a partition takes; one of the host's may have CPUs that no pod is to have."""
-    lost = cpuset.taken & _counted_on(picture)
-    if path not in picture.groups and not lost:
+    lost = cpuset.taken & _counted_on(snapshot)
+    if path not in snapshot.groups and not lost:
         return
     above = path.rpartition("/")[0] or "/"
     yield Finding(
         severity=Severity.WARNING,
         code="partition",
-        place=_place(picture, path),
+        place=_place(snapshot, path),
         message="it is a partition, which a kubelet never makes: it has taken "
         f"{named(cpuset.taken) if cpuset.taken else 'no CPUs yet'} from {above} and all groups outside"
-        f"{_of_whom(picture, path, lost)}",
+        f"{_of_whom(snapshot, path, lost)}",
         expected="member",
         detected=cpuset.partition,
-        fix=f"echo member > {file_of(picture, path, _PARTITION)}",
+        fix=f"echo member > {file_of(snapshot, path, _PARTITION)}",
     )
 
 
-def _invalid(picture: Picture, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
+def _invalid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
     wanted = cpuset.exclusive or cpuset.cpus or CPUSet()
-    if path not in picture.groups and not wanted & _counted_on(picture):
+    if path not in snapshot.groups and not wanted & _counted_on(snapshot):
         return
     yield Finding(
         severity=Severity.WARNING,
         code="partition-invalid",
-        place=_place(picture, path),
+        place=_place(snapshot, path),
         message="somebody wanted it to be a partition, and the kernel made it none: "
         f"{cpuset.invalid_partition}; it is like any group until that changes",
         expected="member",
         detected=cpuset.partition,
-        fix=f"echo member > {file_of(picture, path, _PARTITION)}",
+        fix=f"echo member > {file_of(snapshot, path, _PARTITION)}",
     )
 
 
-def _idle(picture: Picture, path: str, exclusive: CPUSet) -> Finding:
+def _idle(snapshot: NodeSnapshot, path: str, exclusive: CPUSet) -> Finding:
     return Finding(
         severity=Severity.NOTE,
         code="exclusive-idle",
-        place=_place(picture, path),
+        place=_place(snapshot, path),
         message=f"its {_EXCLUSIVE} is {exclusive}, which keeps nobody away: neither it nor a group below it "
         "is a partition",
         expected="none",
         detected=str(exclusive),
-        fix=f"echo > {file_of(picture, path, _EXCLUSIVE)}",
+        fix=f"echo > {file_of(snapshot, path, _EXCLUSIVE)}",
     )
 
 
-def _leads_to_partition(picture: Picture, path: str) -> bool:
+def _leads_to_partition(snapshot: NodeSnapshot, path: str) -> bool:
     """Tell whether a partition is below: every group on the way to one that is remote has such a list."""
-    return any(each.startswith(f"{path.rstrip('/')}/") for each in picture.partitions)
+    return any(each.startswith(f"{path.rstrip('/')}/") for each in snapshot.partitions)
 
 
-def _counted_on(picture: Picture) -> CPUSet:
+def _counted_on(snapshot: NodeSnapshot) -> CPUSet:
     """Return the CPUs that pods may be on: all that run, or those that the kubelet has given to somebody."""
-    pool = picture.shared_pool
-    return picture.machine.online if pool is None else pool | picture.exclusive
+    pool = snapshot.shared_pool
+    return snapshot.machine.online if pool is None else pool | snapshot.exclusive
 
 
-def _of_whom(picture: Picture, path: str, lost: CPUSet) -> str:
+def _of_whom(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
     """Say whose CPUs they are; the pod that the partition is in has them still."""
-    owner = picture.owners.get(path)
+    owner = snapshot.owners.get(path)
     told = []
-    if holders := picture.holders(lost, but=owner.uid if owner else ""):
+    if holders := snapshot.holders(lost, but=owner.uid if owner else ""):
         told.append(f"those of {holders}")
-    if shared := lost & (picture.shared_pool or CPUSet()):
+    if shared := lost & (snapshot.shared_pool or CPUSet()):
         told.append(f"{named(shared)} of the shared pool")
     return f", {' and '.join(told)} among them" if told else ""
 
 
-def _place(picture: Picture, path: str) -> NodePart:
-    return NodePart(f"cgroup {path}", picture.owners.get(path), path)
+def _place(snapshot: NodeSnapshot, path: str) -> NodePart:
+    return NodePart(f"cgroup {path}", snapshot.owners.get(path), path)

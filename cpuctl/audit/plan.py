@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuctl.audit.picture import Leader, Picture, Seen
+from cpuctl.audit.snapshot import ContainerProcess, NodeSnapshot, ObservedContainer
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 
 
-class Change(NamedTuple):
+class ListChange(NamedTuple):
     """A group's list as it is now, as it is to be, and what is in force now (None: not known)."""
 
     now: CPUSet
@@ -27,49 +27,59 @@ class GroupChange(NamedTuple):
 
     path: str
     owner: Owner
-    first: Leader | None
-    cpus: Change | None = None
-    mems: Change | None = None
+    first: ContainerProcess | None
+    cpus: ListChange | None = None
+    mems: ListChange | None = None
 
 
-def plan_changes(picture: Picture) -> Iterator[GroupChange]:
+def plan_changes(snapshot: NodeSnapshot) -> Iterator[GroupChange]:
     """Yield the groups whose lists differ from what is expected, or are not in force."""
-    for seen in picture.containers:
-        cpus, mems = _cpus(picture, seen), _mems(seen)
+    for observed in snapshot.containers:
+        cpus, mems = _cpus(snapshot, observed), _mems(observed)
         if cpus or mems:
-            first = min(seen.leaders, key=_age, default=None)
-            yield GroupChange(path=seen.group.path, owner=seen.owner, first=first, cpus=cpus, mems=mems)
-        yield from _below(seen)
+            first = min(observed.processes, key=_age, default=None)
+            yield GroupChange(
+                path=observed.group.path, owner=observed.owner, first=first, cpus=cpus, mems=mems
+            )
+        yield from _below(observed)
 
 
-def _cpus(picture: Picture, seen: Seen) -> Change | None:
+def _cpus(snapshot: NodeSnapshot, observed: ObservedContainer) -> ListChange | None:
     """Compare CPUs that run; the others come back by themselves on v2, and v1 refuses them."""
-    wanted, now, effective = seen.expected.cpus, seen.group.cpuset.cpus, seen.group.cpuset.effective
-    online = picture.machine.online
+    wanted, now, effective = (
+        observed.expected.cpus,
+        observed.group.cpuset.cpus,
+        observed.group.cpuset.effective,
+    )
+    online = snapshot.machine.online
     if wanted is None or now is None or not wanted & online:
         return None
     if now & online == wanted & online and effective in (None, wanted & online):
         return None
-    version = picture.hierarchies.version if picture.hierarchies else 2
-    return Change(now, wanted if version == 2 else wanted & online, effective)
+    version = snapshot.hierarchies.version if snapshot.hierarchies else 2
+    return ListChange(now, wanted if version == 2 else wanted & online, effective)
 
 
-def _mems(seen: Seen) -> Change | None:
-    wanted, now, effective = seen.expected.mems, seen.group.cpuset.mems, seen.group.cpuset.effective_mems
+def _mems(observed: ObservedContainer) -> ListChange | None:
+    wanted, now, effective = (
+        observed.expected.mems,
+        observed.group.cpuset.mems,
+        observed.group.cpuset.effective_mems,
+    )
     if wanted is None or now is None or (now == wanted and effective in (None, wanted)):
         return None
-    return Change(now, wanted, effective)
+    return ListChange(now, wanted, effective)
 
 
-def _below(seen: Seen) -> Iterator[GroupChange]:
+def _below(observed: ObservedContainer) -> Iterator[GroupChange]:
     """Yield groups that the container's runtime has made below, where these have lists of their own."""
-    wanted = seen.expected.cpus
-    for group in seen.below:
+    wanted = observed.expected.cpus
+    for group in observed.below:
         own = group.cpuset.cpus
         if wanted is not None and own and not own <= wanted:
-            change = Change(own, wanted, group.cpuset.effective)
-            yield GroupChange(path=group.path, owner=seen.owner, first=None, cpus=change)
+            change = ListChange(own, wanted, group.cpuset.effective)
+            yield GroupChange(path=group.path, owner=observed.owner, first=None, cpus=change)
 
 
-def _age(leader: Leader) -> tuple[int, int]:
+def _age(leader: ContainerProcess) -> tuple[int, int]:
     return leader.started if leader.started is not None else 0, leader.pid

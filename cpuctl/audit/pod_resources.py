@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.kubelet_state import is_gone
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.checkpoints.model import DevicesStateFile, MemoryBlock
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
@@ -23,45 +23,45 @@ from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 _STATIC = "static"
 
 
-def check_answers(picture: Picture) -> Iterator[Finding]:
+def check_answers(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare every pod that the kubelet lists, and the CPUs that it calls allocatable."""
-    if picture.answers is None:
+    if snapshot.answers is None:
         return
-    uids = _uids(picture)
-    unnamed = unnamed_pods(picture)
-    for pod in picture.answers.pods or ():
+    uids = _uids(snapshot)
+    unnamed = unnamed_pods(snapshot)
+    for pod in snapshot.answers.pods or ():
         if pod.full_name in uids or not unnamed:
-            yield from _pod(picture, pod, uids.get(pod.full_name, ""))
-    yield from _unlisted(picture)
-    yield from _allocatable(picture)
+            yield from _pod(snapshot, pod, uids.get(pod.full_name, ""))
+    yield from _unlisted(snapshot)
+    yield from _allocatable(snapshot)
 
 
-def unnamed_pods(picture: Picture) -> bool:
+def unnamed_pods(snapshot: NodeSnapshot) -> bool:
     """Tell whether files give something to pods whose names nobody knows: the answer has names only."""
-    return any(picture.pod_name(uid) == uid for uid in _saved_uids(picture))
+    return any(snapshot.pod_name(uid) == uid for uid in _saved_uids(snapshot))
 
 
-def _saved_uids(picture: Picture) -> frozenset[str]:
-    state = picture.state
+def _saved_uids(snapshot: NodeSnapshot) -> frozenset[str]:
+    state = snapshot.state
     devices = state.devices.entries if state.devices else ()
     memory = state.memory.entries if state.memory else {}
     return frozenset({*state.entries, *memory, *(entry.pod_uid for entry in devices)})
 
 
-def _uids(picture: Picture) -> Mapping[str, str]:
+def _uids(snapshot: NodeSnapshot) -> Mapping[str, str]:
     """Return UIDs by the names of pods; of two with one name that which has a control group now."""
-    known = picture.pods.keys() | _saved_uids(picture)
-    return {picture.pod_name(uid): uid for uid in (*sorted(known), *sorted(picture.uids))}
+    known = snapshot.pods.keys() | _saved_uids(snapshot)
+    return {snapshot.pod_name(uid): uid for uid in (*sorted(known), *sorted(snapshot.uids))}
 
 
-def _unlisted(picture: Picture) -> Iterator[Finding]:
+def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell pods that are there and in the state, and that the kubelet does not list."""
-    if picture.answers is None or picture.answers.pods is None:
+    if snapshot.answers is None or snapshot.answers.pods is None:
         return
-    listed = {pod.full_name for pod in picture.answers.pods}
-    for uid, held in picture.held.items():
-        name = picture.pod_name(uid)
-        if name in {uid, *listed} or is_gone(picture, uid, picture.pods.get(uid)):
+    listed = {pod.full_name for pod in snapshot.answers.pods}
+    for uid, held in snapshot.held.items():
+        name = snapshot.pod_name(uid)
+        if name in {uid, *listed} or is_gone(snapshot, uid, snapshot.pods.get(uid)):
             continue
         yield Finding(
             severity=Severity.WARNING,
@@ -73,8 +73,8 @@ def _unlisted(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def _pod(picture: Picture, pod: PodHoldings, uid: str) -> Iterator[Finding]:
-    cpu, memory, devices = picture.state.cpu, picture.state.memory, picture.state.devices
+def _pod(snapshot: NodeSnapshot, pod: PodHoldings, uid: str) -> Iterator[Finding]:
+    cpu, memory, devices = snapshot.state.cpu, snapshot.state.memory, snapshot.state.devices
     for container in pod.containers:
         place = NodePart(f"{pod.full_name}/{container.name}")
         # What a pod has as a whole (KEP-5526) is listed at its containers, and saved once.
@@ -115,10 +115,10 @@ def _differs(place: NodePart, file: str, what: str, saved: str, listed: str) -> 
         )
 
 
-def _allocatable(picture: Picture) -> Iterator[Finding]:
-    listed = picture.answers.allocatable if picture.answers else None
-    promised = picture.machine.online - picture.promises.reserved
-    if listed is None or picture.promises.policy != _STATIC or listed == promised:
+def _allocatable(snapshot: NodeSnapshot) -> Iterator[Finding]:
+    listed = snapshot.answers.allocatable if snapshot.answers else None
+    promised = snapshot.machine.online - snapshot.configured.reserved
+    if listed is None or snapshot.configured.policy != _STATIC or listed == promised:
         return
     yield Finding(
         severity=Severity.WARNING,

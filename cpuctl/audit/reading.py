@@ -1,4 +1,4 @@
-"""Taking the picture of a node: the same way from the live one, a directory and a recording.
+"""Taking the snapshot of a node: the same way from the live one, a directory and a recording.
 
 Rule for the files in which containers read their exclusive CPUs (``assigned.cpuset`` in volumes): KEP-6122;
 ``pkg/volume/downwardapi`` and ``pkg/volume/projected`` write below a pod's directory.
@@ -11,8 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.audit.interrupts import read_interrupts
-from cpuctl.audit.picture import DownwardFile, Expectations, Picture, Promises, Seen, State
-from cpuctl.audit.tasks import sandbox_ids, sort_tasks
+from cpuctl.audit.snapshot import (
+    ConfiguredKubelet,
+    DownwardFile,
+    Expectations,
+    KubeletState,
+    NodeSnapshot,
+    ObservedContainer,
+)
+from cpuctl.audit.tasks import sandbox_ids, tasks_by_group
 from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.cpu_settings import read_cpu_settings
 from cpuctl.capture.node.files import NodeFiles
@@ -34,33 +41,33 @@ from cpuctl.pods.model import ResourceFieldRef, StoredPod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 
 
-class Known(NamedTuple):
+class NodeContext(NamedTuple):
     """What is known of a node before its files are looked at; ``pods`` is None where nobody named them.
 
     ``kubelet_roots`` are where the kubelet's directory may be, without the slash at their beginning.
     """
 
     machine: Machine
-    state: State = State()
-    promises: Promises = Promises()
+    state: KubeletState = KubeletState()
+    configured: ConfiguredKubelet = ConfiguredKubelet()
     pods: Mapping[str, StoredPod] | None = None
     cgroup_root: str = ""
     live: bool = False
     kubelet_roots: tuple[str, ...] = (STATE_DIRECTORY,)
 
 
-def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
+def take_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> NodeSnapshot:
     """Read control groups, threads and interrupts; what cannot be read is noted in *files*.
 
     Raise InputError for what no kernel and no recording holds.
     """
     hierarchies, groups, host_groups = node_groups(files, known.cgroup_root, progress)
     processes = all_processes(files, progress, live=known.live)
-    picture = _picture_of_groups(files, known, groups, processes)
+    snapshot = _snapshot_of_groups(files, known, groups, processes)
     balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
-    interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
+    interrupts = read_interrupts(files, progress, exclusive=snapshot.exclusive, balanced=balanced)
     told = read_downward_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
-    return picture._replace(
+    return snapshot._replace(
         hierarchies=hierarchies,
         host_groups=host_groups,
         interrupts=interrupts,
@@ -69,7 +76,7 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
     )
 
 
-def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
+def take_group_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> NodeSnapshot:
     """Read control groups, and of processes only what tells whose these are.
 
     To look at the memory of a process stops it for a moment, which a running container must not notice.
@@ -77,26 +84,26 @@ def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Pi
     hierarchies, groups, _ = node_groups(files, known.cgroup_root, progress)
     containers = {path for path, group in groups.items() if group.role.level is Level.CONTAINER}
     processes = tuple(read_members(files, containers, progress))
-    return _picture_of_groups(files, known, groups, processes)._replace(hierarchies=hierarchies)
+    return _snapshot_of_groups(files, known, groups, processes)._replace(hierarchies=hierarchies)
 
 
-def _picture_of_groups(
-    files: NodeFiles, known: Known, groups: Mapping[str, Cgroup], processes: Sequence[Process]
-) -> Picture:
+def _snapshot_of_groups(
+    files: NodeFiles, known: NodeContext, groups: Mapping[str, Cgroup], processes: Sequence[Process]
+) -> NodeSnapshot:
     owners = group_owners(files, known, processes, groups)
-    tasks, expectations = sort_tasks(processes, groups), Expectations(known.state)
-    return Picture(
+    tasks, expectations = tasks_by_group(processes, groups), Expectations(known.state)
+    return NodeSnapshot(
         machine=known.machine,
         groups=groups,
         owners=owners,
         containers=tuple(
-            Seen(
+            ObservedContainer(
                 owner=owners[path],
                 group=groups[path],
                 expected=expectations.of(owners[path]),
                 below=below,
                 tasks=tasks.tasks.get(path, ()),
-                leaders=tasks.leaders.get(path, ()),
+                processes=tasks.processes.get(path, ()),
             )
             for path, below in _containers(groups).items()
         ),
@@ -104,7 +111,7 @@ def _picture_of_groups(
         pods=known.pods or {},
         pods_known=known.pods is not None,
         state=known.state,
-        promises=known.promises,
+        configured=known.configured,
     )
 
 
@@ -148,7 +155,7 @@ def all_processes(files: NodeFiles, progress: Progress, *, live: bool) -> tuple[
 
 
 def group_owners(
-    files: NodeFiles, known: Known, processes: Iterable[Process], groups: Mapping[str, Cgroup]
+    files: NodeFiles, known: NodeContext, processes: Iterable[Process], groups: Mapping[str, Cgroup]
 ) -> dict[str, Owner]:
     """Tell whose every group is, from the pods' down, by path."""
     return find_owners(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cpuctl.audit.picture import Leader, Task
+from cpuctl.audit.snapshot import ContainerProcess, Task
 from cpuctl.capture.collected import Process
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Level
@@ -17,25 +17,25 @@ _OUTSIDE = "/.."
 """How the path of a group outside of the reader's namespace begins (*cgroup_namespaces(7)*)."""
 
 
-class Sorted:
+class TasksByGroup:
     """Threads and processes by the path of their container's group, and the threads of no container."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, list[Task]] = {}
-        self.leaders: dict[str, list[Leader]] = {}
+        self.processes: dict[str, list[ContainerProcess]] = {}
         self.others: list[Task] = []
 
 
-def sort_tasks(processes: Iterable[Process], groups: Mapping[str, Cgroup]) -> Sorted:
+def tasks_by_group(processes: Iterable[Process], groups: Mapping[str, Cgroup]) -> TasksByGroup:
     """Give every thread to the container in whose group, or below it, its process is."""
-    found, sets, homes = Sorted(), _Sets(), _Homes(groups)
+    found, sets, homes = TasksByGroup(), _Sets(), _Homes(groups)
     for process in processes:
         home = homes.of(process.cgroup)
         tasks = list(_tasks(process, sets))
         if home:
             found.tasks.setdefault(home, []).extend(tasks)
-            leader = Leader(process.pid, process.started, process.memory)
-            found.leaders.setdefault(home, []).append(leader)
+            leader = ContainerProcess(process.pid, process.started, process.memory)
+            found.processes.setdefault(home, []).append(leader)
         else:
             found.others.extend(tasks)
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
-from cpuctl.audit.picture import DownwardFile, Picture, Seen
+from cpuctl.audit.snapshot import DownwardFile, NodeSnapshot, ObservedContainer
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.placement import Isolation, isolation_of
@@ -21,24 +21,24 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
 _GATE = "DownwardAPIAssignedResources"
 
 
-def check_volumes(picture: Picture) -> Iterator[Finding]:
+def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Compare the files of containers that run."""
-    if picture.state.cpu is None:
+    if snapshot.state.cpu is None:
         return
-    running = {(seen.owner.uid, seen.owner.container): seen for seen in picture.containers}
+    running = {(observed.owner.uid, observed.owner.container): observed for observed in snapshot.containers}
     served = False
-    for told in picture.downward_files:
-        seen = running.get((told.uid, told.container))
-        if seen is None or not told.looked_at:
+    for told in snapshot.downward_files:
+        observed = running.get((told.uid, told.container))
+        if observed is None or not told.looked_at:
             continue
         served = served or told.text is not None
-        if not picture.promises.tells_assigned:
-            yield _unserved(picture, seen, told)
+        if not snapshot.configured.tells_assigned:
+            yield _unserved(snapshot, observed, told)
         elif told.text is None:
-            yield _missing(seen, told)
+            yield _missing(observed, told)
         else:
-            yield from _compared(picture, seen, told, told.text)
-    if served and picture.promises.tells_assigned and not picture.promises.takes_assigned:
+            yield from _compared(snapshot, observed, told, told.text)
+    if served and snapshot.configured.tells_assigned and not snapshot.configured.takes_assigned:
         yield Finding(
             severity=Severity.NOTE,
             code="assigned-cpuset-gate",
@@ -51,25 +51,25 @@ def check_volumes(picture: Picture) -> Iterator[Finding]:
         )
 
 
-def _unserved(picture: Picture, seen: Seen, told: DownwardFile) -> Finding:
+def _unserved(snapshot: NodeSnapshot, observed: ObservedContainer, told: DownwardFile) -> Finding:
     kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
     what = "nobody keeps the file up to date" if told.text is not None else "there is no file"
     return Finding(
         severity=Severity.WARNING,
         code="assigned-cpuset-unserved",
-        place=NodePart.of(seen),
+        place=NodePart.of(observed),
         message=f"{kubelet}: {what}, and its pod cannot start again",
-        expected=_told(_expected(picture, seen)),
+        expected=_told(_expected(snapshot, observed)),
         detected=_shown(told.text),
         fix=f"take {ASSIGNED_CPUSET} out of the pod, or upgrade the kubelet",
     )
 
 
-def _missing(seen: Seen, told: DownwardFile) -> Finding:
+def _missing(observed: ObservedContainer, told: DownwardFile) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="assigned-cpuset-missing",
-        place=NodePart.of(seen),
+        place=NodePart.of(observed),
         message=f"its pod reads {ASSIGNED_CPUSET} in /{told.path}, and there is no such file",
         expected="a file",
         detected="none",
@@ -77,38 +77,40 @@ def _missing(seen: Seen, told: DownwardFile) -> Finding:
     )
 
 
-def _compared(picture: Picture, seen: Seen, told: DownwardFile, text: str) -> Iterator[Finding]:
-    wanted, cpus = _expected(picture, seen), _listed(text)
+def _compared(
+    snapshot: NodeSnapshot, observed: ObservedContainer, told: DownwardFile, text: str
+) -> Iterator[Finding]:
+    wanted, cpus = _expected(snapshot, observed), _listed(text)
     if cpus == wanted:
         return
-    if cpus and cpus <= wanted and picture.promises.delays:
+    if cpus and cpus <= wanted and snapshot.configured.delays:
         yield Finding(
             severity=Severity.NOTE,
             code="assigned-cpuset-pending",
-            place=NodePart.of(seen),
+            place=NodePart.of(observed),
             message=f"it is to give up {named(wanted - cpus)} when its delay has passed: it reads the rest",
             expected=_told(wanted),
             detected=_told(cpus),
         )
         return
-    applied = seen.group.cpuset.cpus == wanted
+    applied = observed.group.cpuset.cpus == wanted
     yield Finding(
         severity=Severity.ERROR if applied else Severity.WARNING,
         code="assigned-cpuset-stale",
-        place=NodePart.of(seen),
+        place=NodePart.of(observed),
         message=f"the CPU Manager's state has {_told(wanted)} for it, and its control group "
-        f"{_told(seen.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{told.path}",
+        f"{_told(observed.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{told.path}",
         expected=_told(wanted),
         detected=_shown(text),
         fix=RESTART,
     )
 
 
-def _expected(picture: Picture, seen: Seen) -> CPUSet:
+def _expected(snapshot: NodeSnapshot, observed: ObservedContainer) -> CPUSet:
     """Return a container's own CPUs: those of its pod's pool are not."""
-    owner, state = seen.owner, picture.state.cpu
-    held = picture.state.entries.get(owner.uid, {}).get(owner.container)
-    pod = picture.pods[owner.uid]
+    owner, state = observed.owner, snapshot.state.cpu
+    held = snapshot.state.entries.get(owner.uid, {}).get(owner.container)
+    pod = snapshot.pods[owner.uid]
     container = next((each for each in pod.all_containers if each.name == owner.container), None)
     if held is None or state is None or container is None:
         return CPUSet()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.audit import Audit
     from cpuctl.answers.cgroups import CgroupsPlan
-    from cpuctl.audit.picture import Picture
+    from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.inputs.live_node import LiveNode
 
 app = command_group()
@@ -119,7 +119,7 @@ def audit(
     inputs = NodeInputs(
         machine=machine, root=root, kubelet=kubelet, state=state, pods=pods, pod_resources=pod_resources
     )
-    node, picture, _ = observe(load_node(inputs, sources), style)
+    node, snapshot, _ = observe(load_node(inputs, sources), style)
     # What mends a node is run there, and never on its recording.
     released = machine != LIVE_MACHINE or release_is_known(sources)
     given = CheckpointInputs(
@@ -128,11 +128,11 @@ def audit(
         pods=pods,
         root=root or "/",
     )
-    audited = _audited(node, picture, checks, sources)
+    audited = _audited(node, snapshot, checks, sources)
     spell_out_fixes(audited["findings"], checkpoint_commands(given, released=released))
     tell_sources(sources, style)
     tell_doubts(node, style)
-    emit(_plan(node, picture, sources) if output is AuditOutput.PLAN else audited, style)
+    emit(_plan(node, snapshot, sources) if output is AuditOutput.PLAN else audited, style)
     bad = audited["summary"]["error"] or audited["summary"]["warning"] or audited["unchecked"]
     if not exit_zero and bad:
         raise typer.Exit(EXIT_NO)
@@ -150,16 +150,18 @@ def _checks(text: str) -> "Sequence[str]":
     return names or CHECK_NAMES
 
 
-def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sources: Sources) -> "Audit":
+def _audited(
+    node: "LiveNode", snapshot: "NodeSnapshot", checks: "Sequence[str]", sources: Sources
+) -> "Audit":
     from cpuctl.answering.audit_answer import audit_document
     from cpuctl.audit.checks import audit as compare
 
-    findings, unreadable = compare(picture, checks), node.files.unreadable
-    return audit_document(picture, findings, sources.entries, checks=checks, unreadable=unreadable)
+    findings, unreadable = compare(snapshot, checks), node.files.unreadable
+    return audit_document(snapshot, findings, sources.entries, checks=checks, unreadable=unreadable)
 
 
-def _plan(node: "LiveNode", picture: "Picture", sources: Sources) -> "CgroupsPlan":
+def _plan(node: "LiveNode", snapshot: "NodeSnapshot", sources: Sources) -> "CgroupsPlan":
     """Describe what leads to what is expected."""
     from cpuctl.answering.cgroups.plan_answer import plan_document
 
-    return plan_document(picture, node.state_files, sources.entries)
+    return plan_document(snapshot, node.state_files, sources.entries)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cpuctl.answers.checkpoint import StateFileName
-    from cpuctl.audit.picture import Picture, Promises, State
-    from cpuctl.audit.reading import Known
+    from cpuctl.audit.reading import NodeContext
+    from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
     from cpuctl.capture.collected import Progress
     from cpuctl.capture.node.files import NodeFiles
     from cpuctl.checkpoints.reader import ContainerName
@@ -66,7 +66,7 @@ class LiveNode(NamedTuple):
     source: MachineSource
     files: NodeFiles
     kubelet: Kubelet
-    known: Known
+    known: NodeContext
     state_files: tuple[StateFile, ...]
     answers: Callable[[], PodResources | None]
 
@@ -76,7 +76,7 @@ def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
 
     Raise UsageError for a machine that has no files to look at, or no kubelet to ask.
     """
-    from cpuctl.audit.reading import Known
+    from cpuctl.audit.reading import NodeContext
     from cpuctl.kubelet.releases.recorded import Topic
 
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
@@ -93,10 +93,10 @@ def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
     pods = _pods(inputs.pods, kubelet, sources)
     live = source.origin == LIVE_MACHINE
     texts = _state_texts(inputs.state, files, kubelet, source, sources)
-    known = Known(
+    known = NodeContext(
         machine=source.machine,
         state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not inputs.state),
-        promises=_promises(source, kubelet, sources),
+        configured=_promises(source, kubelet, sources),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
         live=live,
@@ -135,7 +135,7 @@ class ObservedNode(NamedTuple):
     """A node and what was seen of it; not *settled* where its state changed each time it was looked at."""
 
     node: LiveNode
-    picture: Picture
+    snapshot: NodeSnapshot
     settled: bool
 
 
@@ -145,20 +145,20 @@ def observe_settled(node: LiveNode, progress: Progress) -> ObservedNode:
     A pod that comes in between has CPUs that the state did not give to anybody when it was read.
     """
     for _ in range(_ATTEMPTS):
-        picture = observe(node, progress)
+        snapshot = observe(node, progress)
         fresh = with_fresh_state(node)
         if fresh is node:
-            return ObservedNode(node, picture, settled=True)
+            return ObservedNode(node, snapshot, settled=True)
         node = fresh
     return ObservedNode(node, observe(node, progress), settled=False)
 
 
-def observe(node: LiveNode, progress: Progress) -> Picture:
+def observe(node: LiveNode, progress: Progress) -> NodeSnapshot:
     """Look at the node's control groups, threads and interrupts; a recording's errors begin with its name."""
-    from cpuctl.audit.reading import take_picture
+    from cpuctl.audit.reading import take_snapshot
 
     try:
-        return take_picture(node.files, node.known, progress)._replace(answers=node.answers())
+        return take_snapshot(node.files, node.known, progress)._replace(answers=node.answers())
     except CpuctlError as error:
         raise error if node.known.live else error.within(node.source.origin) from None
 
@@ -284,8 +284,8 @@ def _closed(files: NodeFiles) -> Iterator[str]:
 
 def _state(
     texts: Mapping[StateFileName, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, StoredPod]
-) -> State:
-    from cpuctl.audit.picture import State
+) -> KubeletState:
+    from cpuctl.audit.snapshot import KubeletState
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.inspection import inspect_state, readable_part
@@ -297,7 +297,7 @@ def _state(
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None
     memory = read_memory_state(texts[MEMORY_FILE], reader) if MEMORY_FILE in texts else None
     devices = read_devices_state(texts[DEVICES_FILE], reader) if DEVICES_FILE in texts else None
-    return State(
+    return KubeletState(
         cpu=None if isinstance(cpu, UnreadableState) else cpu,
         memory=None if isinstance(memory, UnreadableState) else memory,
         cpu_problem=cpu.error if isinstance(cpu, UnreadableState) else "",
@@ -324,9 +324,9 @@ def _container_names(pods: Mapping[str, StoredPod]) -> dict[str, ContainerName]:
     }
 
 
-def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Promises:
+def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> ConfiguredKubelet:
     """Work out what the kubelet keeps to; reserved CPUs are those that it would choose on this machine."""
-    from cpuctl.audit.picture import Promises
+    from cpuctl.audit.snapshot import ConfiguredKubelet
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Started, check_start
     from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
@@ -337,7 +337,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
     policy = started.policy if isinstance(started, Started) else None
     gates = kubelet.gates
     configured = sources.entries["kubeletConfiguration"]["from"] != "default"
-    return Promises(
+    return ConfiguredKubelet(
         policy=config.cpu_manager_policy if configured else "",
         memory_policy=config.memory_manager_policy if configured else "",
         reserved=CPUSet(policy.reserved) if policy else _listed(config.reserved_system_cpus),

@@ -13,8 +13,8 @@ from typing import Any
 
 from cpuctl.audit.checks import audit
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.picture import Picture, Promises, State
-from cpuctl.audit.reading import Known, take_picture
+from cpuctl.audit.reading import NodeContext, take_snapshot
+from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
 from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cgroups.names import Driver, group_path
@@ -67,8 +67,8 @@ class NodeTree:
             entries={DATABASE: {"server": (MemoryBlock(numa_affinity=(0,), type="memory", size=1 << 30),)}},
         )
     )
-    promises: Promises = field(
-        default_factory=lambda: Promises(
+    configured: ConfiguredKubelet = field(
+        default_factory=lambda: ConfiguredKubelet(
             policy="static", memory_policy="Static", reserved=CPUSet.parse(RESERVED), full_cores=True
         )
     )
@@ -149,22 +149,22 @@ class NodeTree:
         found = read_pods(json.dumps(PODS), "pods.json").pods
         return {pod.uid: stored_pod(pod, PodRules()) for pod in found}
 
-    def known(self, pods: Mapping[str, StoredPod] | None = None) -> Known:
+    def known(self, pods: Mapping[str, StoredPod] | None = None) -> NodeContext:
         machine = read_machine_tree(MemoryTree(dict(self.files)), "node").machine
-        return Known(
+        return NodeContext(
             machine=machine,
-            state=State(cpu=self.state, memory=self.memory),
-            promises=self.promises,
+            state=KubeletState(cpu=self.state, memory=self.memory),
+            configured=self.configured,
             pods=pods if pods is not None else self.pods() if self.named else None,
             cgroup_root="/".join(self.root),
         )
 
-    def picture(self, pods: Mapping[str, StoredPod] | None = None) -> Picture:
+    def snapshot(self, pods: Mapping[str, StoredPod] | None = None) -> NodeSnapshot:
         files = NodeFiles(MemoryTree(dict(self.files)), str)
-        return take_picture(files, self.known(pods), silent)
+        return take_snapshot(files, self.known(pods), silent)
 
     def findings(self, *checks: str) -> tuple[Finding, ...]:
-        return audit(self.picture(), checks)
+        return audit(self.snapshot(), checks)
 
     def codes(self, *checks: str) -> list[str]:
         return [finding.code for finding in self.findings(*checks)]

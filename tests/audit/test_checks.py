@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.audit.checks import audit
-from cpuctl.audit.picture import Promises, State
-from cpuctl.audit.reading import take_picture
+from cpuctl.audit.reading import take_snapshot
+from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState
 from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.checkpoints.model import CPUStateFile
@@ -30,8 +30,8 @@ def without_cpu_5(node: NodeTree) -> None:
     node.process(91, "writer", node.server, "1", mems="0", of=90)
 
 
-def promise(node: NodeTree, **promises: object) -> None:
-    node.promises = node.promises._replace(**promises)  # type: ignore[arg-type]  # of the fields' types
+def promise(node: NodeTree, **configured: object) -> None:
+    node.configured = node.configured._replace(**configured)  # type: ignore[arg-type]  # of the fields' types
 
 
 def codes(node: NodeTree, *checks: str) -> dict[str, str]:
@@ -150,19 +150,19 @@ def test_a_memory_state_of_another_policy_is_told() -> None:
 def test_a_node_without_its_state_is_not_clean() -> None:
     """Somebody has deleted the files: what runs where cannot be right or wrong any more."""
     node = clean_node()
-    known = node.known()._replace(state=State())
-    picture = take_picture(NodeFiles(MemoryTree(dict(node.files)), str), known, silent)
-    found = audit(picture, ["state"])
+    known = node.known()._replace(state=KubeletState())
+    snapshot = take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), known, silent)
+    found = audit(snapshot, ["state"])
     assert [(each.code, str(each.severity), each.place.subject) for each in found] == [
         ("state-missing", "warning", "cpu_manager_state"),
         ("state-missing", "warning", "memory_manager_state"),
     ]
     assert {each.fix for each in found} == {"cpuctl checkpoint verify && systemctl restart kubelet"}
     for quiet in (
-        picture._replace(groups={}),
-        picture._replace(state=State(own=False)),
-        picture._replace(promises=Promises()),
-        picture._replace(promises=Promises(policy="none", memory_policy="None")),
+        snapshot._replace(groups={}),
+        snapshot._replace(state=KubeletState(own=False)),
+        snapshot._replace(configured=ConfiguredKubelet()),
+        snapshot._replace(configured=ConfiguredKubelet(policy="none", memory_policy="None")),
     ):
         assert audit(quiet, ["state"]) == ()
 
@@ -180,7 +180,7 @@ def test_a_state_is_repaired_only_where_that_is_safe() -> None:
 
 def test_what_is_left_of_the_static_policy_is_told() -> None:
     node = clean_node()
-    node.promises = Promises(policy="none")
+    node.configured = ConfiguredKubelet(policy="none")
     node.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
     node.cpuset(node.front)
     node.cpuset(node.server, cpus=OWN, mems="0")
@@ -273,12 +273,12 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
     init = Container(name="warm-up", kind=ContainerKind.INIT)
     ended = ContainerStatus(name="warm-up", state=RunState.TERMINATED, container_id="ee" * 32)
     pods[DATABASE] = pod._replace(init_containers=(init,), statuses=(ended, *pod.statuses))
-    (finding,) = audit(node.picture(pods), ["stale"])
+    (finding,) = audit(node.snapshot(pods), ["stale"])
     assert (finding.code, finding.detected) == ("finished-init-container", "3")
     assert finding.fix == "kubectl -n shop delete pod database-0"
     running = ended._replace(state=RunState.RUNNING)
     pods[DATABASE] = pods[DATABASE]._replace(statuses=(running, *pod.statuses))
-    assert audit(node.picture(pods), ["stale"]) == ()
+    assert audit(node.snapshot(pods), ["stale"]) == ()
 
 
 @pytest.mark.parametrize("by_phase", [True, False], ids=["by its phase", "by its containers"])
@@ -293,8 +293,8 @@ def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
         if by_phase
         else pod._replace(restart_policy="Never", statuses=ended)
     )
-    assert audit(node.picture(pods), ["stale"]) == ()
+    assert audit(node.snapshot(pods), ["stale"]) == ()
     for path in [path for path in node.files if DATABASE.replace("-", "_") in path]:
         del node.files[path]
-    (finding,) = audit(node.picture(pods), ["stale"])
+    (finding,) = audit(node.snapshot(pods), ["stale"])
     assert (finding.code, finding.detected, finding.place.subject) == ("stale-entry", OWN, "shop/database-0")

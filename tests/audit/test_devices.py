@@ -6,7 +6,7 @@ from typing import Any
 
 from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.picture import Picture, State
+from cpuctl.audit.snapshot import KubeletState, NodeSnapshot
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
@@ -35,17 +35,17 @@ def held(uid: str, name: str, *devices: str) -> DeviceEntry:
 
 
 def found(*entries: DeviceEntry, pods: tuple[StoredPod, ...] = (), registered: tuple[str, ...] = ALL) -> Any:
-    picture = Picture(
+    snapshot = NodeSnapshot(
         machine=read_machine("synthetic:1s1n2c1t").machine,
         pods={each.uid: each for each in pods},
         pods_known=bool(pods),
-        state=State(devices=DevicesStateFile(entries=entries, registered={GPU: registered})),
+        state=KubeletState(devices=DevicesStateFile(entries=entries, registered={GPU: registered})),
     )
-    return [(each.code, each.place.subject, each.expected, each.detected) for each in findings(picture)]
+    return [(each.code, each.place.subject, each.expected, each.detected) for each in findings(snapshot)]
 
 
-def findings(picture: Picture) -> tuple[Finding, ...]:
-    return audit(picture, ["devices"])
+def findings(snapshot: NodeSnapshot) -> tuple[Finding, ...]:
+    return audit(snapshot, ["devices"])
 
 
 TRAIN = pod("train", container("main", 2), container("log", 0))
@@ -55,7 +55,7 @@ SMALL = pod("small", container("main", 1))
 def test_devices_as_they_are_asked_for_are_fine() -> None:
     entries = (held("train", "main", "g0", "g1"), held("small", "main", "g2"))
     assert found(*entries, pods=(TRAIN, SMALL)) == []
-    assert findings(Picture(machine=read_machine("synthetic:1s1n2c1t").machine)) == ()
+    assert findings(NodeSnapshot(machine=read_machine("synthetic:1s1n2c1t").machine)) == ()
 
 
 def test_an_init_container_may_have_what_an_app_container_has() -> None:
@@ -94,9 +94,9 @@ def test_a_device_that_its_plugin_has_no_more() -> None:
 
 
 def test_what_is_not_recorded_is_not_called_fine() -> None:
-    picture = Picture(
+    snapshot = NodeSnapshot(
         machine=read_machine("synthetic:1s1n2c1t").machine, pods={"small": SMALL}, pods_known=True
     )
-    (gap,) = unchecked(picture, ["devices"])
+    (gap,) = unchecked(snapshot, ["devices"])
     assert gap.missing.startswith("kubelet_internal_checkpoint")
-    assert unchecked(picture._replace(pods={"idle": pod("idle", container("main", 0))}), ["devices"]) == ()
+    assert unchecked(snapshot._replace(pods={"idle": pod("idle", container("main", 0))}), ["devices"]) == ()

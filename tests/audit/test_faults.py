@@ -29,7 +29,7 @@ def test_a_clean_node_has_no_finding(
 ) -> None:
     node = clean_node(version, driver, root)
     node.named = named
-    assert [seen.tasks != () for seen in node.picture().containers] == [True] * 3
+    assert [seen.tasks != () for seen in node.snapshot().containers] == [True] * 3
     assert node.findings() == ()
 
 
@@ -115,7 +115,7 @@ def a_partition_of_a_neighbour(node: NodeTree) -> None:
 def a_partition_of_reserved_cpus(node: NodeTree) -> None:
     """Keep a reserved CPU that is strictly so for a program of the host: pods never had it."""
     pool = "2-3,6-7"
-    node.promises = node.promises._replace(strict_reservation=True)
+    node.configured = node.configured._replace(strict_reservation=True)
     node.state = node.state._replace(default_cpu_set=CPUSet.parse(pool))
     node.cpuset(node.front, cpus=pool)
     node.process(95, "nginx", node.front, pool)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.audit.picture import Promises
+from cpuctl.audit.snapshot import ConfiguredKubelet
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from tests.audit.node_tree import OWN, SERVER, NodeTree, clean_node
@@ -23,7 +23,7 @@ FILES = {"isolcpus": f"{CPU_DIR}/isolated", "nohz_full": f"{CPU_DIR}/nohz_full"}
 
 
 def what_the_static_policy_left(node: NodeTree) -> None:
-    node.promises = Promises(policy="none")
+    node.configured = ConfiguredKubelet(policy="none")
     node.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
     node.cpuset(node.front)
     node.cpuset(node.server, cpus=OWN, mems="0")
@@ -81,5 +81,5 @@ def test_other_reserved_cpus_mend_as_well() -> None:
     (fault,) = (each for each in BOOTS if each.fix.endswith(", or reserve other CPUs"))
     node = clean_node()
     fault.plant(node)
-    node.promises = node.promises._replace(reserved=CPUSet.parse("0,2"))
+    node.configured = node.configured._replace(reserved=CPUSet.parse("0,2"))
     assert fault.code not in node.codes()

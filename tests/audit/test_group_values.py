@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.audit.group_values import Room, Rules, Value, group_values
+from cpuctl.audit.group_values import FileValue, PodsLimit, ValueRules, group_values
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.cgroups.files import WeightFormula
@@ -16,15 +16,15 @@ from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
 
-RULES = Rules(node=NodeRules(), settings=CgroupSettings())
+RULES = ValueRules(node=NodeRules(), settings=CgroupSettings())
 
 
-def values(node: NodeTree, group: str, rules: Rules = RULES) -> dict[str, Value]:
-    picture = node.picture()
-    return group_values(picture, picture.groups[group], rules)
+def values(node: NodeTree, group: str, rules: ValueRules = RULES) -> dict[str, FileValue]:
+    snapshot = node.snapshot()
+    return group_values(snapshot, snapshot.groups[group], rules)
 
 
-def expected(node: NodeTree, group: str, rules: Rules = RULES) -> dict[str, str]:
+def expected(node: NodeTree, group: str, rules: ValueRules = RULES) -> dict[str, str]:
     return {
         name: " or ".join(each.expected) for name, each in values(node, group, rules).items() if each.expected
     }
@@ -78,7 +78,7 @@ def test_quality_classes_have_the_sum_of_their_pods() -> None:
     node.cpuset("/kubepods.slice/kubepods-besteffort.slice")
     node.quota("/kubepods.slice/kubepods-besteffort.slice", None, shares=1024)
     found = values(node, "/kubepods.slice/kubepods-besteffort.slice")["cpu.weight"]
-    assert (found, found.differs) == (Value("39", ("1",)), True)
+    assert (found, found.differs) == (FileValue("39", ("1",)), True)
 
 
 def test_nobody_says_what_kubepods_itself_has_where_no_configuration_is_known() -> None:
@@ -88,7 +88,7 @@ def test_nobody_says_what_kubepods_itself_has_where_no_configuration_is_known() 
 
 KUBEPODS = "/kubepods.slice"
 BURSTABLE = f"{KUBEPODS}/kubepods-burstable.slice"
-ROOM = Room(milli_cpu=6000, memory=(3 << 30) + 100)
+ROOM = PodsLimit(milli_cpu=6000, memory=(3 << 30) + 100)
 
 
 def with_memory(version: int = 2) -> NodeTree:
@@ -103,7 +103,7 @@ def with_memory(version: int = 2) -> NodeTree:
     return node
 
 
-def upper(version: int, group: str, **settings: Any) -> dict[str, Value]:
+def upper(version: int, group: str, **settings: Any) -> dict[str, FileValue]:
     """Return the values of an upper group with every gate given as a setting."""
     rules = RULES._replace(room=ROOM, settings=CgroupSettings(page_sizes=(2 << 20,))._replace(**settings))
     node = with_memory(version)
@@ -111,20 +111,20 @@ def upper(version: int, group: str, **settings: Any) -> dict[str, Value]:
     web = pods[WEB].containers[0]
     asked = {**web.resources.requests, "memory": Quantity.parse("256Mi")}
     web = web._replace(resources=web.resources._replace(requests=asked))
-    picture = node.picture(pods | {WEB: pods[WEB]._replace(containers=(web,))})
-    return group_values(picture, picture.groups[group], rules)
+    snapshot = node.snapshot(pods | {WEB: pods[WEB]._replace(containers=(web,))})
+    return group_values(snapshot, snapshot.groups[group], rules)
 
 
 def test_all_pods_together_have_what_the_reservation_leaves() -> None:
     found = upper(2, KUBEPODS)
-    assert found["cpu.weight"] == Value("235", ("235",))
-    assert found["memory.max"] == Value("max", (str(3 << 30),))  # the kernel cuts it to pages
-    assert found["hugetlb.2MB.max"] == Value("max", (str(1 << 62), "max"))
+    assert found["cpu.weight"] == FileValue("235", ("235",))
+    assert found["memory.max"] == FileValue("max", (str(3 << 30),))  # the kernel cuts it to pages
+    assert found["hugetlb.2MB.max"] == FileValue("max", (str(1 << 62), "max"))
     assert not found["memory.min"].expected
     found = upper(1, KUBEPODS)
-    assert found["cpu.shares"] == Value("6144", ("6144",))
-    assert found["memory.limit_in_bytes"] == Value("-1", (str(3 << 30),))
-    assert found["hugetlb.2MB.limit_in_bytes"] == Value("-1", ("-1",))
+    assert found["cpu.shares"] == FileValue("6144", ("6144",))
+    assert found["memory.limit_in_bytes"] == FileValue("-1", (str(3 << 30),))
+    assert found["hugetlb.2MB.limit_in_bytes"] == FileValue("-1", ("-1",))
 
 
 def test_memory_that_is_not_known_is_not_expected() -> None:
@@ -135,7 +135,7 @@ def test_memory_that_is_not_known_is_not_expected() -> None:
 @pytest.mark.parametrize("reserved", [False, True])
 def test_memory_of_a_class_is_bounded_by_the_gate_qosreserved_only(reserved: bool) -> None:
     found = values(with_memory(), BURSTABLE, RULES._replace(qos_reserved=reserved))
-    assert found["memory.max"] == Value("max", () if reserved else ("max",))
+    assert found["memory.max"] == FileValue("max", () if reserved else ("max",))
 
 
 MEMORY_QOS = [
@@ -166,7 +166,7 @@ def test_a_known_runtime_has_one_weight(formula: WeightFormula, want: str) -> No
 def test_a_kubelet_that_keeps_quotas_is_expected_to() -> None:
     node = clean_node()
     rules = RULES._replace(settings=CgroupSettings(lifts_quota=False))
-    assert values(node, node.server, rules)["cpu.max"] == Value("max 100000", ("200000 100000",))
+    assert values(node, node.server, rules)["cpu.max"] == FileValue("max 100000", ("200000 100000",))
 
 
 def test_without_pods_only_the_states_sets_are_expected() -> None:
@@ -174,18 +174,18 @@ def test_without_pods_only_the_states_sets_are_expected() -> None:
     node.named = False
     assert all(name.startswith("cpuset.") for name in expected(node, node.server))
     node.cpuset(node.server, cpus="2", mems="0")
-    assert values(node, node.server)["cpuset.cpus"] == Value("2", (OWN, "0,2-4,6-7"))
+    assert values(node, node.server)["cpuset.cpus"] == FileValue("2", (OWN, "0,2-4,6-7"))
 
 
 def test_a_cpu_that_does_not_run_is_not_missed() -> None:
     node = clean_node()
-    picture = node.picture()
-    machine = picture.machine
+    snapshot = node.snapshot()
+    machine = snapshot.machine
     without = tuple(cpu for cpu in machine.cpus if cpu.number != 5)
     nodes = tuple(each._replace(cpus=each.cpus - CPUSet.of([5])) for each in machine.numa_nodes)
-    picture = picture._replace(machine=machine._replace(cpus=without, numa_nodes=nodes, caches=()))
-    found = group_values(picture, picture.groups[node.server], RULES)
-    assert found["cpuset.cpus"] == Value(OWN, (OWN,))
+    snapshot = snapshot._replace(machine=machine._replace(cpus=without, numa_nodes=nodes, caches=()))
+    found = group_values(snapshot, snapshot.groups[node.server], RULES)
+    assert found["cpuset.cpus"] == FileValue(OWN, (OWN,))
     assert found["cpuset.cpus.effective"].expected == ("1",)
 
 
@@ -193,6 +193,6 @@ def test_a_group_without_a_controllers_files_has_no_such_values() -> None:
     node = clean_node()
     del node.files[f"sys/fs/cgroup{node.server}/cpu.max"]
     found = values(node, node.server)
-    assert found["cpu.max"] == Value(None, ("max 100000",))
+    assert found["cpu.max"] == FileValue(None, ("max 100000",))
     assert not found["cpu.max"].differs
     assert "memory.max" not in found

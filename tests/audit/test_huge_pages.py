@@ -114,7 +114,7 @@ def test_a_container_that_has_ended_wants_nothing() -> None:
 
 
 def missing(node: NodeTree) -> list[str]:
-    return [each.missing for each in unchecked(node.picture(), ["hugepages"])]
+    return [each.missing for each in unchecked(node.snapshot(), ["hugepages"])]
 
 
 def test_what_older_kernels_do_not_tell_is_said() -> None:
@@ -156,7 +156,7 @@ def test_books_that_are_not_there_are_no_clean_books() -> None:
     node = clean_node()
     node.memory = None
     assert missing(node) == ["the kubelet's memory_manager_state: which huge pages are promised is not known"]
-    node.promises = node.promises._replace(memory_policy="None")
+    node.configured = node.configured._replace(memory_policy="None")
     assert missing(node) == []
     for path in [path for path in node.files if path.startswith("sys/fs/cgroup/")]:
         del node.files[path]

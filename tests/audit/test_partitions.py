@@ -38,7 +38,7 @@ def test_a_partition_of_cpus_that_no_pod_is_to_have_is_no_finding() -> None:
     node = clean_node()
     a_partition_of_reserved_cpus(node)
     assert node.findings() == ()
-    assert node.picture().partitions == {"/machine.slice": CPUSet.parse("4")}
+    assert node.snapshot().partitions == {"/machine.slice": CPUSet.parse("4")}
 
 
 def test_a_partition_inside_a_pod_takes_nothing_from_it() -> None:

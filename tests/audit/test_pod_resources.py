@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cpuctl.audit.checks import audit, unchecked
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
@@ -16,8 +16,8 @@ GPU = "nvidia.com/gpu"
 FINE = ContainerHoldings("server", CPUSet.parse(OWN), GIB)
 
 
-def node() -> Picture:
-    return clean_node().picture()
+def node() -> NodeSnapshot:
+    return clean_node().snapshot()
 
 
 def name_of_database() -> tuple[str, str]:
@@ -29,8 +29,8 @@ def answered(container: ContainerHoldings = FINE, allocatable: str = "1-3,5-7") 
     return PodResources((PodHoldings(*name_of_database(), (container,)),), CPUSet.parse(allocatable))
 
 
-def found(answers: PodResources, picture: Picture | None = None) -> list[Any]:
-    whole = (picture or node())._replace(answers=answers)
+def found(answers: PodResources, snapshot: NodeSnapshot | None = None) -> list[Any]:
+    whole = (snapshot or node())._replace(answers=answers)
     return [(each.code, each.expected, each.detected) for each in audit(whole, ["answers"])]
 
 
@@ -49,10 +49,10 @@ def test_other_cpus_and_other_memory() -> None:
 
 
 def test_other_devices() -> None:
-    picture = node()
+    snapshot = node()
     entry = DeviceEntry(pod_uid=DATABASE, container="server", resource=GPU, devices={0: ("g0",), 1: ("g1",)})
-    saved = picture._replace(
-        state=picture.state._replace(
+    saved = snapshot._replace(
+        state=snapshot.state._replace(
             devices=DevicesStateFile(entries=(entry,), registered={GPU: ("g0", "g1")})
         )
     )
@@ -78,8 +78,8 @@ def test_a_kubelet_that_has_not_read_its_configuration_yet() -> None:
 
 
 def test_what_was_not_answered_and_who_is_not_known_was_not_checked() -> None:
-    picture = node()._replace(answers=PodResources(problems=("kubelet.sock: nobody listens",)))
-    assert [each.missing for each in unchecked(picture, ["answers"])] == [
+    snapshot = node()._replace(answers=PodResources(problems=("kubelet.sock: nobody listens",)))
+    assert [each.missing for each in unchecked(snapshot, ["answers"])] == [
         "the kubelet's answer (--pod-resources): kubelet.sock: nobody listens"
     ]
     nameless = node()._replace(owners={}, pods={}, answers=answered(FINE._replace(cpus=CPUSet.of([3]))))

@@ -1,4 +1,4 @@
-"""Pictures of odd nodes: namespaces, hostile names, closed files, other kubelets."""
+"""Snapshots of odd nodes: namespaces, hostile names, closed files, other kubelets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from cpuctl.answering.audit_answer import node_answer
 from cpuctl.audit.checks import audit, verdicts
-from cpuctl.audit.picture import State
-from cpuctl.audit.reading import take_group_picture, take_picture
+from cpuctl.audit.reading import take_group_snapshot, take_snapshot
+from cpuctl.audit.snapshot import KubeletState
 from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
@@ -23,7 +23,7 @@ def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> 
     node = clean_node()
     for path in [path for path in node.files if path.startswith("proc/") and path.endswith("/cgroup")]:
         node.files[path] = node.files[path].replace("0::/", "0::/../../../")
-    assert [len(seen.tasks) for seen in node.picture().containers] == [1, 2, 1]
+    assert [len(seen.tasks) for seen in node.snapshot().containers] == [1, 2, 1]
     assert node.findings() == ()
     node.process(71, "sshd", "/../../../../system.slice/sshd.service", "0-7")
     node.process(72, "init", "/../..", "1")
@@ -40,12 +40,12 @@ def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() ->
             return super().read(path)
 
     files = NodeFiles(Noted(node.files), str)
-    picture, whole = take_group_picture(files, node.known(), silent), node.picture()
-    assert picture.owners == whole.owners
-    assert [seen.expected for seen in picture.containers] == [seen.expected for seen in whole.containers]
+    snapshot, whole = take_group_snapshot(files, node.known(), silent), node.snapshot()
+    assert snapshot.owners == whole.owners
+    assert [seen.expected for seen in snapshot.containers] == [seen.expected for seen in whole.containers]
     assert [path for path in read if path.endswith("/numa_maps")] == []
     closer = {path.split("/")[1] for path in read if path.startswith("proc/") and path.endswith("/status")}
-    assert closer == {str(leader.pid) for seen in whole.containers for leader in seen.leaders}
+    assert closer == {str(leader.pid) for seen in whole.containers for leader in seen.processes}
 
 
 def test_a_path_without_end_is_the_hosts() -> None:
@@ -72,10 +72,10 @@ def test_no_name_of_a_pod_gets_into_a_command_as_an_option(name: str) -> None:
     node = clean_node()
     pods = {uid: pod._replace(name=name, namespace=name) for uid, pod in node.pods().items()}
     entries(node, DATABASE, server="1")
-    (deletion,) = [shlex.split(each.fix) for each in audit(node.picture(pods), ["siblings"])]
+    (deletion,) = [shlex.split(each.fix) for each in audit(node.snapshot(pods), ["siblings"])]
     for path in [path for path in node.files if f"{node.front}/" in f"/{path}"]:
         del node.files[path]
-    missing = [each for each in audit(node.picture(pods), ["cpusets"]) if each.code == "group-missing"]
+    missing = [each for each in audit(node.snapshot(pods), ["cpusets"]) if each.code == "group-missing"]
     (question,) = [shlex.split(each.fix) for each in missing]
     dashes = ["--"] if name.startswith("-") else []
     assert deletion[:3] == ["let", f"{name}/{name}", "ask"]
@@ -106,15 +106,15 @@ def test_what_is_beyond_a_bound_is_told(
         monkeypatch.setattr(f"cpuctl.capture.node.{name}", bound)
     node = clean_node()
     files = NodeFiles(MemoryTree(dict(node.files)), str)
-    take_picture(files, node.known(), silent)
+    take_snapshot(files, node.known(), silent)
     assert [(each.path, each.reason) for each in files.unreadable] == [("proc", told)]
 
 
 def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
-    known = clean_node().known()._replace(state=State(closed=("/var/lib/kubelet/cpu_manager_state",)))
-    picture = take_picture(NodeFiles(MemoryTree({}), str), known, silent)
-    assert node_answer(picture)["cpuManagerState"] == "closed"
-    findings = audit(picture)
+    known = clean_node().known()._replace(state=KubeletState(closed=("/var/lib/kubelet/cpu_manager_state",)))
+    snapshot = take_snapshot(NodeFiles(MemoryTree({}), str), known, silent)
+    assert node_answer(snapshot)["cpuManagerState"] == "closed"
+    findings = audit(snapshot)
     assert [(finding.code, str(finding.severity)) for finding in findings] == [("state-closed", "warning")]
 
 
@@ -124,7 +124,7 @@ def test_a_pod_of_very_many_sets_is_not_judged_by_all_of_them() -> None:
     many = {f"c{number}": CPUSet(number) for number in range(1, 200)}
     node.state = node.state._replace(entries={DATABASE: many})
     node.cpuset(node.server, cpus="0-7", mems="0")
-    verdict = verdicts(node.picture())
+    verdict = verdicts(node.snapshot())
     assert verdict[node.server] == "not checked"
 
 
@@ -142,7 +142,7 @@ def test_the_tree_of_another_driver_that_was_left_does_not_hide_the_kubelets_own
     node = clean_node()
     node.cpuset("/kubepods")
     node.cpuset("/kubepods/besteffort")
-    assert len(node.picture().containers) == 3
+    assert len(node.snapshot().containers) == 3
     assert node.findings() == ()
 
 
@@ -153,4 +153,4 @@ def test_pods_of_another_kubelet_are_not_judged_by_this_ones_state() -> None:
     node.cpuset(f"{other}/cri-containerd-{'ff' * 32}.scope", cpus="6")
     assert node.findings() == ()
     node.root = ()
-    assert len(node.picture().containers) == 4
+    assert len(node.snapshot().containers) == 4

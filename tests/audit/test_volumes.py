@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.reading import take_picture
+from cpuctl.audit.reading import take_snapshot
 from cpuctl.capture.collected import silent
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
@@ -23,7 +23,7 @@ OF_FRONT = OF_SERVER._replace(container="front")
 def telling(text: str | None, web: str | None = "") -> NodeTree:
     """Make a node whose two pods read their CPUs; None leaves a file out."""
     node = clean_node()
-    node.promises = node.promises._replace(tells_assigned=True, takes_assigned=True)
+    node.configured = node.configured._replace(tells_assigned=True, takes_assigned=True)
     for uid, told in ((DATABASE, text), (WEB, web)):
         if told is not None:
             node.files[PLACE.format(uid)] = told
@@ -38,9 +38,9 @@ def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Fi
     known = node.known(pods)._replace(live=live)
     files = NodeFiles(MemoryTree(dict(node.files)), str)
     # Processes are not looked at: those of a live node are this machine's.
-    picture = take_picture(files, known._replace(live=False), silent)
-    told = take_picture(files, known, silent).downward_files
-    return audit(picture._replace(downward_files=told), ["volumes"])
+    snapshot = take_snapshot(files, known._replace(live=False), silent)
+    told = take_snapshot(files, known, silent).downward_files
+    return audit(snapshot._replace(downward_files=told), ["volumes"])
 
 
 def codes(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> dict[str, str]:
@@ -68,7 +68,7 @@ def test_a_stale_file_before_the_control_group_has_followed() -> None:
 def test_cpus_that_are_to_be_given_up_are_no_longer_told() -> None:
     node = telling("1")
     assert codes(node) == {"assigned-cpuset-stale": "error"}
-    node.promises = node.promises._replace(delays=True)
+    node.configured = node.configured._replace(delays=True)
     (found,) = read(node)
     assert (found.code, str(found.severity)) == ("assigned-cpuset-pending", "note")
     assert "to give up CPU 5 when" in found.message
@@ -111,13 +111,13 @@ def test_a_path_out_of_the_volume_is_passed_over(name: str) -> None:
 
 def test_an_older_kubelet_keeps_nothing_up_to_date() -> None:
     node = telling("1")
-    node.promises = node.promises._replace(tells_assigned=False)
+    node.configured = node.configured._replace(tells_assigned=False)
     assert codes(node) == {"assigned-cpuset-unserved": "warning"}
 
 
 def test_a_gate_that_is_off_is_worth_knowing() -> None:
     node = telling(OWN)
-    node.promises = node.promises._replace(takes_assigned=False)
+    node.configured = node.configured._replace(takes_assigned=False)
     assert codes(node) == {"assigned-cpuset-gate": "note"}
 
 
@@ -125,15 +125,15 @@ def test_a_recording_without_volumes_is_not_checked() -> None:
     node = telling(None, web=None)
     assert not codes(node, live=False)
     pods = node.pods()
-    picture = node.picture({uid: pod._replace(field_refs=(OF_SERVER,)) for uid, pod in pods.items()})
-    (gap,) = unchecked(picture, ["volumes"])
+    snapshot = node.snapshot({uid: pod._replace(field_refs=(OF_SERVER,)) for uid, pod in pods.items()})
+    (gap,) = unchecked(snapshot, ["volumes"])
     assert gap.missing.startswith("files of volumes")
 
 
 def test_without_the_pods_nobody_knows_who_reads_what() -> None:
     node = telling(OWN)
     node.named = False
-    (gap,) = unchecked(node.picture(), ["volumes"])
+    (gap,) = unchecked(node.snapshot(), ["volumes"])
     assert gap.missing.startswith("pods (--pods)")
-    node.promises = node.promises._replace(tells_assigned=False)
-    assert not unchecked(node.picture(), ["volumes"])
+    node.configured = node.configured._replace(tells_assigned=False)
+    assert not unchecked(node.snapshot(), ["volumes"])

@@ -129,9 +129,9 @@ def run_node(data: bytes) -> None:
     paths = sorted(_open_files(base))
     node = NodeTree(version=base.version, driver=base.driver, files=_changed(base.files, paths, data))
     with suppress(CpuctlError):
-        picture = node.picture()
-        assert all(finding.message and finding.place.subject for finding in audit(picture))
-        assert len(verdicts(picture)) == len(picture.containers)
+        snapshot = node.snapshot()
+        assert all(finding.message and finding.place.subject for finding in audit(snapshot))
+        assert len(verdicts(snapshot)) == len(snapshot.containers)
 
 
 def run_answers(data: bytes) -> None:

@@ -22,7 +22,7 @@ def test_threads_below_a_container_are_looked_at_where_they_inherit_its_cpus() -
         node.cpuset(f"{node.server}/{group}", cpus=cpus)
     pod = node.container(DATABASE, "x").rpartition("/")[0]
     writes = [PlannedWrite(path, CPUS, "", "1-2", "make room") for path in (node.server, pod)]
-    assert inhabited(writes, node.picture()) == dict.fromkeys(
+    assert inhabited(writes, node.snapshot()) == dict.fromkeys(
         (node.server, f"{node.server}/container", f"{node.server}/container/deep"), CPUSet.parse("1-2")
     )
 
@@ -33,10 +33,10 @@ def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
     (tmp_path / "cpu").mkdir()
     cpuset, cpu = (str(each).lstrip("/") for each in (V1, tmp_path / "cpu"))
     at = Hierarchies(version=1, cpuset=cpuset, cpu=cpu, memory="", hugetlb="")
-    picture = clean_node(version=1).picture()._replace(hierarchies=at)
-    assert require_kernel(Path("/"), picture, quota=False) == at
+    snapshot = clean_node(version=1).snapshot()._replace(hierarchies=at)
+    assert require_kernel(Path("/"), snapshot, quota=False) == at
     with pytest.raises(InputError, match=r"expected the kernel's control groups \(cgroup\)"):
-        require_kernel(Path("/"), picture, quota=True)
+        require_kernel(Path("/"), snapshot, quota=True)
 
 
 @pytest.mark.parametrize("target", ["/proc", "../../../../../proc"])
@@ -46,14 +46,14 @@ def test_the_hosts_own_groups_are_never_taken_for_a_nodes(target: str, tmp_path:
     (root / "sys/fs").mkdir(parents=True)
     (root / "sys/fs/cgroup").symlink_to(target)
     at = Hierarchies(version=2, cpuset="sys/fs/cgroup", cpu="sys/fs/cgroup", memory="", hugetlb="")
-    picture = clean_node().picture()._replace(hierarchies=at)
+    snapshot = clean_node().snapshot()._replace(hierarchies=at)
     with pytest.raises(InputError, match="is a link to"):
-        require_kernel(root, picture, quota=False)
+        require_kernel(root, snapshot, quota=False)
 
 
 def test_the_hierarchy_of_the_cpu_sets_is_named_first(tmp_path: Path) -> None:
     at = Hierarchies(version=1, cpuset="sys/fs/cgroup/cpuset", cpu="sys/fs/cgroup/cpu", memory="", hugetlb="")
-    picture = clean_node(version=1).picture()._replace(hierarchies=at)
+    snapshot = clean_node(version=1).snapshot()._replace(hierarchies=at)
     with pytest.raises(InputError) as refused:
-        require_kernel(tmp_path, picture, quota=True)
+        require_kernel(tmp_path, snapshot, quota=True)
     assert refused.value.where.endswith("/cpuset")

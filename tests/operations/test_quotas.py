@@ -28,11 +28,11 @@ def quotas(
     node: NodeTree, made: Kubelet, pods: Mapping[str, StoredPod], *, exclusive: bool = True
 ) -> tuple[int | None, ...]:
     """Return what the database's container and pod get; ``exclusive``: it has CPUs of its own."""
-    picture = node.picture(pods)
+    snapshot = node.snapshot(pods)
     one = Wanted(
-        path=node.server, owner=picture.owners[node.server], cpus=CPUSet.parse("1,5"), exclusive=exclusive
+        path=node.server, owner=snapshot.owners[node.server], cpus=CPUSet.parse("1,5"), exclusive=exclusive
     )
-    return tuple(wanted_quotas([one], picture, made).values())
+    return tuple(wanted_quotas([one], snapshot, made).values())
 
 
 def test_exclusive_cpus_lift_the_quotas_of_the_container_and_its_pod_since_1_33() -> None:

@@ -47,12 +47,12 @@ def test_any_other_set_is_found_and_planned_back(version: int, own: str, given_c
     wanted, found = CPUSet.parse(own), CPUSet.of(given_cpus)
     node = with_own(clean_node(version), wanted)
     node.cpuset(node.server, cpus=str(found), mems="0")
-    picture = node.picture()
-    told = [finding for finding in audit(picture, ["cpusets"]) if finding.place.path == node.server]
+    snapshot = node.snapshot()
+    told = [finding for finding in audit(snapshot, ["cpusets"]) if finding.place.path == node.server]
     assert bool(told) == (found != wanted)
     planned = [
         (change.owner.container_id, change.cpus.now, change.cpus.wanted)
-        for change in plan_changes(picture)
+        for change in plan_changes(snapshot)
         if change.cpus is not None
     ]
     assert planned == ([] if found == wanted else [(SERVER, found, wanted)])
@@ -77,10 +77,10 @@ def test_no_file_of_a_tree_makes_an_audit_fail(version: int, data: st.DataObject
     for path in data.draw(st.lists(st.sampled_from(paths), max_size=4)):
         node.files[path] = data.draw(WORDS)
     try:
-        picture = node.picture()
+        snapshot = node.snapshot()
     except InputError:
         return
-    findings = audit(picture)
+    findings = audit(snapshot)
     assert all(finding.message and finding.place.subject for finding in findings)
-    assert len(verdicts(picture)) == len(picture.containers)
-    assert CPUSet.parse(RESERVED) <= picture.housekeeping
+    assert len(verdicts(snapshot)) == len(snapshot.containers)
+    assert CPUSet.parse(RESERVED) <= snapshot.housekeeping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import owner_answer
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.applying import Entry, Outcome
 from cpuctl.cgroups.objections import Objection
 from cpuctl.cgroups.writes import CPUS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def apply_document(
-    prepared: Prepared, picture: Picture, outcome: Outcome | None, sources: Sources
+    prepared: Prepared, snapshot: NodeSnapshot, outcome: Outcome | None, sources: Sources
 ) -> answers.CgroupsApply:
     """Describe what is to be written and, after an *outcome*, what has been."""
     wanted = prepared.request.desired
@@ -37,7 +37,7 @@ def apply_document(
             "writes": len(prepared.writes),
         },
         "objections": [_objection(each) for each in prepared.objections],
-        "writes": _writes(prepared, picture),
+        "writes": _writes(prepared, snapshot),
         "leftOut": [{"subject": each.subject, "why": each.why} for each in wanted.left_out],
         "result": None if outcome is None else _result(outcome),
         "warnings": prepared.warnings,
@@ -65,11 +65,11 @@ def _objection(objection: Objection) -> answers.Objection:
     }
 
 
-def _writes(prepared: Prepared, picture: Picture) -> list[answers.Write]:
+def _writes(prepared: Prepared, snapshot: NodeSnapshot) -> list[answers.Write]:
     found: list[answers.Write] = []
     for write in prepared.writes:
-        owner = picture.owners.get(write.path)
-        group = picture.groups[write.path]
+        owner = snapshot.owners.get(write.path)
+        group = snapshot.groups[write.path]
         root = prepared.at.cpuset if write.name.startswith("cpuset.") else prepared.at.cpu
         found.append(
             {

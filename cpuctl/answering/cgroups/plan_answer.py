@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import owner_answer, set_answer
-from cpuctl.audit.picture import Leader, Picture
-from cpuctl.audit.plan import Change, GroupChange, plan_changes
+from cpuctl.audit.plan import GroupChange, ListChange, plan_changes
+from cpuctl.audit.snapshot import ContainerProcess, NodeSnapshot
 from cpuctl.inputs.live_node import StateFile
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def plan_document(
-    picture: Picture, state_files: Iterable[StateFile], sources: Sources
+    snapshot: NodeSnapshot, state_files: Iterable[StateFile], sources: Sources
 ) -> answers.CgroupsPlan:
     """Describe every change, and what must still be so when it is made."""
-    at = picture.hierarchies
+    at = snapshot.hierarchies
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsPlan",
@@ -28,7 +28,7 @@ def plan_document(
         "cgroupVersion": at.version if at else None,
         "hierarchy": f"/{at.cpuset}" if at and at.cpuset else None,
         "state": [{"path": each.path, "sha256": each.sha256} for each in state_files],
-        "groups": [_group(change) for change in plan_changes(picture)],
+        "groups": [_group(change) for change in plan_changes(snapshot)],
     }
 
 
@@ -42,11 +42,11 @@ def _group(change: GroupChange) -> answers.PlannedGroup:
     }
 
 
-def _process(first: Leader | None) -> answers.OldestProcess | None:
+def _process(first: ContainerProcess | None) -> answers.OldestProcess | None:
     return None if first is None else {"pid": first.pid, "startTime": first.started}
 
 
-def _change(change: Change | None) -> answers.Change | None:
+def _change(change: ListChange | None) -> answers.Change | None:
     if change is None:
         return None
     return {"now": str(change.now), "wanted": str(change.wanted), "effective": set_answer(change.effective)}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import node_answer, owner_answer, unreadable_answer
-from cpuctl.audit.group_values import Rules, Value, group_values
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.group_values import FileValue, ValueRules, group_values
+from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.groups import Cgroup
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
 
 def show_document(
-    picture: Picture, rules: Rules, sources: Sources, unreadable: Iterable[Unreadable]
+    snapshot: NodeSnapshot, rules: ValueRules, sources: Sources, unreadable: Iterable[Unreadable]
 ) -> CgroupsShow:
     """List the groups, parents first, with the values of their files and those expected."""
-    groups = [_group(picture, group, rules) for group in picture.groups.values()]
+    groups = [_group(snapshot, group, rules) for group in snapshot.groups.values()]
     differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsShow",
         "sources": sources,
-        "node": node_answer(picture),
+        "node": node_answer(snapshot),
         "summary": {"groups": len(groups), "differing": differing},
         "groups": groups,
         "unreadable": unreadable_answer(unreadable),
     }
 
 
-def _group(picture: Picture, group: Cgroup, rules: Rules) -> Group:
-    owner = picture.owners.get(group.path)
+def _group(snapshot: NodeSnapshot, group: Cgroup, rules: ValueRules) -> Group:
+    owner = snapshot.owners.get(group.path)
     role = group.role
     return {
         "path": group.path,
-        "parent": group.parent if group.parent in picture.groups else None,
+        "parent": group.parent if group.parent in snapshot.groups else None,
         "level": role.level.value,
         "qosClass": None if role.level.value == "kubepods" else role.qos.value,
         "owner": owner_answer(owner) if owner else None,
-        "files": {name: _value(value) for name, value in group_values(picture, group, rules).items()},
+        "files": {name: _value(value) for name, value in group_values(snapshot, group, rules).items()},
     }
 
 
-def _value(value: Value) -> GroupFile:
+def _value(value: FileValue) -> GroupFile:
     return {"actual": value.actual, "expected": list(value.expected), "differs": value.differs}

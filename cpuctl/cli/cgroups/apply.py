@@ -170,7 +170,7 @@ class _Run(NamedTuple):
         elif self.inputs.writes and prepared.writes:
             outcome, code = self._written(preparation, until_answered)
         sources.warnings.extend(prepared.warnings)
-        return apply_document(prepared, preparation.picture, outcome, sources.entries), code
+        return apply_document(prepared, preparation.snapshot, outcome, sources.entries), code
 
     def _written(self, preparation: "Preparation", until_answered: ExitStack) -> "tuple[Outcome, int]":
         from cpuctl.cli.stop_signals import held_back

@@ -24,7 +24,7 @@ from cpuctl.operations.cgroups.request import Request, members_of, read_request
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
-    from cpuctl.audit.picture import Picture
+    from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.capture.collected import Progress
     from cpuctl.inputs.live_node import LiveNode, NodeInputs
     from cpuctl.inputs.sources import Sources
@@ -98,12 +98,12 @@ def below(root: Path, path: str) -> Path:
         return root / path  # what is not there has no links
 
 
-def require_kernel(root: Path, picture: Picture, *, quota: bool) -> Hierarchies:
+def require_kernel(root: Path, snapshot: NodeSnapshot, *, quota: bool) -> Hierarchies:
     """Return the node's hierarchies; raise InputError where these are plain files, or there are none.
 
     *quota*: that which holds quotas is written to as well.
     """
-    at = picture.hierarchies
+    at = snapshot.hierarchies
     if at is None or not at.cpuset:
         raise InputError("no control groups that hold CPU sets are mounted here", where=str(root / CGROUPS))
     for hierarchy in dict.fromkeys((at.cpuset, at.cpu if quota and at.cpu else at.cpuset)):
@@ -126,7 +126,7 @@ class Preparation(NamedTuple):
     """What is to be done, the node as it was found, and its kubelet's reconcile period in seconds."""
 
     prepared: Prepared
-    picture: Picture
+    snapshot: NodeSnapshot
     period: float
 
     @property
@@ -141,41 +141,43 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
     Raise InputError for a node that cannot be changed, for requests that cannot be carried out and, where
     something is to be written, for a kubelet whose configuration is only assumed.
     """
-    from cpuctl.audit.reading import take_group_picture
+    from cpuctl.audit.reading import take_group_snapshot
     from cpuctl.inputs.live_node import load_node
 
     node = load_node(inputs.node, sources)
     if inputs.writes:
         sources.require_configuration()
-    picture = take_group_picture(node.files, node.known, progress)
-    require_kernel(inputs.root, picture, quota=inputs.insisted.quota)
-    request = read_request(inputs.asked, node, picture, sources)
-    prepared = prepare(node, picture, request, inputs.insisted, inputs.root)
+    snapshot = take_group_snapshot(node.files, node.known, progress)
+    require_kernel(inputs.root, snapshot, quota=inputs.insisted.quota)
+    request = read_request(inputs.asked, node, snapshot, sources)
+    prepared = prepare(node, snapshot, request, inputs.insisted, inputs.root)
     if inputs.node.state:
         # That is not what the kubelet writes to: only from now on its own files are looked at.
         prepared = replace(prepared, digests=digests(inputs.root, prepared.state_directory))
-    return Preparation(prepared, picture, node.kubelet.config.cpu_manager_reconcile_period / _SECOND)
+    return Preparation(prepared, snapshot, node.kubelet.config.cpu_manager_reconcile_period / _SECOND)
 
 
-def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insisted, root: Path) -> Prepared:
+def prepare(
+    node: LiveNode, snapshot: NodeSnapshot, request: Request, insisted: Insisted, root: Path
+) -> Prepared:
     """Hold what is wanted against the node, and work the writes out.
 
     Raise InputError for sets that no order of writes leads to.
     """
-    at = require_kernel(root, picture, quota=insisted.quota)
+    at = require_kernel(root, snapshot, quota=insisted.quota)
     wanted = request.desired.wanted
     try:
-        writes = plan_writes(picture.groups, wanted, at.version)
+        writes = plan_writes(snapshot.groups, wanted, at.version)
     except ValueError as error:
         raise InputError(str(error)) from None
     objections = [
-        *_moved(request, node, picture),
-        *find_objections(wanted, _situation(request, picture, root), insisted.forced),
+        *_moved(request, node, snapshot),
+        *find_objections(wanted, _situation(request, snapshot, root), insisted.forced),
     ]
     if insisted.quota:
         from cpuctl.operations.cgroups.rules import wanted_quotas
 
-        writes += plan_quotas(picture.groups, wanted_quotas(wanted, picture, node.kubelet), at.version)
+        writes += plan_quotas(snapshot.groups, wanted_quotas(wanted, snapshot, node.kubelet), at.version)
     return Prepared(
         root=root,
         at=at,
@@ -184,14 +186,14 @@ def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insist
         objections=objections,
         digests={each.path.rpartition("/")[2]: each.sha256 for each in node.state_files},
         state_directory=node.kubelet.config.root_dir,
-        inhabited=inhabited(writes, picture),
-        warnings=[*_unseen(node, at), *_warnings(writes, picture)],
+        inhabited=inhabited(writes, snapshot),
+        warnings=[*_unseen(node, at), *_warnings(writes, snapshot)],
     )
 
 
-def inhabited(writes: Sequence[PlannedWrite], picture: Picture) -> dict[str, CPUSet]:
+def inhabited(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> dict[str, CPUSet]:
     """Return the CPUs of every container that is written to, and of the groups below that inherit them."""
-    groups = picture.groups
+    groups = snapshot.groups
     found = {
         write.path: CPUSet.parse(write.after)
         for write in writes
@@ -211,14 +213,14 @@ def _unseen(node: LiveNode, at: Hierarchies) -> Iterator[str]:
         yield f"/{each.path}: {each.reason}: it is left out"
 
 
-def _warnings(writes: Sequence[PlannedWrite], picture: Picture) -> Iterator[str]:
-    if any(picture.groups[write.path].role.driver is Driver.SYSTEMD for write in writes):
+def _warnings(writes: Sequence[PlannedWrite], snapshot: NodeSnapshot) -> Iterator[str]:
+    if any(snapshot.groups[write.path].role.driver is Driver.SYSTEMD for write in writes):
         yield _SYSTEMD
     if any(write.name == MEMS for write in writes):
         yield "other NUMA nodes move the memory that is in use: that takes time, and the container waits"
 
 
-def _moved(request: Request, node: LiveNode, picture: Picture) -> Iterator[Objection]:
+def _moved(request: Request, node: LiveNode, snapshot: NodeSnapshot) -> Iterator[Objection]:
     """Compare the node with what a plan was made from."""
     if request.recorded is not None:
         here = {each.path.rpartition("/")[2]: each.sha256 for each in node.state_files}
@@ -228,7 +230,7 @@ def _moved(request: Request, node: LiveNode, picture: Picture) -> Iterator[Objec
     goals = {(one.path, CPUS): one.cpus for one in request.desired.wanted}
     goals |= {(one.path, MEMS): one.mems for one in request.desired.wanted}
     for (path, name), found in request.now.items():
-        values = picture.groups[path].cpuset
+        values = snapshot.groups[path].cpuset
         now = (values.cpus if name == CPUS else values.mems) or CPUSet()
         goal = goals.get((path, name)) or found
         # The last two are what a group has on its way: a run that was killed may have left it there.
@@ -236,24 +238,24 @@ def _moved(request: Request, node: LiveNode, picture: Picture) -> Iterator[Objec
             yield moved_on(f"{path}/{name}")
 
 
-def _situation(request: Request, picture: Picture, root: Path) -> Situation:
-    state = picture.state.cpu
+def _situation(request: Request, snapshot: NodeSnapshot, root: Path) -> Situation:
+    state = snapshot.state.cpu
     return Situation(
-        online=picture.machine.online,
-        reserved=picture.promises.reserved,
-        reach=_reach(picture, root),
-        groups=picture.groups,
-        members=members_of(picture),
+        online=snapshot.machine.online,
+        reserved=snapshot.configured.reserved,
+        reach=_reach(snapshot, root),
+        groups=snapshot.groups,
+        members=members_of(snapshot),
         held=request.held,
         divided=frozenset(state.pod_entries) if state else frozenset(),
-        takes_offline=picture.hierarchies is None or picture.hierarchies.version == 2,
+        takes_offline=snapshot.hierarchies is None or snapshot.hierarchies.version == 2,
     )
 
 
-def _reach(picture: Picture, root: Path) -> CPUSet | None:
+def _reach(snapshot: NodeSnapshot, root: Path) -> CPUSet | None:
     """Return the CPUs in force right above the kubelet's groups; None where the kernel does not tell."""
-    at = picture.hierarchies
-    top = next((group for group in picture.groups.values() if group.role.level is Level.KUBEPODS), None)
+    at = snapshot.hierarchies
+    top = next((group for group in snapshot.groups.values() if group.role.level is Level.KUBEPODS), None)
     if at is None or top is None:
         return None
     files = GroupFiles(below(root, at.cpuset), time.sleep)

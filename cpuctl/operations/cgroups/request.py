@@ -27,7 +27,7 @@ from cpuctl.inputs.past import state_reader
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
-    from cpuctl.audit.picture import Picture
+    from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.cpuset import CPUSet
     from cpuctl.inputs.live_node import LiveNode
     from cpuctl.inputs.sources import Sources
@@ -54,9 +54,9 @@ class Request(NamedTuple):
     now: Mapping[tuple[str, str], CPUSet] = {}
 
 
-def members_of(picture: Picture) -> list[Member]:
+def members_of(snapshot: NodeSnapshot) -> list[Member]:
     """Return the containers that run."""
-    return [Member(owner=seen.owner, group=seen.group) for seen in picture.containers]
+    return [Member(owner=observed.owner, group=observed.group) for observed in snapshot.containers]
 
 
 def places_of(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[Place, CPUSet]:
@@ -84,19 +84,19 @@ def read_asked(filename: str, references: Sequence[str]) -> Asked:
     return Asked(content, source_name(filename) if filename else "", references)
 
 
-def read_request(asked: Asked, node: LiveNode, picture: Picture, sources: Sources) -> Request:
-    """Work out what is wanted of the containers in the *picture*."""
+def read_request(asked: Asked, node: LiveNode, snapshot: NodeSnapshot, sources: Sources) -> Request:
+    """Work out what is wanted of the containers in the *snapshot*."""
     if asked.content is not None:
         sources.add("apply", asked.source, "given")
-        return _of_file(asked.content, asked.source, node, picture)
+        return _of_file(asked.content, asked.source, node, snapshot)
     if asked.references:
         sources.add("apply", ", ".join(asked.references), "given")
-        return _by_reference(asked.references, picture)
-    return _own_state(picture, node.kubelet.config.root_dir)
+        return _by_reference(asked.references, snapshot)
+    return _own_state(snapshot, node.kubelet.config.root_dir)
 
 
-def _own_state(picture: Picture, directory: str) -> Request:
-    state = picture.state
+def _own_state(snapshot: NodeSnapshot, directory: str) -> Request:
+    state = snapshot.state
     if state.cpu is None and state.memory is None:
         others = "name a plan with -f FILE, a state with --state, or containers: " + _REFERENCE
         if state.closed:
@@ -108,31 +108,31 @@ def _own_state(picture: Picture, directory: str) -> Request:
             where=f"{directory}/{CPU_FILE}",
             hint=others,
         )
-    left_out = by_assignment(members_of(picture), Assignment(own=places_of(picture.state.entries))).left_out
+    left_out = by_assignment(members_of(snapshot), Assignment(own=places_of(snapshot.state.entries))).left_out
     wanted = tuple(
         Wanted(
-            path=seen.group.path,
-            owner=seen.owner,
-            cpus=seen.expected.cpus,
-            mems=seen.expected.mems,
-            exclusive=seen.expected.exclusive,
-            shared=not seen.expected.exclusive,
+            path=observed.group.path,
+            owner=observed.owner,
+            cpus=observed.expected.cpus,
+            mems=observed.expected.mems,
+            exclusive=observed.expected.exclusive,
+            shared=not observed.expected.exclusive,
         )
-        for seen in picture.containers
-        if seen.expected.cpus is not None or seen.expected.mems is not None
+        for observed in snapshot.containers
+        if observed.expected.cpus is not None or observed.expected.mems is not None
     )
     return Request(kind="State", desired=Desired(wanted=wanted, left_out=left_out), held=state.entries)
 
 
-def _by_reference(references: Sequence[str], picture: Picture) -> Request:
-    read = dict(_reference(text, picture.machine) for text in references)
+def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> Request:
+    read = dict(_reference(text, snapshot.machine) for text in references)
     if len(read) != len(references):
         raise UsageError("a container is named twice", hint=_REFERENCE)
-    held = picture.state.entries
+    held = snapshot.state.entries
     try:
-        desired = by_reference(members_of(picture), read, held)
+        desired = by_reference(members_of(snapshot), read, held)
     except LookupError as error:
-        names = [str(seen.owner) for seen in picture.containers][:5]
+        names = [str(observed.owner) for observed in snapshot.containers][:5]
         hint = f"there are {', '.join(names)}" if names else "no container of a kubelet runs here"
         raise InputError(f"no container is called {error.args[0]}", hint=hint) from None
     return Request(kind="Arguments", desired=desired, held=held)
@@ -151,19 +151,19 @@ def _reference(text: str, machine: Machine) -> tuple[Place, CPUSet]:
         raise error.within(name) from None
 
 
-def _of_file(content: bytes, source: str, node: LiveNode, picture: Picture) -> Request:
-    """Tell by its content which kind of file it is, and what it asks of the containers in the *picture*."""
+def _of_file(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> Request:
+    """Tell by its content which kind of file it is, and what it asks of the containers in the *snapshot*."""
     documents = load_documents(content, source)
     root = Cursor.at_root(documents[0])
     kind = root.get("kind")
     if len(documents) > 1 or kind is None:
-        return _from_state(content, source, node, picture)
+        return _from_state(content, source, node, snapshot)
     if kind.one_of(_KINDS) == "Plan":
-        return _from_plan(root, picture)
-    return _from_cgroups_plan(root, picture)
+        return _from_plan(root, snapshot)
+    return _from_cgroups_plan(root, snapshot)
 
 
-def _from_state(content: bytes, source: str, node: LiveNode, picture: Picture) -> Request:
+def _from_state(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> Request:
     text = content.decode("utf-8", "replace")
     try:
         known = inspect_state(text).file_name == CPU_FILE
@@ -177,24 +177,24 @@ def _from_state(content: bytes, source: str, node: LiveNode, picture: Picture) -
     if state.policy_name != "static":
         raise InputError(f"under the policy {state.policy_name} nobody is given CPUs", where=source)
     assignment = Assignment(own=places_of(state.entries), pool=state.default_cpu_set or None)
-    return Request(kind="State", desired=by_assignment(members_of(picture), assignment), held=state.entries)
+    return Request(kind="State", desired=by_assignment(members_of(snapshot), assignment), held=state.entries)
 
 
-def _from_plan(root: Cursor, picture: Picture) -> Request:
+def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
     """Give planned pods what the plan says, others what the state says, and those without either the pool."""
     if root.required("start").required("outcome").text() != "Started":
         raise root.error("the kubelet of this plan does not start: nothing is planned")
-    own = places_of(picture.state.entries)
+    own = places_of(snapshot.state.entries)
     for pod in root.required("pods").items():
         if pod.required("outcome").text() == "Admitted":
             own |= _planned(pod)
     pool = root.required("after").optional("sharedPool", lambda each: each.cpu_set(), None)
-    desired = by_assignment(members_of(picture), Assignment(own=own, pool=pool or None))
+    desired = by_assignment(members_of(snapshot), Assignment(own=own, pool=pool or None))
     recorded = root.get("state")
     return Request(
         kind="Plan",
         desired=desired,
-        held=picture.state.entries,
+        held=snapshot.state.entries,
         recorded=None if recorded is None else _recorded(recorded),
     )
 
@@ -225,14 +225,14 @@ def _some(wanted: Cursor) -> CPUSet:
     raise wanted.error("nothing is wanted, but a group with tasks cannot be without")
 
 
-def _from_cgroups_plan(root: Cursor, picture: Picture) -> Request:
+def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
     wanted, now, left_out = [], {}, []
     for group in root.required("groups").items():
         path = group.required("path").text()
-        if path not in picture.groups:
+        if path not in snapshot.groups:
             left_out.append(LeftOut(f"cgroup {path}", NOT_HERE))
             continue
-        if picture.groups[path].role.level not in _OF_CONTAINERS:
+        if snapshot.groups[path].role.level not in _OF_CONTAINERS:
             raise group.error(f"{path} is no container's group: those above grow with what is in them")
         lists = {}
         for name in ("cpus", "mems"):
@@ -240,9 +240,9 @@ def _from_cgroups_plan(root: Cursor, picture: Picture) -> Request:
             if change is not None:
                 lists[name] = _some(change.required("wanted"))
                 now[path, f"cpuset.{name}"] = change.required("now").cpu_set()
-        owner = picture.owners.get(path)
+        owner = snapshot.owners.get(path)
         if owner is not None:
-            held = owner.container in picture.state.entries.get(owner.uid, {})
+            held = owner.container in snapshot.state.entries.get(owner.uid, {})
             wanted.append(
                 Wanted(
                     path=path,
@@ -256,7 +256,7 @@ def _from_cgroups_plan(root: Cursor, picture: Picture) -> Request:
     return Request(
         kind="CgroupsPlan",
         desired=Desired(wanted=tuple(wanted), left_out=tuple(left_out)),
-        held=picture.state.entries,
+        held=snapshot.state.entries,
         recorded=_recorded(root.required("state")),
         now=now,
     )

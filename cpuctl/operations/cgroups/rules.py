@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.audit.group_values import Room, Rules
+from cpuctl.audit.group_values import PodsLimit, ValueRules
 from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules
@@ -17,7 +17,7 @@ from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup
 from cpuctl.pods.qos import pod_qos
 
 if TYPE_CHECKING:
-    from cpuctl.audit.picture import Picture
+    from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.cgroups.desired import Wanted
     from cpuctl.inputs.live_node import LiveNode
     from cpuctl.inputs.sources import Sources
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.rules import NodeRules
 
 
-def group_rules(node: LiveNode, runtime: str, sources: Sources) -> Rules:
+def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
     """Work out by what rules this kubelet writes the values of groups."""
     from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.operations.pod_view import allocatable_of_node, page_sizes, runtime_formula
@@ -35,7 +35,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> Rules:
     gates = kubelet_gates(node.kubelet, sources)
     allocatable = allocatable_of_node(node.source, node.kubelet.config, sources)
     memory = allocatable.get("memory") if allocatable else None
-    return Rules(
+    return ValueRules(
         node=node_rules(gates),
         settings=cgroup_settings(
             node.kubelet.config,
@@ -49,7 +49,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> Rules:
     )
 
 
-def _room(node: LiveNode, sources: Sources) -> Room | None:
+def _room(node: LiveNode, sources: Sources) -> PodsLimit | None:
     """Work out what all pods may take; None where nobody tells what the kubelet keeps from them."""
     from cpuctl.engine.node_resources import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
@@ -63,17 +63,19 @@ def _room(node: LiveNode, sources: Sources) -> Room | None:
         return None
     cpus, memory = (left_for_pods(config, kept, name, capacity[name]) for name in ("cpu", "memory"))
     known = node.source.machine.memory_bytes is not None
-    return Room(milli_cpu=cpus.milli_value, memory=memory.value if known else None)
+    return PodsLimit(milli_cpu=cpus.milli_value, memory=memory.value if known else None)
 
 
-def wanted_quotas(wanted: Sequence[Wanted], picture: Picture, kubelet: Kubelet) -> dict[str, int | None]:
+def wanted_quotas(
+    wanted: Sequence[Wanted], snapshot: NodeSnapshot, kubelet: Kubelet
+) -> dict[str, int | None]:
     """Return quotas in us of the period that a group has, by its path; None is no quota.
 
     Limits are those of the pod's manifest: without it, quotas are lifted and none is set.
     """
     config = kubelet.config
     gates = kubelet.gates
-    quotas = _Quotas(picture, cgroup_settings(config, gates), node_rules(gates), wanted)
+    quotas = _Quotas(snapshot, cgroup_settings(config, gates), node_rules(gates), wanted)
     found: dict[str, int | None] = {}
     for one in wanted:
         found |= quotas.of(one)
@@ -84,9 +86,9 @@ class _Quotas:
     """Looks at pods as a kubelet does once everything is as wanted."""
 
     def __init__(
-        self, picture: Picture, settings: CgroupSettings, rules: NodeRules, wanted: Sequence[Wanted]
+        self, snapshot: NodeSnapshot, settings: CgroupSettings, rules: NodeRules, wanted: Sequence[Wanted]
     ) -> None:
-        self.picture = picture
+        self.snapshot = snapshot
         self.settings = settings
         self.rules = rules
         self.exclusive = {(one.owner.uid, one.owner.container): one.exclusive for one in wanted}
@@ -94,7 +96,7 @@ class _Quotas:
     def of(self, one: Wanted) -> dict[str, int | None]:
         """Return the quotas of a container and its pod, as far as they are known."""
         uid, name, above = one.owner.uid, one.owner.container, self._pod_path(one.path)
-        pod = self.picture.pods.get(uid)
+        pod = self.snapshot.pods.get(uid)
         if pod is None:
             lifted = one.exclusive and self.settings.lifts_quota and not self._has_divided(uid)
             return {one.path: None, above: None} if lifted else {}
@@ -113,7 +115,7 @@ class _Quotas:
 
     def _isolated(self, pod: StoredPod) -> dict[str, bool]:
         """Tell of every container whether its CPUs are nobody else's."""
-        held, divided = self.picture.state.entries.get(pod.uid, {}), self._divides(pod)
+        held, divided = self.snapshot.state.entries.get(pod.uid, {}), self._divides(pod)
         levels = {
             each.name: isolation_of(
                 each, assigned=self.exclusive.get((pod.uid, each.name), each.name in held), divided=divided
@@ -127,11 +129,11 @@ class _Quotas:
         return self._has_divided(pod.uid) or (self.rules.managers and pod.has_pod_level_resources)
 
     def _has_divided(self, uid: str) -> bool:
-        state = self.picture.state.cpu
+        state = self.snapshot.state.cpu
         return state is not None and uid in state.pod_entries
 
     def _pod_path(self, path: str) -> str:
-        groups = self.picture.groups
+        groups = self.snapshot.groups
         for above in ancestors(path):
             if above in groups and groups[above].role.level is Level.POD:
                 return above
@@ -141,5 +143,5 @@ class _Quotas:
         """Write a quota for the period that a group has: somebody may have given it another."""
         if quota is None or quota <= 0:
             return None
-        period = self.picture.groups[path].cpu.period or self.settings.period
+        period = self.snapshot.groups[path].cpu.period or self.settings.period
         return quota * period // self.settings.period

@@ -39,7 +39,7 @@ class Task(NamedTuple):
     fixed: bool = False
 
 
-class Leader(NamedTuple):
+class ContainerProcess(NamedTuple):
     """A process of a container: when it was started, and its own memory by NUMA node, where that is known.
 
     ``started`` are clock ticks since boot; memory is in bytes.
@@ -82,7 +82,7 @@ class Interrupts(NamedTuple):
     balancer: Irqbalance | None = None
 
 
-class Promises(NamedTuple):
+class ConfiguredKubelet(NamedTuple):
     """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
@@ -101,7 +101,7 @@ class Promises(NamedTuple):
     delays: bool = False
 
 
-class State(NamedTuple):
+class KubeletState(NamedTuple):
     """The kubelet's state files; None where there is none, or it is unusable: the problem says why.
 
     ``lost`` are the names of files that nobody can read, ``closed`` those that are there and could not be
@@ -155,10 +155,10 @@ class _Container(NamedTuple):
     expected: Expected
     below: tuple[Cgroup, ...] = ()
     tasks: Sequence[Task] = ()
-    leaders: Sequence[Leader] = ()
+    processes: Sequence[ContainerProcess] = ()
 
 
-class Seen(_Container):
+class ObservedContainer(_Container):
     """A container as it is on the node, with the groups below its own."""
 
     @property
@@ -184,19 +184,19 @@ class _Parts(NamedTuple):
     groups: Mapping[str, Cgroup] = {}
     host_groups: Mapping[str, CpusetValues] = {}
     owners: Mapping[str, Owner] = {}
-    containers: tuple[Seen, ...] = ()
+    containers: tuple[ObservedContainer, ...] = ()
     others: Sequence[Task] = ()
     pods: Mapping[str, StoredPod] = {}
     pods_known: bool = False
-    state: State = State()
-    promises: Promises = Promises()
+    state: KubeletState = KubeletState()
+    configured: ConfiguredKubelet = ConfiguredKubelet()
     interrupts: Interrupts = Interrupts()
     downward_files: tuple[DownwardFile, ...] = ()
     cpu_settings: tuple[CpuSetting, ...] | None = None
     answers: PodResources | None = None
 
 
-class Picture(_Parts):
+class NodeSnapshot(_Parts):
     """Everything there is to compare.
 
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
@@ -212,9 +212,9 @@ class Picture(_Parts):
         return frozenset(group.role.uid for group in self.groups.values() if group.role.uid)
 
     @cached_property
-    def seen_at(self) -> Mapping[str, Seen]:
+    def container_at(self) -> Mapping[str, ObservedContainer]:
         """Every container by the path of its group."""
-        return {seen.group.path: seen for seen in self.containers}
+        return {observed.group.path: observed for observed in self.containers}
 
     @cached_property
     def partitions(self) -> Mapping[str, CPUSet]:
@@ -254,12 +254,12 @@ class Picture(_Parts):
     def housekeeping(self) -> CPUSet:
         """Where everything belongs that is no pod: the reserved CPUs, or else all that are not exclusive."""
         online = self.machine.online
-        return (self.promises.reserved & online) - self.exclusive or online - self.exclusive
+        return (self.configured.reserved & online) - self.exclusive or online - self.exclusive
 
     @cached_property
     def _pod_names(self) -> Mapping[str, str]:
-        seen = {owner.uid: owner.pod_name for owner in self.owners.values()}
-        return seen | {uid: pod.full_name for uid, pod in self.pods.items()}
+        observed = {owner.uid: owner.pod_name for owner in self.owners.values()}
+        return observed | {uid: pod.full_name for uid, pod in self.pods.items()}
 
     def pod_name(self, uid: str) -> str:
         """Name a pod as well as possible."""
@@ -297,7 +297,7 @@ MOST_CHOICES = 64
 class Expectations:
     """What the kubelet gives containers, by one state."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: KubeletState) -> None:
         self._state = state
         self._choices: dict[str, tuple[CPUSet, ...]] = {}
 

@@ -52,10 +52,10 @@ def busy(tmp_path: Path, *states: str) -> LiveNode:
 
 
 def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:
-    node, picture, settled = observe_settled(busy(tmp_path, before()), silent)
+    node, snapshot, settled = observe_settled(busy(tmp_path, before()), silent)
     assert settled
-    assert audit(picture) == ()
-    assert node.known.state == picture.state
+    assert audit(snapshot) == ()
+    assert node.known.state == snapshot.state
 
 
 def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,7 @@ _cpuctl_options() {
         'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint verify') options='--state -m --machine --pods --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'checkpoint verify') options='--state -m --machine --pods --memory --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint migrate') options='--state --pods -m --machine --memory --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -233,6 +233,7 @@ _cpuctl_value() {
         'fleet plan:-j' | \
         'fleet plan:--jobs' | \
         'checkpoint verify:--memory' | \
+        'checkpoint verify:--pod-resources' | \
         'checkpoint verify:--kubelet-args' | \
         'checkpoint migrate:--memory' | \
         'checkpoint migrate:--kubelet-args' | \

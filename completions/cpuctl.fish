@@ -403,6 +403,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint verify:--machine' \
     'checkpoint verify:--pods' \
     'checkpoint verify:--memory' \
+    'checkpoint verify:--pod-resources' \
     'checkpoint verify:--kubelet-config' \
     'checkpoint verify:--config-dir' \
     'checkpoint verify:--kubelet-args' \
@@ -936,6 +937,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l state -r -F -d 'The s
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pod-resources -x -d 'Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with \'live\': the socket in the kubelet\'s directory.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'

@@ -622,6 +622,7 @@ _cpuctl_run() {
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--pod-resources)'--pod-resources='[Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \

@@ -40,6 +40,7 @@ from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
+from cpuctl.engine.state_checks.answer_findings import WHOSE
 from cpuctl.machine.wording import some_of
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
@@ -204,7 +205,7 @@ def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]
     for problem in snapshot.answers.problems:
         yield f"the kubelet's answer (--pod-resources): {problem}", _OF_ANSWERS
     if snapshot.answers.pods and unnamed_pods(snapshot):
-        yield "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known", _OF_ANSWERS
+        yield WHOSE, _OF_ANSWERS
 
 
 def _ask_for_devices(snapshot: NodeSnapshot) -> bool:

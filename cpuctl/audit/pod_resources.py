@@ -1,24 +1,17 @@
-"""What the kubelet answers (its pod resources API) against its state files.
-
-The running kubelet answers from memory, its next start reads the files: where both differ, somebody has
-changed the files, or they could not be written. Rule: kubernetes ``pkg/kubelet/apis/podresources``: CPUs are
-the exclusive ones, init containers that have ended are not listed, and allocatable CPUs are all but the
-reserved ones, none at all under the policy none.
-"""
+"""What the kubelet answers (its pod resources API) against its state files, for an audit of its node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.kubelet_state import is_gone
 from cpuctl.audit.snapshot import NodeSnapshot
-from cpuctl.checkpoints.model import DevicesStateFile, MemoryBlock
-from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
-from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings
-from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
+from cpuctl.engine.state_checks.answer_findings import SavedStates, answer_gaps
+from cpuctl.machine.pod_resources.model import PodHoldings
+from cpuctl.state_names import CPU_FILE
 
 _STATIC = "static"
 
@@ -29,7 +22,7 @@ def check_answers(snapshot: NodeSnapshot) -> Iterator[Finding]:
         return
     uids = _uids(snapshot)
     unnamed = unnamed_pods(snapshot)
-    for pod in snapshot.answers.pods or ():
+    for pod in snapshot.answers.told:
         if pod.full_name in uids or not unnamed:
             yield from _pod(snapshot, pod, uids.get(pod.full_name, ""))
     yield from _unlisted(snapshot)
@@ -74,51 +67,26 @@ def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _pod(snapshot: NodeSnapshot, pod: PodHoldings, uid: str) -> Iterator[Finding]:
-    cpu, memory, devices = snapshot.state.cpu, snapshot.state.memory, snapshot.state.devices
-    for container in pod.containers:
-        place = NodePart(f"{pod.full_name}/{container.name}")
-        # What a pod has as a whole (KEP-5526) is listed at its containers, and saved once.
-        if cpu and uid not in cpu.pod_entries:
-            saved = cpu.entries.get(uid, {}).get(container.name, CPUSet())
-            yield from _differs(place, CPU_FILE, "CPUs", str(saved), str(container.cpus))
-        if memory and uid not in memory.pod_entries:
-            blocks = memory.entries.get(uid, {}).get(container.name, ())
-            yield from _differs(
-                place, MEMORY_FILE, "memory", _saved_blocks(blocks), _listed_blocks(container.memory)
-            )
-        if devices:
-            yield from _devices(place, devices, uid, container)
-
-
-def _devices(
-    place: NodePart, devices: DevicesStateFile, uid: str, container: ContainerHoldings
-) -> Iterator[Finding]:
-    saved: dict[str, set[str]] = {}
-    for entry in devices.entries:
-        if (entry.pod_uid, entry.container) == (uid, container.name):
-            saved.setdefault(entry.resource, set()).update(entry.names)
-    for resource in sorted(saved.keys() | container.devices.keys()):
-        expected, listed = saved.get(resource, ()), container.devices.get(resource, ())
-        yield from _differs(place, DEVICES_FILE, resource, _names(expected), _names(listed))
-
-
-def _differs(place: NodePart, file: str, what: str, saved: str, listed: str) -> Iterator[Finding]:
-    if saved != listed:
+    for gap in answer_gaps(pod, uid, _saved(snapshot)):
         yield Finding(
             severity=Severity.ERROR,
             code="answer-differs",
-            place=place,
-            message=f"its {what}: the kubelet answers {listed or 'none'}, and {file} has {saved or 'none'}, "
-            "by which a kubelet goes that starts again",
-            expected=saved or "none",
-            detected=listed or "none",
+            place=NodePart(f"{pod.full_name}/{gap.container}"),
+            message=gap.message,
+            expected=gap.saved,
+            detected=gap.listed,
         )
+
+
+def _saved(snapshot: NodeSnapshot) -> SavedStates:
+    state = snapshot.state
+    return SavedStates(state.cpu, state.memory, state.devices)
 
 
 def _allocatable(snapshot: NodeSnapshot) -> Iterator[Finding]:
     listed = snapshot.answers.allocatable if snapshot.answers else None
-    promised = snapshot.machine.online - snapshot.configured.reserved
-    if listed is None or snapshot.configured.policy != _STATIC or listed == promised:
+    promised = snapshot.machine.online - snapshot.promises.reserved
+    if listed is None or snapshot.promises.policy != _STATIC or listed == promised:
         return
     yield Finding(
         severity=Severity.WARNING,
@@ -130,19 +98,3 @@ def _allocatable(snapshot: NodeSnapshot) -> Iterator[Finding]:
         detected=str(listed) or "none",
         fix=RESTART,
     )
-
-
-def _saved_blocks(blocks: Sequence[MemoryBlock]) -> str:
-    return _blocks((block.type, CPUSet.of(block.numa_affinity), block.size) for block in blocks)
-
-
-def _listed_blocks(blocks: Sequence[MemoryHeld]) -> str:
-    return _blocks((block.type, block.nodes, block.size) for block in blocks)
-
-
-def _blocks(blocks: Iterable[tuple[str, CPUSet, int]]) -> str:
-    return ", ".join(sorted(f"{kind} {size} on {nodes or 'none'}" for kind, nodes, size in blocks if size))
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))

@@ -11,7 +11,7 @@ from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
-from cpuctl.inputs.pod_resources import OWN_SOCKET, load_pod_resources
+from cpuctl.inputs.pod_resources import load_pod_resources, refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
@@ -80,9 +80,7 @@ def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
     from cpuctl.kubelet.releases.recorded import Topic
 
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
-    if inputs.pod_resources == OWN_SOCKET and inputs.machine != LIVE_MACHINE:
-        hint = "name a file of what the node's kubelet has answered"
-        raise UsageError("a recording has no kubelet to ask", where=option_names.POD_RESOURCES, hint=hint)
+    refuse_own_socket(inputs.pod_resources, inputs.machine)
     source = load_machine(_spec(inputs), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"

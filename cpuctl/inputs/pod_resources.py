@@ -6,8 +6,12 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
+from cpuctl.inputs.configuration import LIVE_MACHINE
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
@@ -18,12 +22,12 @@ OWN_SOCKET = "live"
 
 
 def load_pod_resources(
-    name: str, kubelet: Kubelet, root: str, sources: Sources
+    name: str, kubelet: Kubelet, root: str, sources: Sources, *, expected: Collection[str] = ()
 ) -> Callable[[], PodResources | None]:
     """Return what gives the answers: those of a file, or those of a kubelet, which is asked each time.
 
-    A socket without an answer is a problem of the result, None that nothing is named. Raise InputError for a
-    file that holds none.
+    A socket without an answer is a problem of the result, None that nothing is named. *Expected* pods that a
+    kubelet does not list are asked for alone. Raise InputError for a file that holds no answers.
     """
     if not name:
         return lambda: None
@@ -39,7 +43,14 @@ def load_pod_resources(
     from cpuctl.machine.pod_resources.live_answers import ask_kubelet
 
     sources.add("podResources", name, "live")
-    return lambda: ask_kubelet(name)
+    return lambda: ask_kubelet(name, expected)
+
+
+def refuse_own_socket(name: str, machine: str) -> None:
+    """Raise UsageError where a recording's kubelet is to be asked."""
+    if name == OWN_SOCKET and machine != LIVE_MACHINE:
+        hint = "name a file of what the node's kubelet has answered"
+        raise UsageError("a recording has no kubelet to ask", where=option_names.POD_RESOURCES, hint=hint)
 
 
 def _is_file(name: str) -> bool:

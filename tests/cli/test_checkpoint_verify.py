@@ -349,3 +349,33 @@ def test_a_pod_whose_resize_is_pending_is_due_what_it_has_been_granted(
     larger["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]
     write_pods(directory / "running.json", RUNNING[0], larger)
     assert answer(verify("fine", *NODE, *V36, *PODS, "-o", "json"))["findings"] == []
+
+
+def test_what_the_running_kubelet_answers_stands_beside_the_files(
+    verify: Checkpoint, directory: Path
+) -> None:
+    answers = directory / "answers.json"
+    answers.write_text('{"pod_resources": []}\n---\n{"cpu_ids": [1, 2]}\n')
+    words = ("fine", *NODE, *V36, *PODS, "--pod-resources", "answers.json", "-o", "json")
+    result = verify(*words)
+    document = json.loads(result.out)
+    codes = {each["code"] for each in document["findings"]}
+    assert codes == {"answer-lacks-pod", "allocatable-differs"}
+    assert (result.code, document["start"]["outcome"]) == (0, "Started")
+    assert verify(*words, "--strict").code == 3
+    nameless = verify("fine", *NODE, *V36, "--pod-resources", "answers.json")
+    assert (
+        "warning: pods (--pods): whose the kubelet's answers (--pod-resources) are is not known"
+        in nameless.err
+    )
+
+
+def test_a_kubelet_that_does_not_answer_is_said(verify: Checkpoint) -> None:
+    result = verify("fine", *NODE, *V36, *PODS, "--pod-resources", "no.sock")
+    assert result.code == 0
+    assert "warning: the kubelet's answer (--pod-resources): no.sock: " in result.err
+
+
+def test_a_recording_has_no_kubelet_to_ask(verify: Checkpoint) -> None:
+    result = verify("fine", *NODE, *V36, "--pod-resources")
+    assert (result.code, "a recording has no kubelet to ask" in result.err) == (2, True)

@@ -17,6 +17,7 @@ from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.pod_resources.model import PodResources
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
@@ -72,6 +73,7 @@ def verify(
     whole: CPUStateFile | None = None,
     facts: FileFacts | None = None,
     pods: Mapping[str, FoundFile[PodsStateFile]] | None = None,
+    answers: PodResources | None = None,
 ) -> StateVerdict:
     cpu_file = None
     if cpu is not None:
@@ -81,7 +83,7 @@ def verify(
     if memory is not None:
         memory_file = FoundFile(read=memory, whole=memory if isinstance(memory, MemoryStateFile) else None)
     found = FoundStates(cpu=cpu_file, memory=memory_file, pods=pods or {})
-    return verify_states(info, Kubelet(version=KubeletVersion(minor), config=config), found, owners)
+    return verify_states(info, Kubelet(version=KubeletVersion(minor), config=config), found, owners, answers)
 
 
 def cpu_found(

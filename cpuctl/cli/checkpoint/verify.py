@@ -20,6 +20,7 @@ from cpuctl.cli.options import (
     MachineOption,
     MemoryOption,
     NoColorOption,
+    PodResourcesOption,
     QuietOption,
     RunningPodsOption,
 )
@@ -47,6 +48,7 @@ Examples:
   cpuctl checkpoint verify --kubelet-version 1.37       # before an upgrade
   cpuctl checkpoint verify node7.tar.xz --kubelet-args '--reserved-cpus=0-3'
   cpuctl checkpoint verify --pods running.json --strict -o json
+  sudo cpuctl checkpoint verify --pods running.json --pod-resources=live
 
 Exit codes: 0 it would start, 3 it would not or that cannot be said (with --strict also where there are
 warnings; with --exit-zero 0), 2 usage, 4 unusable input.
@@ -61,6 +63,7 @@ def verify(
     machine: MachineOption = "",
     pods: RunningPodsOption = "",
     memory: MemoryOption = "",
+    pod_resources: PodResourcesOption = "",
     strict: StrictOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
     no_color: NoColorOption = False,
@@ -75,6 +78,7 @@ def verify(
         kubelet=kubelet_words(context),
         pods=pods,
         memory=memory,
+        pod_resources=pod_resources,
     )
     document = _verified(words, sources)
     tell_sources(sources, style)

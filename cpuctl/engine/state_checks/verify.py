@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
+from cpuctl.cpuset import CPUSet
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
+from cpuctl.engine.state_checks.answer_findings import SavedStates, allocatable_findings, answer_findings
 from cpuctl.engine.state_checks.cpu_findings import CPUSubject, cpu_findings, holder_findings
 from cpuctl.engine.state_checks.file_findings import FoundStates, file_findings
 from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, StatePlace, limited
@@ -26,6 +28,7 @@ from cpuctl.engine.state_start import start_on
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.pod_resources.model import PodResources
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
@@ -60,16 +63,23 @@ class StateVerdict(NamedTuple):
 
 
 def verify_states(
-    info: MachineInfo, kubelet: Kubelet, found: FoundStates, owners: Owners = NOBODY_SAYS
+    info: MachineInfo,
+    kubelet: Kubelet,
+    found: FoundStates,
+    owners: Owners = NOBODY_SAYS,
+    answers: PodResources | None = None,
 ) -> StateVerdict:
-    """Start a kubelet on a machine with these files: its configuration is checked first, then every file."""
+    """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
+
+    *answers* are those of the kubelet that runs, which files are held against.
+    """
     version, files = str(kubelet.version), found.by_name
     begun = start_on(info, kubelet, _saved(found))
     managers, node = begun.managers, begun.node
     if not isinstance(managers, Started):
-        look = _Look(version, found, owners, kubelet.gates, None, kubelet.released)
+        look = _Look(version, found, owners, kubelet.gates, None, kubelet.released, answers)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
-    look = _Look(version, found, owners, managers.gates, node, kubelet.released)
+    look = _Look(version, found, owners, managers.gates, node, kubelet.released, answers)
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
@@ -101,6 +111,7 @@ class _Look(NamedTuple):
     gates: FeatureGates
     node: Node | None
     released: bool
+    answers: PodResources | None
 
     @property
     def tables(self) -> Mapping[int, MemoryNode] | None:
@@ -128,6 +139,7 @@ class _Look(NamedTuple):
             yield from file_findings(name, file, policy, self.version, failure, released=self.released)
         yield from self._of_cpus()
         yield from self._of_memory()
+        yield from self._of_answers()
 
     def _of_cpus(self) -> Iterator[StateFinding]:
         file = self.found.cpu
@@ -156,6 +168,15 @@ class _Look(NamedTuple):
             )
         yield from gone_findings(MEMORY_FILE, file.state, self.owners)
 
+    def _of_answers(self) -> Iterator[StateFinding]:
+        if self.answers is None:
+            return
+        yield from answer_findings(saved_states(self.found), self.answers, self.owners)
+        policy = self.node.policy if self.node else None
+        if policy is not None and self.found.cpu:
+            promised = CPUSet(policy.topology.cpus & ~policy.reserved)
+            yield from allocatable_findings(self.answers, promised)
+
     def _due(self, pod: StoredPod, container: Container) -> int:
         assert self.node is not None
         view = self.node.pod_rules.view(pod)
@@ -175,6 +196,15 @@ class _Look(NamedTuple):
                 f"(kubernetes issue 140989; {RESTARTS})",
                 fix=REMOVE,
             )
+
+
+def saved_states(found: FoundStates) -> SavedStates:
+    """Return what files say, as far as a kubelet reads them."""
+    return SavedStates(
+        cpu=found.cpu.state if found.cpu else None,
+        memory=found.memory.state if found.memory else None,
+        devices=found.devices.state if found.devices else None,
+    )
 
 
 def _is_static(policy: str) -> bool:

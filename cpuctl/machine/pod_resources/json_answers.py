@@ -40,8 +40,7 @@ def read_answers(text: bytes, source: str) -> PodResources:
         answer = Cursor.at_root(document)
         members = answer.members()
         if any(key in members for key in LIST):
-            pods = tuple(_pod(pod) for pod in either(answer, LIST).items())
-            found = found._replace(pods=(found.pods or ()) + pods)
+            found = _with_pods(found, either(answer, LIST))
         elif any(key in members for key in ALLOCATABLE):
             found = found._replace(allocatable=_cpus(answer))
         elif members:
@@ -52,6 +51,14 @@ def read_answers(text: bytes, source: str) -> PodResources:
     return found._replace(
         problems=tuple(f"{source}: it has no answer of {name}" for name, answer in missing if answer is None)
     )
+
+
+def _with_pods(found: PodResources, pods: Cursor) -> PodResources:
+    """Add the pods of ``List``, or the one of ``Get``, which stands under the same name."""
+    if isinstance(pods.value, dict):
+        pod = _pod(pods)
+        return found._replace(alone={**found.alone, pod.full_name: pod})
+    return found._replace(pods=(found.pods or ()) + tuple(_pod(pod) for pod in pods.items()))
 
 
 def _pod(pod: Cursor) -> PodHoldings:

@@ -6,7 +6,7 @@ are passed over, as every reader of protobuf does: later releases add some.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
@@ -31,6 +31,14 @@ def decode_list(message: bytes) -> tuple[PodHoldings, ...]:
         return tuple(_pod(pod) for pod in _messages(message, 1))
     except ValueError as error:
         raise _no_answer("ListPodResourcesResponse", error) from None
+
+
+def decode_get(message: bytes) -> PodHoldings:
+    """Decode ``GetPodResourcesResponse``; raise InputError for what is none."""
+    try:
+        return _pod(next(_messages(message, 1), b""))
+    except ValueError as error:
+        raise _no_answer("GetPodResourcesResponse", error) from None
 
 
 def decode_allocatable_cpus(message: bytes) -> CPUSet:
@@ -154,15 +162,24 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 T = TypeVar("T")
 
 _SERVICE = "/v1.PodResourcesLister"
+_MOST_ALONE = 8
+"""A kubelet refuses more than ten calls at once (``pkg/kubelet/apis/podresources/constants.go``)."""
 
 
-def ask_kubelet(path: str) -> PodResources:
-    """Ask for what pods hold, and what they could; an answer that does not come leaves its problem."""
+def ask_kubelet(path: str, expected: Collection[str] = ()) -> PodResources:
+    """Ask for what pods hold, and what they could; an answer that does not come leaves its problem.
+
+    Some of the *expected* pods, by full name, that the kubelet does not list are asked for one by one.
+    """
     problems: list[str] = []
+    pods = _asked(path, "List", decode_list, problems)
+    allocatable = _asked(path, "GetAllocatableResources", decode_allocatable_cpus, problems)
+    missing = sorted(set(expected) - {pod.full_name for pod in pods}) if pods is not None else []
     return PodResources(
-        pods=_asked(path, "List", decode_list, problems),
-        allocatable=_asked(path, "GetAllocatableResources", decode_allocatable_cpus, problems),
+        pods=pods,
+        allocatable=allocatable,
         problems=tuple(dict.fromkeys(problems)),
+        alone={name: _alone(path, name) for name in missing[:_MOST_ALONE]},
     )
 
 
@@ -172,3 +189,25 @@ def _asked(path: str, method: str, decode: Callable[[bytes], T], problems: list[
     except CpuctlError as error:
         problems.append(f"{error} ({error.hint})" if error.hint else str(error))
         return None
+
+
+def _alone(path: str, full_name: str) -> PodHoldings | str:
+    namespace, _, name = full_name.partition("/")
+    try:
+        return decode_get(call(path, f"{_SERVICE}/Get", encode_get(namespace, name)))
+    except CpuctlError as error:
+        return error.message
+
+
+def encode_get(namespace: str, name: str) -> bytes:
+    """Write ``GetPodResourcesRequest``."""
+    return b"".join(
+        bytes([number << 3 | 2]) + _as_varint(len(text)) + text
+        for number, text in ((1, name.encode()), (2, namespace.encode()))
+        if text
+    )
+
+
+def _as_varint(value: int) -> bytes:
+    low = value & 0x7F
+    return bytes([low | 0x80]) + _as_varint(value >> 7) if value > low else bytes([low])

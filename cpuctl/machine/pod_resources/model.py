@@ -47,12 +47,19 @@ class PodHoldings(NamedTuple):
 class PodResources(NamedTuple):
     """The answers of ``List`` and ``GetAllocatableResources`` (its CPUs); None where one is not there.
 
-    ``problems`` say why.
+    ``problems`` say why. ``alone`` are the answers of ``Get`` by the full names of pods: a pod, or the
+    words of a refusal.
     """
 
     pods: tuple[PodHoldings, ...] | None = None
     allocatable: CPUSet | None = None
     problems: tuple[str, ...] = ()
+    alone: Mapping[str, PodHoldings | str] = {}
+
+    @property
+    def told(self) -> tuple[PodHoldings, ...]:
+        """All pods that an answer tells of."""
+        return (*(self.pods or ()), *(each for each in self.alone.values() if not isinstance(each, str)))
 
 
 def cpu_set(numbers: Iterable[int]) -> CPUSet:

@@ -12,6 +12,7 @@ from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
+from cpuctl.inputs.pod_resources import refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.pod_resources.model import PodResources
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import PodRules
@@ -36,7 +38,8 @@ _State = TypeVar("_State")
 class CheckpointInputs(NamedTuple):
     """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
 
-    ``memory`` is what a machine has that was recorded without it.
+    ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
+    runs is asked.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
@@ -46,6 +49,7 @@ class CheckpointInputs(NamedTuple):
     pods: str = ""
     root: str = "/"
     memory: str = ""
+    pod_resources: str = ""
     in_place: bool = False
     lock: RunLock | None = None
 
@@ -63,19 +67,20 @@ class Host(NamedTuple):
 
 
 class Case(NamedTuple):
-    """State files, who runs, and how the kubelet reads them."""
+    """State files, who runs, how the kubelet reads them, and what the one that runs answers."""
 
     host: Host
     states: tuple[StateInput, ...]
     owners: Owners
     reader: StateReader
+    answers: PodResources | None = None
 
     def verdict(self) -> StateVerdict:
         """Ask whether the kubelet starts on these files."""
         from cpuctl.engine.state_checks.verify import verify_states
 
         found = found_states(self.states, self.reader)
-        return verify_states(self.host.source.info, self.host.kubelet, found, self.owners)
+        return verify_states(self.host.source.info, self.host.kubelet, found, self.owners, self.answers)
 
 
 def read_host(
@@ -88,9 +93,10 @@ def read_host(
     """
     from cpuctl.kubelet.releases.recorded import Topic
 
-    refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config)
+    refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
     if not inputs.machine and is_recording(inputs.state):
         inputs = inputs._replace(machine=inputs.state, state="")
+    refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
     source = with_memory(load_machine(inputs.machine or here, sources), inputs.memory, sources)
     load = load_kubelet if assumes else load_known_kubelet
@@ -117,7 +123,28 @@ def read_case(inputs: CheckpointInputs, host: Host, sources: Sources) -> Case:
     )
     states = read_states(inputs.state, place, sources)
     owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources)
-    return Case(host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners))
+    case = Case(host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners))
+    return case._replace(answers=_answers(case, inputs, sources))
+
+
+def _answers(case: Case, inputs: CheckpointInputs, sources: Sources) -> PodResources | None:
+    """Ask the kubelet that runs, also alone for pods that hold something and are not listed."""
+    from cpuctl.engine.state_checks.answer_findings import WHOSE, unnamed
+    from cpuctl.engine.state_checks.verify import saved_states
+    from cpuctl.inputs.pod_resources import load_pod_resources
+
+    if not inputs.pod_resources:
+        return None
+    saved = saved_states(found_states(case.states, case.reader))
+    running = (case.owners.pods or {}).items()
+    expected = [pod.full_name for uid, pod in running if uid in saved.uids and not pod.terminal]
+    words = inputs.pod_resources, case.host.kubelet, inputs.root, sources
+    answers = load_pod_resources(*words, expected=expected)()
+    for problem in answers.problems if answers else ():
+        sources.warnings.append(f"the kubelet's answer (--pod-resources): {problem}")
+    if answers and answers.pods is not None and unnamed(saved, case.owners):
+        sources.warnings.append(WHOSE)
+    return answers
 
 
 def doubted(verdict: StateVerdict, case: Case) -> StateVerdict:

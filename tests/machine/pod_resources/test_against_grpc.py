@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.pod_resources.grpc_call import MAX_MESSAGE, call
 from cpuctl.machine.pod_resources.live_answers import ask_kubelet, decode_allocatable_cpus, decode_list
+from cpuctl.machine.pod_resources.model import ContainerHoldings, PodHoldings
 from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED, container, pod, pods
 
 pytestmark = pytest.mark.grpc
@@ -47,6 +49,35 @@ def test_both_answers(tmp_path: Path) -> None:
         answer = ask_kubelet(path)
     assert (answer.pods, answer.allocatable) == (decode_list(LISTED), decode_allocatable_cpus(ALLOCATABLE))
     assert answer.problems == ()
+
+
+def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
+    asked = []
+
+    def get(message: bytes, context: Any) -> bytes:
+        import grpc
+
+        asked.append(message)
+        if b"gone" in message:
+            context.abort(grpc.StatusCode.UNKNOWN, "pod gone in namespace ai not found")
+        return pods(pod("ai", "late", container("main", cpus=(7, 8))))
+
+    with serving(tmp_path / "s", List=lambda *_: LISTED, Get=get) as path:
+        answer = ask_kubelet(path, ["ai/gone", "ai/late", "ai/train"])
+    assert asked == [b"\n\x04gone\x12\x02ai", b"\n\x04late\x12\x02ai"]
+    assert answer.alone == {
+        "ai/gone": "refused (gRPC status 2): pod gone in namespace ai not found",
+        "ai/late": PodHoldings("ai", "late", (ContainerHoldings("main", CPUSet.parse("7-8")),)),
+    }
+    assert [each.full_name for each in answer.told] == ["ai/train", "kube-system/dns", "ai/late"]
+
+
+def test_not_more_are_asked_for_than_a_kubelet_answers_at_once(tmp_path: Path) -> None:
+    def get(_message: bytes, _context: Any) -> bytes:
+        return pods(pod("ai", "late"))
+
+    with serving(tmp_path / "s", List=lambda *_: b"", Get=get) as path:
+        assert len(ask_kubelet(path, [f"ai/{number}" for number in range(100)]).alone) == 8
 
 
 def test_an_answer_of_many_frames(tmp_path: Path) -> None:

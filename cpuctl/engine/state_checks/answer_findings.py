@@ -1,0 +1,193 @@
+"""What the running kubelet answers (its pod resources API) against its state files.
+
+The kubelet answers from memory, its next start reads the files: where both differ, somebody has changed the
+files, or they could not be written. Rule: kubernetes ``pkg/kubelet/apis/podresources``: CPUs are the
+exclusive ones, init containers that have ended are not listed, and allocatable CPUs are all but the reserved
+ones, none at all under the policy none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryBlock, MemoryStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
+from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
+
+WHOSE = "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known"
+
+
+class SavedStates(NamedTuple):
+    """The files that a kubelet's answers can be held against; None where one is not there."""
+
+    cpu: CPUStateFile | None = None
+    memory: MemoryStateFile | None = None
+    devices: DevicesStateFile | None = None
+
+    @property
+    def uids(self) -> frozenset[str]:
+        """All pods that have something."""
+        devices = self.devices.entries if self.devices else ()
+        of_cpus = {*self.cpu.entries, *self.cpu.pod_entries} if self.cpu else set()
+        of_memory = {*self.memory.entries, *self.memory.pod_entries} if self.memory else set()
+        return frozenset({*of_cpus, *of_memory, *(entry.pod_uid for entry in devices)})
+
+
+class AnswerGap(NamedTuple):
+    """What a container holds by the kubelet's answer, and by a file that says otherwise; texts of both."""
+
+    container: str
+    file_name: str
+    what: str
+    saved: str
+    listed: str
+
+    @property
+    def message(self) -> str:
+        """Say it in a sentence about the container."""
+        return (
+            f"its {self.what}: the kubelet answers {self.listed}, and {self.file_name} has {self.saved}, by "
+            "which a kubelet goes that starts again"
+        )
+
+
+def answer_gaps(pod: PodHoldings, uid: str, saved: SavedStates) -> Iterator[AnswerGap]:
+    """Compare all that a pod's containers hold; *uid* is empty for a pod that no file knows."""
+    cpu, memory, devices = saved
+    for container in pod.containers:
+        # What a pod has as a whole (KEP-5526) is listed at its containers, and saved once.
+        if cpu and uid not in cpu.pod_entries:
+            held = cpu.entries.get(uid, {}).get(container.name, CPUSet())
+            yield from _gap(container, CPU_FILE, "CPUs", str(held), str(container.cpus))
+        if memory and uid not in memory.pod_entries:
+            blocks = memory.entries.get(uid, {}).get(container.name, ())
+            texts = _saved_blocks(blocks), _listed_blocks(container.memory)
+            yield from _gap(container, MEMORY_FILE, "memory", *texts)
+        if devices:
+            yield from _devices(devices, uid, container)
+
+
+def _devices(devices: DevicesStateFile, uid: str, container: ContainerHoldings) -> Iterator[AnswerGap]:
+    saved: dict[str, set[str]] = {}
+    for entry in devices.entries:
+        if (entry.pod_uid, entry.container) == (uid, container.name):
+            saved.setdefault(entry.resource, set()).update(entry.names)
+    for resource in sorted(saved.keys() | container.devices.keys()):
+        expected, listed = saved.get(resource, ()), container.devices.get(resource, ())
+        yield from _gap(container, DEVICES_FILE, resource, _names(expected), _names(listed))
+
+
+def _gap(container: ContainerHoldings, file: str, what: str, saved: str, listed: str) -> Iterator[AnswerGap]:
+    if saved != listed:
+        yield AnswerGap(container.name, file, what, saved or "none", listed or "none")
+
+
+def _saved_blocks(blocks: Sequence[MemoryBlock]) -> str:
+    return _blocks((block.type, CPUSet.of(block.numa_affinity), block.size) for block in blocks)
+
+
+def _listed_blocks(blocks: Sequence[MemoryHeld]) -> str:
+    return _blocks((block.type, block.nodes, block.size) for block in blocks)
+
+
+def _blocks(blocks: Iterable[tuple[str, CPUSet, int]]) -> str:
+    return ", ".join(sorted(f"{kind} {size} on {nodes or 'none'}" for kind, nodes, size in blocks if size))
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -> Iterator[StateFinding]:
+    """Name what files say otherwise than the kubelet: an answer knows pods by their names alone."""
+    uids = {pod.full_name: uid for uid, pod in (owners.pods or {}).items()}
+    named = not unnamed(saved, owners)
+    for pod in answers.told:
+        if pod.full_name in uids or named:
+            yield from _of_pod(pod, uids.get(pod.full_name, ""), saved)
+    if answers.pods is not None:
+        yield from _unlisted(saved, answers, owners)
+    if not named and saved.cpu:
+        yield from _nobodys(saved.cpu, answers.told)
+
+
+def unnamed(saved: SavedStates, owners: Owners) -> bool:
+    """Tell whether files give something to pods whose names nobody knows."""
+    return not saved.uids <= (owners.pods or {}).keys()
+
+
+def _of_pod(pod: PodHoldings, uid: str, saved: SavedStates) -> Iterator[StateFinding]:
+    for gap in answer_gaps(pod, uid, saved):
+        yield StateFinding(
+            Severity.WARNING,
+            "answer-differs",
+            StatePlace(gap.file_name, uid, gap.container),
+            f"{pod.full_name}/{gap.container}: {gap.message}",
+            expected=gap.saved,
+            detected=gap.listed,
+        )
+
+
+def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iterator[StateFinding]:
+    """Tell pods that run and hold CPUs, and that the kubelet does not list."""
+    listed = {pod.full_name for pod in answers.pods or ()}
+    entries: Mapping[str, Mapping[str, CPUSet]] = saved.cpu.entries if saved.cpu else {}
+    for uid, containers in sorted(entries.items()):
+        pod = (owners.pods or {}).get(uid)
+        if pod is None or pod.full_name in listed or pod.terminal:
+            continue
+        held = CPUSet.of(cpu for cpus in containers.values() for cpu in cpus)
+        alone = answers.alone.get(pod.full_name)
+        yield StateFinding(
+            Severity.WARNING,
+            "answer-lacks-pod",
+            StatePlace(CPU_FILE, uid),
+            f"{pod.full_name} has CPUs {held} in {CPU_FILE}, and the kubelet does not list it"
+            + (f"; asked for it alone (Get), {_told_alone(alone)}" if alone else ""),
+            expected=str(held),
+            detected="not listed",
+        )
+
+
+def _told_alone(answer: PodHoldings | str) -> str:
+    if isinstance(answer, str):
+        return f"it answers: {answer}"
+    held = CPUSet.of(cpu for container in answer.containers for cpu in container.cpus)
+    return f"it answers CPUs {held or 'none'}"
+
+
+def _nobodys(state: CPUStateFile, pods: Iterable[PodHoldings]) -> Iterator[StateFinding]:
+    """Without the names of pods, CPUs that nobody has by the file can be told at least."""
+    held = (*state.pod_entries.values(), *(cpus for each in state.entries.values() for cpus in each.values()))
+    saved = CPUSet.of(cpu for cpus in held for cpu in cpus)
+    for pod, container in [(each, inside) for each in pods for inside in each.containers]:
+        if lacking := container.cpus - saved:
+            yield StateFinding(
+                Severity.WARNING,
+                "answer-differs",
+                StatePlace(CPU_FILE),
+                f"{pod.full_name}/{container.name}: the kubelet answers CPUs {container.cpus}, and nobody "
+                f"has {lacking} in {CPU_FILE}, by which a kubelet goes that starts again",
+                expected="none",
+                detected=str(lacking),
+            )
+
+
+def allocatable_findings(answers: PodResources, promised: CPUSet) -> Iterator[StateFinding]:
+    """Tell where the static policy of the kubelet that runs calls other CPUs allocatable than this one."""
+    listed = answers.allocatable
+    if listed is not None and listed != promised:
+        yield StateFinding(
+            Severity.WARNING,
+            "allocatable-differs",
+            StatePlace(CPU_FILE),
+            f"the kubelet answers that CPUs {listed or 'none'} are allocatable, and {promised} are to one "
+            "that starts now: configuration or machine have changed since it started",
+            expected=str(promised),
+            detected=str(listed) or "none",
+        )

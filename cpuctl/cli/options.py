@@ -139,7 +139,7 @@ RunningPodsOption = Annotated[
     typer.Option(
         option_names.PODS,
         metavar="FILE",
-        help="The pods that run on the node, as kubectl get pods -o json prints them.",
+        help="The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.",
         rich_help_panel=INPUT,
     ),
 ]

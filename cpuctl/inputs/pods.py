@@ -9,6 +9,7 @@ from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.sources import Sources
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.events import RejectionEvent
     from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
+
+
+_MOST_LISTED = 50
+_INSPECTED = "oc adm must-gather and oc adm inspect write them to namespaces/NAMESPACE/core/pods.yaml"
 
 
 class GivenPods(NamedTuple):
@@ -136,13 +141,12 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
         return ()
 
     from cpuctl.documents.files import source_name
-    from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.stored import stored_pod
 
     sources.add("runningPods", name, "given")
     pods = [
         pod
-        for pod in read_manifests([name], empty=True).pods
+        for pod in listed_pods(name)
         # What is made of a virtual machine is only worked out: nobody has seen it run.
         if not pod.terminal and pod.virtual_machine is None
     ]
@@ -155,6 +159,36 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
         )
     # Beside pods that have a node, one without waits for the scheduler.
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
+
+
+def listed_pods(name: str) -> tuple[Pod, ...]:
+    """Read the pods that an API server has, of a file, or of a node of a must-gather: ``PATH#NODE``."""
+    from cpuctl.pods.reading.manifest_files import read_manifests
+
+    if "#" in name:
+        from pathlib import Path
+
+        from cpuctl.machine.sources import with_node
+
+        path, node = with_node(name)
+        if node:
+            return _gathered_pods(Path(path), node)
+    return read_manifests([name], empty=True).pods
+
+
+def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:
+    """Return the pods that were bound to a node, each once: several images may have inspected the same."""
+    from cpuctl.machine.support.must_gather import pod_files
+    from cpuctl.pods.reading.manifests import Allowance, decode_manifests
+
+    allowance = Allowance()
+    pods = [pod for where, data in pod_files(path) for pod in decode_manifests(data, where, allowance).pods]
+    found = {(pod.uid, pod.full_name): pod for pod in reversed(pods) if pod.node_name == node}
+    if not found:
+        known = sorted({pod.node_name for pod in pods if pod.node_name})
+        hint = f"it has those of {', '.join(known[:_MOST_LISTED])}" if known else _INSPECTED
+        raise InputError(f"holds no pods of a node {node}", where=str(path), hint=hint)
+    return tuple(reversed(found.values()))
 
 
 def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:

@@ -66,7 +66,7 @@ def read_machine(spec: str) -> MachineSource:
         return _seen_by_kubelet(parse_synthetic(spec), spec)
     if spec == STDIN:
         return _from_stdin()
-    name, node = _with_node(spec)
+    name, node = with_node(spec)
     source = _from_file(name, node)
     if node and not source.origin.endswith(f"#{node}"):
         raise InputError(f"holds one node, found the name of one: {node}", where=name)
@@ -97,7 +97,7 @@ def begins_gatherinfo(head: bytes) -> bool:
     return head.removeprefix(b"---\n").startswith(_GATHERINFO)
 
 
-def _with_node(spec: str) -> tuple[str, str]:
+def with_node(spec: str) -> tuple[str, str]:
     """Split ``PATH#NODE``, which names one node of what was gathered of several."""
     name, sign, node = spec.rpartition("#")
     return (name, node) if sign and not os.path.exists(spec) and os.path.exists(name) else (spec, "")  # noqa: PTH110

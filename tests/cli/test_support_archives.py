@@ -18,6 +18,7 @@ from tests.machine.support.archives import (
     tar_of,
     write_tree,
 )
+from tests.machine.sysfs_writer import small_machine
 
 UNIT = "[Service]\nEnvironmentFile=/etc/node-sizing.env\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml\n"
 STATE = (
@@ -88,3 +89,67 @@ def test_sizes_that_the_node_computes_are_not_known(tmp_path: Path, cpuctl: Cpuc
     shown = cpuctl("config", "show", "-m", str(root), "-o", "json")
     assert settings(shown)["cpuManagerPolicy"][0] == "static"
     assert "/etc/node-sizing.env is missing" in document(shown)["sources"]["unknownFlags"]["value"]
+
+
+def inspected(name: str, uid: str, node: str, cpus: int = 2) -> dict[str, Any]:
+    """Return a pod as the API server has it."""
+    amounts = {"cpu": str(cpus), "memory": "1Gi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": uid},
+        "spec": {
+            "nodeName": node,
+            "containers": [{"name": "app", "resources": {"requests": amounts, "limits": amounts}}],
+        },
+        "status": {"phase": "Running"},
+    }
+
+
+INSPECTED = {
+    "image/namespaces/shop/core/pods.yaml": json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "PodList",
+            "items": [inspected("a", "u1", "w1"), inspected("b", "u2", "w2")],
+        }
+    ),
+    # Beside a list these are not looked at.
+    "image/namespaces/shop/pods/a/a.yaml": "not read: {",
+    "image/namespaces/shop/pods/a/app/app/logs/current.yaml": "no pod",
+    "image/namespaces/ai/pods/c/c.yaml": json.dumps(inspected("c", "u3", "w1", 3)),
+}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_pods_of_a_node_come_from_the_must_gather(tmp_path: Path, cpuctl: Cpuctl, packed: bool) -> None:
+    files = must_gather_files({"w1": snapshot(), "w2": snapshot()}) | INSPECTED
+    gathered = tmp_path / "must-gather.tar.gz"
+    gathered.write_bytes(tar_of(files, "must-gather.local.77"))
+    spec = str(gathered if packed else write_tree(files, tmp_path / "unpacked"))
+    plan = document(
+        cpuctl("plan", "-m", f"{spec}#w1", "--pods", f"{spec}#w1", "-T", "x=1/1,1Gi", "-o", "json", "-q")
+    )
+    assert plan["sources"]["runningPods"] == {"value": f"{spec}#w1", "from": "given"}
+    state = tmp_path / "cpu_manager_state"
+    state.write_text(STATE)
+    shown = cpuctl("checkpoint", "dump", str(state), "-m", f"{spec}#w1", "--pods", f"{spec}#w1", "-o", "json")
+    assert '"owner": "running"' in shown.out
+
+
+def test_a_node_without_pods_in_a_must_gather_is_an_error(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    spec = write_tree(must_gather_files({"w1": snapshot()}) | INSPECTED, tmp_path)
+    words = ("plan", "-m", f"{spec}#w1", "-T", "x=1/1,1Gi", "--pods")
+    result = cpuctl(*words, f"{spec}#w9", columns=300)
+    assert (result.code, "holds no pods of a node w9" in result.err) == (4, True)
+    assert "it has those of w1, w2" in result.err
+    bare = cpuctl(*words, f"{write_tree(must_gather_files({'w1': snapshot()}), tmp_path / 'bare')}#w1")
+    assert "oc adm inspect write" in bare.err
+
+
+def test_a_state_file_that_a_snapshot_holds_counts(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    held = {**small_machine(), "var/lib/kubelet/cpu_manager_state": STATE}
+    spec = write_tree(must_gather_files({"w1": snapshot(held)}), tmp_path)
+    verified = cpuctl("checkpoint", "verify", "-m", str(spec), "-o", "json", "--exit-zero")
+    files = document(verified)["files"]
+    assert [each["file"] for each in files] == ["cpu_manager_state"]

@@ -48,10 +48,11 @@ class GatheredFiles(Protocol):
 class UnpackedFiles:
     """A directory, whose links never lead out of it; *directories* are those that may stand two below it.
 
-    Errors are those of ``GatheredFiles``.
+    Files stand at most *depth* below those. Errors are those of ``GatheredFiles``.
     """
 
-    def __init__(self, path: Path, directories: Collection[str]) -> None:
+    def __init__(self, path: Path, directories: Collection[str], depth: int = 2) -> None:
+        self._depth = depth
         self.name = str(path)
         self._root = Root(path)
         self._directories = directories
@@ -61,7 +62,7 @@ class UnpackedFiles:
         found = 0
         for top in self._tops("", _DEEPEST):
             for directory in self._directories:
-                for path in self._below(f"{top}{directory}", 2):
+                for path in self._below(f"{top}{directory}", self._depth):
                     if wanted(path):
                         found += 1
                         if found > MAX_FILES:
@@ -160,6 +161,10 @@ _OBJECTS = (
 _WANTED = re.compile(
     rf"(?:[^/]+/){{0,2}}(?:nodes/(?P<node>[^/]+)/sysinfo\.tgz|{_OBJECTS}/(?P<name>[^/]+)\.yaml)"
 )
+_POD_DIRECTORY, _POD_DEPTH = "namespaces", 4
+_POD_FILE = re.compile(
+    r"(?P<namespace>(?:[^/]+/){0,2}namespaces/[^/]+)/(?:core/(?P<list>pods)\.yaml|pods/[^/]+/[^/]+\.yaml)"
+)
 _CURRENT = "machineconfiguration.openshift.io/currentConfig"
 _SYSTEM = "node.openshift.io/os_id"
 _SIZES, _ENABLED_SIZES = "etc/node-sizing.env", "etc/node-sizing-enabled.env"
@@ -194,6 +199,26 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, Gathered] | None
         texts |= dict(_made_on_the_node(texts, told))
     view = Overlay(unpacked_tree(found[snapshot], f"{files.name}/{snapshot}"), texts)
     return view, Gathered(f"{WHAT}'s node {node}", version=told.version, config_at=configuration_place(view))
+
+
+def pod_files(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a must-gather, unpacked or not, that hold pods, with their places.
+
+    Of a namespace it is the list of its pods, where there is one, else every pod's own file. Raise InputError
+    for what cannot be read.
+    """
+    files: GatheredFiles = PackedFiles(str(path), lambda: path.open("rb"))
+    if path.is_dir():
+        files = UnpackedFiles(path, (_POD_DIRECTORY,), _POD_DEPTH)
+    found = [match for each in files.paths(_holds_pods) if (match := _POD_FILE.fullmatch(each))]
+    listed = {match["namespace"] for match in found if match["list"]}
+    paths = [match[0] for match in found if match["list"] or match["namespace"] not in listed]
+    for name, data in files.read(paths).items():
+        yield f"{files.name}/{name}", data
+
+
+def _holds_pods(path: str) -> bool:
+    return _POD_FILE.fullmatch(path) is not None
 
 
 class SeveralNodesError(InputError):

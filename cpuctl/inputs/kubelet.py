@@ -16,14 +16,17 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from cpuctl.answers.sources import Origin
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
+    from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.quantity import Quantity
 
 
 def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSource | None) -> LoadedKubelet:
@@ -43,6 +46,9 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         of_other_tools,
     )
 
+    node = named_node(inputs)
+    if node is not None:
+        inputs = inputs._replace(version=_told_by(node))
     arguments = given_arguments(inputs.arguments)
     given = any_flags(arguments)
     config = inputs.config if inputs.config is not None else given.config or None
@@ -75,7 +81,45 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         if sources.assumed_configuration:
             gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
             setup = setup._replace(arguments=setup.arguments._replace(gap=setup.arguments.gap or gap))
-    return load_setup(setup, sources)
+    loaded = load_setup(setup, sources)
+    if node is not None and machine is not None and main is not None:
+        sources.warnings.extend(_disagreements(node, machine.info, loaded.kubelet.config))
+    return loaded
+
+
+def _disagreements(node: dict[str, Any], info: MachineInfo, config: KubeletConfiguration) -> Iterator[str]:
+    """Say where a Node's status tells of another machine or another configuration than these."""
+    from cpuctl.engine.node_resources import reservations_of_node
+    from cpuctl.golang.text import GoError
+
+    try:
+        lines = {line.resource: line for line in reservations_of_node(info, config).lines}
+    except GoError:
+        return  # the start of such a kubelet says so itself
+    for resource, noun in (("cpu", "CPUs"), ("memory", "of memory")):
+        there, free = (_amount_of(node, part, resource) for part in ("capacity", "allocatable"))
+        line = lines.get(resource)
+        if there is None or line is None or line.capacity is None:
+            continue
+        if resource == "cpu" and there != line.capacity:
+            yield f"the Node has {there} {noun}, and the machine {line.capacity}: are both of one time?"
+        elif there == line.capacity and free is not None and line.allocatable not in (None, free):
+            yield (
+                f"the Node offers pods {free} {noun}, and this configuration leaves {line.allocatable}: "
+                "it is not what this kubelet started with"
+            )
+
+
+def _amount_of(node: dict[str, Any], part: str, resource: str) -> Quantity | None:
+    from cpuctl.quantity import Quantity
+
+    told: Any = node
+    for member in ("status", part, resource):
+        told = told.get(member) if isinstance(told, dict) else None
+    try:
+        return Quantity.parse(told) if isinstance(told, str) else None
+    except ValueError:
+        return None
 
 
 def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
@@ -153,8 +197,14 @@ def named_version(inputs: KubeletInputs) -> str:
 
     Raise InputError for a file without a Node that tells its kubelet's release.
     """
+    node = named_node(inputs)
+    return inputs.version if node is None else _told_by(node)
+
+
+def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
+    """Read the Node that stands for a release; None where none is named, InputError as ``named_version``."""
     if not inputs.version.startswith("@"):
-        return inputs.version
+        return None
 
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.documents.loading import load_documents
@@ -169,7 +219,7 @@ def named_version(inputs: KubeletInputs) -> str:
         found = f"{len(nodes)} Nodes" if len(nodes) != 1 else "none that tells its kubelet's release"
         hint = "kubectl get node NODE -o json writes one"
         raise InputError(f"expected one Node, found {found}", where=source_name(name), hint=hint)
-    return told[0]
+    return nodes[0]
 
 
 def _told_by(node: dict[str, Any]) -> str:

@@ -82,3 +82,50 @@ def test_the_installed_kubelet_names_the_patch(
     assert answer["kubelet"]["version"] == "1.33.4"
     given = json.loads(cpuctl(*command.split(), *words, "--kubelet-version", "1.35.2", "-o", "json").out)
     assert given["kubelet"]["version"] == "1.35.2"
+
+
+@pytest.mark.parametrize(
+    ("status", "warning"),
+    [
+        (
+            {
+                "capacity": {"cpu": "16", "memory": "64Gi"},
+                "allocatable": {"cpu": "14", "memory": "65436Mi"},
+            },
+            "",
+        ),
+        ({"capacity": {"cpu": "16"}, "allocatable": {"cpu": "14000m"}}, ""),
+        ({"capacity": {"cpu": "many"}, "allocatable": []}, ""),
+        ({"capacity": {"cpu": "32"}}, "the Node has 32 CPUs, and the machine 16: are both of one time?"),
+        (
+            {"capacity": {"cpu": "16"}, "allocatable": {"cpu": "15"}},
+            "the Node offers pods 15 CPUs, and this configuration leaves 14: it is",
+        ),
+        (
+            {"capacity": {"memory": "64Gi"}, "allocatable": {"memory": "63Gi"}},
+            "the Node offers pods 63Gi of memory, and this configuration leaves 65436Mi: it",
+        ),
+        ({"capacity": {"memory": "63Gi"}, "allocatable": {"memory": "62Gi"}}, ""),  # a reboot moves memory
+    ],
+)
+def test_what_a_node_offers_is_held_against_machine_and_configuration(
+    status: dict[str, Any], warning: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    given = node("v1.33.4")
+    given["status"] |= status
+    (tmp_path / "node.json").write_text(json.dumps(given))
+    (tmp_path / "configz.json").write_text(
+        json.dumps({"kubeletconfig": {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1"}})
+    )
+    words = (
+        "-m",
+        "synthetic:1s1n16c1t",
+        "--kubelet-config",
+        "configz.json",
+        "--kubelet-version",
+        "@node.json",
+    )
+    result = cpuctl("plan", *words, "-T", "a=2/2,1Gi", cwd=tmp_path, columns=300)
+    assert result.code == 0
+    assert warning in result.err
+    assert ("the Node" in result.err) == bool(warning)

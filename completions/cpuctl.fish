@@ -63,6 +63,7 @@ set -g __cpuctl_paths 'plan' \
     'topology show' \
     'topology map' \
     'topology distances' \
+    'topology synthetic' \
     'topology devices' \
     'config' \
     'config reserve' \
@@ -188,6 +189,8 @@ set -g __cpuctl_values 'plan:-f' \
     'pods show:--apiserver-feature-gates' \
     'pods show:-o' \
     'pods show:--output' \
+    'pods diff:-f' \
+    'pods diff:--filename' \
     'pods diff:-m' \
     'pods diff:--machine' \
     'pods diff:--memory' \
@@ -248,6 +251,10 @@ set -g __cpuctl_values 'plan:-f' \
     'topology distances:--machine' \
     'topology distances:-o' \
     'topology distances:--output' \
+    'topology synthetic:-m' \
+    'topology synthetic:--machine' \
+    'topology synthetic:-o' \
+    'topology synthetic:--output' \
     'topology devices:-m' \
     'topology devices:--machine' \
     'topology devices:-o' \
@@ -475,9 +482,10 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Sche
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a completion -d 'Print the script that completes words in a shell.'
 complete -c cpuctl -n '__cpuctl_at ""' -s V -l version -d 'Print the version and exit.'
 complete -c cpuctl -n '__cpuctl_at ""' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -F
 complete -c cpuctl -n '__cpuctl_at "plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
@@ -506,9 +514,10 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l no-color -d 'No colour, as with NO
 complete -c cpuctl -n '__cpuctl_at "plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -F
 complete -c cpuctl -n '__cpuctl_at "resize"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
@@ -562,7 +571,7 @@ complete -c cpuctl -n '__cpuctl_argument "explain:1"' -a '(__cpuctl_ask pod)'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l message -x -d 'Tell what a line of an event, status or log means; - for lines on stdin.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l events -r -F -d 'Events, as kubectl get events -o json prints them: the pod rejected last is explained.'
@@ -588,6 +597,7 @@ complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a show -d 'Show what follows
 complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a diff -d 'Tell what differs between two manifests, or for one under two kubelets.'
 complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a lint -d 'Tell before kubectl apply why the API server or the kubelet would reject pods.'
 complete -c cpuctl -n '__cpuctl_at "pods"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -F
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; OOM scores depend on its memory. Without it none is known.'
@@ -610,6 +620,7 @@ complete -c cpuctl -n '__cpuctl_at "pods show"' -s q -l quiet -d 'Only the answe
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "pods diff:1"' -F
 complete -c cpuctl -n '__cpuctl_argument "pods diff:2"' -F
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -s f -l filename -r -F -d 'The same as OLD and, given again, as NEW.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; OOM scores depend on its memory. Without it none is known.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l memory -x -d 'The node\'s memory, where no machine is named.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
@@ -627,6 +638,7 @@ complete -c cpuctl -n '__cpuctl_at "pods diff"' -s o -l output -x -a 'table wide
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -F
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; without it none is known.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
@@ -649,8 +661,9 @@ complete -c cpuctl -n '__cpuctl_at "pods lint"' -s h -l help -d 'Show this messa
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a show -d 'Show what a machine consists of.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a map -d 'Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a distances -d 'Show NUMA nodes, their memory and distances, as numactl -H does.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a synthetic -d 'Write a machine in one line, synthetic:2s4n16c2t,l3=8, which -m takes in its place.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a devices -d 'Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.'
-complete -c cpuctl -n '__cpuctl_at "topology"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -665,7 +678,8 @@ complete -c cpuctl -n '__cpuctl_at "topology"' -s o -l output -x -a 'table wide 
 complete -c cpuctl -n '__cpuctl_at "topology"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "topology show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "topology show:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -680,7 +694,8 @@ complete -c cpuctl -n '__cpuctl_at "topology show"' -s o -l output -x -a 'table 
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "topology map"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "topology map:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "topology map"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
 complete -c cpuctl -n '__cpuctl_at "topology map"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "topology map"' -l force -d 'Replace files that exist.'
@@ -688,12 +703,20 @@ complete -c cpuctl -n '__cpuctl_at "topology map"' -s o -l output -x -a 'table w
 complete -c cpuctl -n '__cpuctl_at "topology map"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology map"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology map"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "topology distances"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "topology distances:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "topology distances"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "topology devices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "topology synthetic:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "topology synthetic"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "topology synthetic"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "topology synthetic"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "topology synthetic"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "topology synthetic"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "topology devices:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "topology devices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "topology devices"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "topology devices"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology devices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -703,7 +726,8 @@ complete -c cpuctl -n '__cpuctl_argument "config:1"' -a show -d 'Show the config
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Tell whether a kubelet with this configuration would start on this machine.'
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'List what changes for this configuration between two releases of the kubelet.'
 complete -c cpuctl -n '__cpuctl_at "config"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "config reserve"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "config reserve:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l memory -x -d 'The memory of a machine that was recorded without it.'
@@ -726,7 +750,8 @@ complete -c cpuctl -n '__cpuctl_at "config reserve"' -l no-color -d 'No colour, 
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "config show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "config show:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "config show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
@@ -740,7 +765,8 @@ complete -c cpuctl -n '__cpuctl_at "config show"' -s o -l output -x -a 'table wi
 complete -c cpuctl -n '__cpuctl_at "config show"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "config check"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_argument "config check:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "config check"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l memory -x -d 'The memory of a machine that was recorded without it.'
@@ -758,9 +784,10 @@ complete -c cpuctl -n '__cpuctl_at "config check"' -l no-color -d 'No colour, as
 complete -c cpuctl -n '__cpuctl_at "config check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "config versions:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
@@ -780,6 +807,7 @@ complete -c cpuctl -n '__cpuctl_at "config versions"' -s h -l help -d 'Show this
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.'
 complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in an order that breaks no running container.'
 complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "cgroups show:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
@@ -822,6 +850,7 @@ complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table 
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "audit:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
@@ -905,7 +934,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s q -l quiet -d 'Only the
 complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint verify:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l state -r -F -d 'The same as STATE, as other commands call it.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pod-resources -x -d 'Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with \'live\': the socket in the kubelet\'s directory.'
@@ -953,7 +982,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s q -l quiet -d 'Only 
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint repair:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l state -r -F -d 'The same as STATE, as other commands call it.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
@@ -973,9 +1002,10 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s o -l output -x -a 'ta
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l memory -x -d 'The memory of a machine that was recorded without it.'

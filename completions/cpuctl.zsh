@@ -57,6 +57,7 @@ _cpuctl_commands() {
                 'show:Show what a machine consists of.'
                 'map:Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
                 'distances:Show NUMA nodes, their memory and distances, as numactl -H does.'
+                'synthetic:Write a machine in one line, synthetic:2s4n16c2t,l3=8, which -m takes in its place.'
                 'devices:Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.'
             )
             ;;
@@ -108,7 +109,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
@@ -136,13 +137,14 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
             ;;
         'resize')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
@@ -169,7 +171,8 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
             ;;
         'replay')
             _arguments \
@@ -201,7 +204,7 @@ _cpuctl_run() {
                 '*'--message='[Tell what a line of an event, status or log means; - for lines on stdin.]:TEXT: ' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--events)'--events='[Events, as kubectl get events -o json prints them\: the pod rejected last is explained.]:FILE:_files' \
@@ -250,10 +253,12 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
             ;;
         'pods diff')
             _arguments \
+                '*'{-f+,--filename=}'[The same as OLD and, given again, as NEW.]:PODS:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; OOM scores depend on its memory. Without it none is known.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[The node'\''s memory, where no machine is named.]:AMOUNT: ' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
@@ -271,7 +276,7 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1:OLD:_files' \
+                '1::[OLD]:_files' \
                 '2::[NEW]:_files'
             ;;
         'pods lint')
@@ -294,11 +299,12 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
             ;;
         'topology')
             _cpuctl_group 'topology' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -316,7 +322,7 @@ _cpuctl_run() {
             ;;
         'topology show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
@@ -330,34 +336,47 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml:(table wide json yaml lscpu numactl hwloc-xml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology map')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology distances')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
+            ;;
+        'topology synthetic')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology devices')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config')
             _cpuctl_group 'config' \
@@ -365,7 +384,7 @@ _cpuctl_run() {
             ;;
         'config reserve')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
@@ -387,11 +406,12 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
@@ -404,11 +424,12 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config check')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
@@ -425,13 +446,14 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config versions')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
@@ -447,7 +469,8 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'cgroups')
             _cpuctl_group 'cgroups' \
@@ -471,7 +494,8 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'cgroups apply')
             _arguments \
@@ -520,7 +544,8 @@ _cpuctl_run() {
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[SOURCE]: _cpuctl_machine'
             ;;
         'fleet')
             _cpuctl_group 'fleet' \
@@ -594,7 +619,7 @@ _cpuctl_run() {
         'checkpoint verify')
             _arguments \
                 '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--pod-resources)'--pod-resources='[Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
@@ -651,7 +676,7 @@ _cpuctl_run() {
         'checkpoint repair')
             _arguments \
                 '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
@@ -677,7 +702,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:..., or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
@@ -695,7 +720,8 @@ _cpuctl_run() {
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
             ;;
         'checkpoint versions')
             _arguments \

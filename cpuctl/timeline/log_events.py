@@ -15,7 +15,9 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.messages.log_lines import LogLine, read_log
+from cpuctl.timeline.model import BEST_HINT, hints_text
 
+_MOST_NODES = 64
 MAX_EVENTS = 1_000_000
 """As many events are kept: a node with hundreds of pods writes thousands in a day."""
 
@@ -41,8 +43,9 @@ class Told(Enum):
 class LogEvent(NamedTuple):
     """An event: ``pod`` is ``namespace/name``, ``names`` are the pods of one line that tells of several.
 
-    ``cpus`` are those of an assignment, ``version`` is a kubelet's that starts. ``text`` is an error or the
-    message of a rejection, whose ``reason`` is that of the pod's status, empty where the log has none.
+    ``cpus`` are those of an assignment, ``version`` is a kubelet's that starts. ``hints`` are those for every
+    resource of a line that tells some, and what all come to. ``text`` is an error or the message
+    of a rejection, whose ``reason`` is that of the pod's status, empty where the log has none.
     """
 
     told: Told
@@ -55,6 +58,7 @@ class LogEvent(NamedTuple):
     names: tuple[str, ...] = ()
     cpus: CPUSet = CPUSet()
     version: str = ""
+    hints: Mapping[str, str] = {}
     reason: str = ""
     text: str = ""
 
@@ -150,7 +154,30 @@ def _event(line: LogLine, source: str) -> LogEvent | None:
             return event._replace(told=Told.CONSIDERED)
         case Told.CONSIDERED | Told.HINTED | Told.AGREED | Told.KEPT if not event.pod:
             return None
-    return event
+    return event._replace(hints=_hints(line))
+
+
+_HINT = re.compile(r'"?NUMANodeAffinity"?: ?(<nil>|null|[0-9]{1,64})[, ] ?"?Preferred"?: ?(true|false)')
+_HINTS = re.compile(r'"?(?P<resource>[\w./-]+)"?: ?\[(?P<hints>(?:[^\[\]]*NUMANodeAffinity[^\[\]]*))\]')
+
+
+def _hints(line: LogLine) -> Mapping[str, str]:
+    """Read topology hints; a resource without any is left out: of two kinds of none the log tells one."""
+    if line.message == "TopologyHints":
+        found = _HINTS.finditer(line.fields.get("hints", ""))
+        return {each["resource"]: hints_text(_each_hint(each["hints"])) for each in found}
+    if line.message == "Best TopologyHint":
+        return {BEST_HINT: hints_text(_each_hint(line.fields.get("bestHint", "")))}
+    return {}
+
+
+def _each_hint(text: str) -> Iterator[tuple[int | None, bool]]:
+    """Read hints as Go prints them, with a bit for every node, or as JSON, with their number."""
+    base = 10 if '"NUMANodeAffinity"' in text else 2
+    for nodes, preferred in _HINT.findall(text):
+        none = nodes in {"<nil>", "null"}
+        if none or base == 10 or set(nodes) <= {"0", "1"}:
+            yield None if none else int(nodes, base) % (1 << _MOST_NODES), preferred == "true"
 
 
 def _pod(fields: Mapping[str, str]) -> str:

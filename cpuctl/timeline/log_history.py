@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.timeline.log_events import LogEvent, Told
 from cpuctl.timeline.model import (
+    BEST_HINT,
     Admit,
     Event,
     KubeletAction,
@@ -58,6 +59,7 @@ class _Admission:
     latest: LogEvent
     cpus: dict[str, CPUSet] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
+    hints: dict[str, dict[str, str]] = field(default_factory=dict)
     pool: CPUSet | None = None
     open_hint: bool = False
     rejected: bool = False
@@ -205,6 +207,9 @@ class _Reading:
     def _decide(self, event: LogEvent) -> None:
         new = event.pod not in self.here
         admission = self._admission(event)
+        if event.hints:
+            whose = f"{event.pod}/{event.container}" if event.container else event.pod
+            admission.hints.setdefault(whose, {}).update(event.hints)
         if event.told is Told.HINTED:
             admission.open_hint = True
         elif event.told is Told.AGREED:
@@ -289,6 +294,8 @@ class _Reading:
         if admission.pod not in self.pods:
             return
         wanted: dict[str, Wanted] = {}
+        if hints := _comparable(admission.hints, self.pods[admission.pod]):
+            wanted["hints"] = hints  # first: what is decided follows from them
         if admission.rejected:
             status: dict[str, Wanted] = {"phase": "Failed"}
             told = {"reason": admission.reason, "message": admission.message}
@@ -301,3 +308,19 @@ class _Reading:
                 wanted["sharedPool"] = str(admission.pool)
         if wanted:
             self._expect(admission.latest, wanted)
+
+
+def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dict[str, Wanted]:
+    """Leave out hints for devices, of which a replay knows nothing, and what hints with such come to."""
+    asks = (
+        name
+        for container in pod.pod.all_containers
+        for amounts in (container.resources.requests, container.resources.limits)
+        for name in amounts
+    )
+    known = ("cpu", "memory", "hugepages-", *(() if any("/" in name for name in asks) else (BEST_HINT,)))
+    found = {
+        whose: {resource: text for resource, text in told.items() if resource.startswith(known)}
+        for whose, told in hints.items()
+    }
+    return {whose: told for whose, told in found.items() if told}

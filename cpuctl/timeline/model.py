@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Origin
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.golang.durations import MILLISECOND
@@ -57,6 +58,24 @@ class ApiServer(NamedTuple):
     def takes_assigned_cpuset(self) -> bool:
         """Whether it keeps the field in pods that are created or updated."""
         return self.gates.enabled(ASSIGNED_CPUSET_GATE)
+
+
+BEST_HINT = "best"
+"""What stands for the hint that all come to, among those for resources."""
+
+
+def hint_text(nodes: int | None, *, preferred: bool) -> str:
+    """Write a topology hint: its NUMA nodes, and whether it is preferred."""
+    where = "any nodes" if nodes is None else f"nodes {CPUSet(nodes) or 'none'}"
+    return f"{where} preferred" if preferred else where
+
+
+def hints_text(hints: Iterable[tuple[int | None, bool]]) -> str:
+    """Write the hints for one resource, in the order of their sets: that in which kubelets ask differs."""
+    ordered = sorted({(nodes or 0, nodes is None, preferred) for nodes, preferred in hints})
+    return "; ".join(
+        hint_text(None if unbound else nodes, preferred=preferred) for nodes, unbound, preferred in ordered
+    )
 
 
 class TimelinePod(NamedTuple):

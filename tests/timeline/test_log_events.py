@@ -75,6 +75,33 @@ def test_events_of_the_recorder_count_where_they_reject() -> None:
     assert (found.pod, found.reason, found.text) == ("a/b", "TopologyAffinityError", "m")
 
 
+@pytest.mark.parametrize(
+    ("printed", "hints"),
+    [
+        (
+            (
+                "map[cpu:[{NUMANodeAffinity:01 Preferred:true} {NUMANodeAffinity:11 Preferred:false}] "
+                "memory:[] hugepages-2Mi:[{NUMANodeAffinity:10 Preferred:true}]]"
+            ),
+            {"cpu": "nodes 0 preferred; nodes 0-1", "hugepages-2Mi": "nodes 1 preferred"},
+        ),
+        (
+            (
+                '{"cpu":[{"NUMANodeAffinity":10,"Preferred":true},'
+                '{"NUMANodeAffinity":null,"Preferred":false}],"memory":null}'
+            ),
+            {"cpu": "any nodes; nodes 1,3 preferred"},
+        ),
+        ("map[]", {}),
+        ("map[cpu:[{NUMANodeAffinity:21 Preferred:true}]]", {"cpu": ""}),
+    ],
+)
+def test_hints_come_as_go_prints_them_or_as_json(printed: str, hints: dict[str, str]) -> None:
+    line = f'I0823 12:34:51.000431 1 x.go:1] "TopologyHints" hints={printed} pod="a/b" containerName="c"'
+    (event,) = read_events(line, "x")
+    assert (event.pod, event.container, dict(event.hints)) == ("a/b", "c", hints)
+
+
 def test_times_never_go_back() -> None:
     head = 'I0823 12:00:0{}.000001 1 state_mem.go:88] "Updated default CPUSet" cpuSet="0-3"'
     late, early = read_events(head.format(5) + "\n" + head.format(4), "log")

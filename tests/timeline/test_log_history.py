@@ -35,6 +35,38 @@ EDITS = [
         "Failed",
         "Running",
     ),
+    (
+        "other hints",
+        "cpu:[{NUMANodeAffinity:01 Preferred:true}]",
+        "cpu:[{NUMANodeAffinity:01 Preferred:true} {NUMANodeAffinity:10 Preferred:false}]",
+        'hints["shop/web/app"].cpu',
+        "nodes 0 preferred; nodes 1",
+        "nodes 0 preferred",
+    ),
+    (
+        "another hint that all come to",
+        'bestHint={NUMANodeAffinity:01 Preferred:true} pod="shop/web"',
+        'bestHint={NUMANodeAffinity:<nil> Preferred:false} pod="shop/web"',
+        'hints["shop/web/app"].best',
+        "any nodes",
+        "nodes 0 preferred",
+    ),
+    (
+        "hints for a resource that the engine asks nobody for",
+        "hints=map[cpu:[{",
+        "hints=map[memory:[{NUMANodeAffinity:01 Preferred:true}] cpu:[{",
+        'hints["shop/web/app"].memory',
+        "nodes 0 preferred",
+        None,
+    ),
+    (
+        "hints for devices, of which a replay knows nothing",
+        "hints=map[cpu:[{",
+        "hints=map[nvidia.com/gpu:[{NUMANodeAffinity:01 Preferred:true}] cpu:[{",
+        None,
+        None,
+        None,
+    ),
     ("no CPUs", '"Updated desired CPUSet"', '"x"', 'containers["shop/web/app"].cpus', "", "1,5"),
     ("an end that nobody tells", '"Allocate error"', '"x"', None, None, None),
 ]
@@ -73,6 +105,22 @@ def test_the_first_difference_is_what_the_kubelet_did_otherwise(
     failures = replay(load(log)).failures
     found = [(each.what, each.expected, each.found) for each in failures]
     assert found[:1] == ([(what, said, engine)] if what is not None else [])
+
+
+def test_what_hints_come_to_is_not_compared_where_devices_count(tmp_path: Path) -> None:
+    listed = yaml.safe_load(Path(PODS).read_text())
+    for pod in listed["items"]:
+        for container in pod["spec"]["containers"]:
+            container.setdefault("resources", {}).setdefault("limits", {})["nvidia.com/gpu"] = 1
+    (tmp_path / "pods.yaml").write_text(yaml.safe_dump(listed))
+    other = 'bestHint={NUMANodeAffinity:<nil> Preferred:false} pod="shop/web"'
+    log = edited(
+        lambda text: text.replace('bestHint={NUMANodeAffinity:01 Preferred:true} pod="shop/web"', other),
+        tmp_path,
+    )
+    moments = load(log, pods=str(tmp_path / "pods.yaml")).moments
+    wanted = [each.expect["hints"] for each in moments if "hints" in each.expect]
+    assert wanted[0] == {"shop/web/app": {"cpu": "nodes 0 preferred"}}
 
 
 def edited(change: Callable[[str], str], tmp_path: Path) -> Path:

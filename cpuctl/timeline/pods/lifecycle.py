@@ -6,9 +6,11 @@ what is infeasible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from cpuctl.engine.admission import Admission
+from cpuctl.engine.hints.topology_manager import HintRound, Merged
 from cpuctl.engine.node_fit import Allocatable, check_fit
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
 from cpuctl.engine.placement import Isolation
@@ -22,7 +24,7 @@ from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules, PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
-from cpuctl.timeline.model import Admit, KubeletSetup
+from cpuctl.timeline.model import BEST_HINT, Admit, KubeletSetup, hints_text
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.pods.containers import forget_pod, start_all
 from cpuctl.timeline.pods.resize import PENDING, retry_deferred
@@ -40,6 +42,8 @@ from cpuctl.timeline.world.world import (
 )
 
 _INFEASIBLE = "Infeasible"
+_MOST_HINTS = 1 << 16
+"""A machine with 16 NUMA nodes may have as many for a resource."""
 
 
 def create(world: World, event: Admit) -> None:
@@ -123,6 +127,8 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     """Put what the kubelet says of a pod into its status; tell whether it runs the pod."""
     again = " again" if life.admitted else ""
+    if world.timeline.log:
+        life.hints = dict(_told_hints(life.name, admission.asked))
     match admission.verdict:
         case Admitted():
             life.admitted = True
@@ -138,6 +144,20 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             life.reason, life.message = "Undetermined", why
             world.record(What.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
     return False
+
+
+def _told_hints(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Write the hints of an admission in the words of a log's, of a list beyond all reason its beginning."""
+    for asked in rounds:
+        told = {
+            resource: hints_text(islice(hints, _MOST_HINTS))
+            for answer in asked.answers.values()
+            for resource, hints in (answer or {}).items()
+            if hints
+        }
+        if isinstance(asked.merged, Merged):
+            told[BEST_HINT] = hints_text([asked.merged.hint])
+        yield (f"{pod}/{asked.container.name}" if asked.container else pod), told
 
 
 def fail(world: World, life: PodLife, reason: str, message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -73,7 +73,8 @@ class PodLife:
 
     ``number`` is the order of creation. ``bound`` to the node, ``admitted`` once a kubelet took it, and
     ``deleted`` while none ran. ``starts``: its containers run as soon as it is admitted. ``ended`` is the
-    phase in which it came to its end, and ``failed`` says that a kubelet refused it.
+    phase in which it came to its end, and ``failed`` says that a kubelet refused it. ``hints`` are those of
+    its latest admission, by container or for the whole pod, where the timeline is a log.
     """
 
     running: RunningPod
@@ -89,6 +90,7 @@ class PodLife:
     message: str = ""
     containers: dict[str, ContainerLife] = field(default_factory=dict)
     conditions: dict[ConditionType, Condition] = field(default_factory=dict)
+    hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def uid(self) -> str:

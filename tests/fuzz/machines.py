@@ -25,7 +25,7 @@ from cpuctl.machine.machine_info import kubelet_view
 from cpuctl.machine.model import MAX_CPUS
 from cpuctl.machine.pod_resources.grpc_call import decode_headers, encode_headers
 from cpuctl.machine.pod_resources.json_answers import read_answers
-from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_list
+from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, decode_get, decode_list
 from cpuctl.machine.pod_resources.model import PodHoldings
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
@@ -139,7 +139,9 @@ def run_answers(data: bytes) -> None:
     with suppress(CpuctlError):
         _check_holdings(decode_list(data))
     with suppress(CpuctlError):
-        _check_holdings(read_answers(data, "fuzz").pods or ())
+        _check_holdings([decode_get(data)])
+    with suppress(CpuctlError):
+        _check_holdings(read_answers(data, "fuzz").told)
     with suppress(CpuctlError):
         decode_allocatable_cpus(data)
     with suppress(ValueError):

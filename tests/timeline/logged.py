@@ -11,6 +11,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.operations.replay import TimelineInputs, load_timeline
 from cpuctl.timeline.model import Admit, Remove, Timeline
 from cpuctl.timeline.simulation import Simulation
+from cpuctl.timeline.world.world import PodLife
 
 LOGS = Path("fixtures/logs")
 MACHINE = "synthetic:1s1n4c2t"
@@ -38,7 +39,7 @@ def replay(timeline: Timeline) -> Simulation:
 
 def printed(timeline: Timeline, minor: int) -> Iterator[str]:
     """Play a timeline, and print what a kubelet of a release would at verbosity 4."""
-    simulation = Simulation(timeline)
+    simulation = Simulation(timeline._replace(log="that is being written"))
     world = simulation.world
     yield _klog(0, f'"Kubelet version" kubeletVersion="v1.{minor}.0"')
     for moment in timeline.moments:
@@ -51,6 +52,7 @@ def printed(timeline: Timeline, minor: int) -> Iterator[str]:
                 assert life is not None
                 yield _klog(at, f'"SyncLoop ADD" source="api" pods=["{name}"]')
                 yield _considered(at, minor, name, life.uid)
+                yield from _hints(at, life)
                 if life.failed:
                     why = f'reason="{life.reason}" message="{life.message}"'
                     said = (
@@ -83,6 +85,29 @@ def _considered(at: int, minor: int, name: str, uid: str) -> str:
     if minor <= 32:
         return _klog(at, f'"TopologyHints" hints={{}} pod="{name}" containerName="app"')
     return _klog(at, f'"Topology manager admission check" pod="{name}"')
+
+
+def _hints(at: int, life: PodLife) -> Iterator[str]:
+    """Print hints as Go does, all of a container in one line, and what they come to."""
+    for whose, told in life.hints.items():
+        container = whose.removeprefix(life.name).removeprefix("/")
+        about = f'pod="{life.name}"' + (f' containerName="{container}"' if container else "")
+        listed = (
+            f"{resource}:[{' '.join(map(_go, text.split('; ')))}]"
+            for resource, text in told.items()
+            if resource != "best"
+        )
+        yield _klog(at, f'"TopologyHints" hints=map[{" ".join(listed)}] {about}')
+        yield _klog(at, f'"Best TopologyHint" bestHint={_go(told["best"])} {about}')
+        if not life.failed:
+            yield _klog(at, f'"Topology Affinity" bestHint={_go(told["best"])} {about}')
+
+
+def _go(hint: str) -> str:
+    """Print a hint: of its NUMA nodes each is a bit."""
+    where, _, _ = hint.removeprefix("nodes ").partition(" ")
+    nodes = "<nil>" if where == "any" else f"{CPUSet.parse(where).mask:02b}"
+    return f"{{NUMANodeAffinity:{nodes} Preferred:{str(hint.endswith(' preferred')).lower()}}}"
 
 
 def _klog(at: int, text: str) -> str:

@@ -212,9 +212,10 @@ def test_a_timeline_has_pods_and_kubelet_of_its_own() -> None:
 @given(
     minor=st.sampled_from([27, 30, 31, 33, 36]),
     steps=st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=8),
+    machine=st.sampled_from([MACHINE, "synthetic:2s2n2c2t", "synthetic:2s4n6c2t"]),
 )
 def test_what_the_engine_decides_is_read_back_as_it_was(
-    minor: int, steps: list[tuple[bool, int]], tmp_path_factory: pytest.TempPathFactory
+    minor: int, steps: list[tuple[bool, int]], machine: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A timeline that is printed as a kubelet would print it comes back, and has no difference."""
     here: set[int] = set()
@@ -229,7 +230,7 @@ def test_what_the_engine_decides_is_read_back_as_it_was(
     written = {
         "apiVersion": "cpuctl/v1alpha1",
         "kind": "Timeline",
-        "machine": MACHINE,
+        "machine": machine,
         "kubelet": {"version": f"1.{minor}.0", "config": CONFIGURED},
         "pods": [shape(number) for number in range(6)],
         "events": events,
@@ -239,7 +240,7 @@ def test_what_the_engine_decides_is_read_back_as_it_was(
     (folder / "kubelet.log").write_text("\n".join(printed(timeline, minor)))
     pods = [{"apiVersion": "v1", "kind": "Pod", **shape(number)} for number in range(6)]
     (folder / "pods.yaml").write_text(yaml.safe_dump_all(pods))
-    back = load(folder / "kubelet.log", pods=str(folder / "pods.yaml"))
+    back = load(folder / "kubelet.log", pods=str(folder / "pods.yaml"), machine=machine)
     assert heard(back) == heard(timeline)
     assert replay(back).failures == []
     assert back.setup.release.minor == minor

@@ -202,7 +202,7 @@ def named_version(inputs: KubeletInputs) -> str:
 
 
 def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
-    """Read the Node that stands for a release; None where none is named, InputError as ``named_version``."""
+    """Read the Node that stands for a release, else None; raise InputError as ``named_version`` does."""
     if not inputs.version.startswith("@"):
         return None
 

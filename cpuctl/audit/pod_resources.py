@@ -85,8 +85,8 @@ def _saved(snapshot: NodeSnapshot) -> SavedStates:
 
 def _allocatable(snapshot: NodeSnapshot) -> Iterator[Finding]:
     listed = snapshot.answers.allocatable if snapshot.answers else None
-    promised = snapshot.machine.online - snapshot.promises.reserved
-    if listed is None or snapshot.promises.policy != _STATIC or listed == promised:
+    promised = snapshot.machine.online - snapshot.configured.reserved
+    if listed is None or snapshot.configured.policy != _STATIC or listed == promised:
         return
     yield Finding(
         severity=Severity.WARNING,

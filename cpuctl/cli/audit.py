@@ -7,7 +7,6 @@ import typer
 
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import observe, tell_doubts, tell_sources
 from cpuctl.cli.options import (
@@ -29,7 +28,6 @@ from cpuctl.inputs.sources import Sources
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpuctl.answers.audit import Audit
     from cpuctl.answers.cgroups import CgroupsPlan
     from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.inputs.live_node import LiveNode
@@ -106,11 +104,8 @@ def audit(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read the node, compare, answer."""
-    from cpuctl.answering.diagnostics import spell_out_fixes
-    from cpuctl.inputs.configuration import LIVE_MACHINE
-    from cpuctl.inputs.kubelet import release_is_known
+    from cpuctl.answering.node_checks import audit_node
     from cpuctl.inputs.live_node import NodeInputs, load_node
-    from cpuctl.operations.checkpoint.states import CheckpointInputs
 
     kubelet = kubelet_words(context)
     checks = _checks(check)
@@ -120,16 +115,7 @@ def audit(
         machine=machine, root=root, kubelet=kubelet, state=state, pods=pods, pod_resources=pod_resources
     )
     node, snapshot, _ = observe(load_node(inputs, sources), style)
-    # What mends a node is run there, and never on its recording.
-    released = machine != LIVE_MACHINE or release_is_known(sources)
-    given = CheckpointInputs(
-        state=state,
-        kubelet=kubelet,
-        pods=pods,
-        root=root or "/",
-    )
-    audited = _audited(node, snapshot, checks, sources)
-    spell_out_fixes(audited["findings"], checkpoint_commands(given, released=released))
+    audited = audit_node(inputs, node, snapshot, checks, sources)
     tell_sources(sources, style)
     tell_doubts(node, style)
     emit(_plan(node, snapshot, sources) if output is AuditOutput.PLAN else audited, style)
@@ -148,16 +134,6 @@ def _checks(text: str) -> "Sequence[str]":
             hint=f"choose from {', '.join(CHECK_NAMES)}",
         )
     return names or CHECK_NAMES
-
-
-def _audited(
-    node: "LiveNode", snapshot: "NodeSnapshot", checks: "Sequence[str]", sources: Sources
-) -> "Audit":
-    from cpuctl.answering.audit_answer import audit_document
-    from cpuctl.audit.checks import audit as compare
-
-    findings, unreadable = compare(snapshot, checks), node.files.unreadable
-    return audit_document(snapshot, findings, sources.entries, checks=checks, unreadable=unreadable)
 
 
 def _plan(node: "LiveNode", snapshot: "NodeSnapshot", sources: Sources) -> "CgroupsPlan":

@@ -173,9 +173,9 @@ def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: 
 
 
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
+    from cpuctl.answering.command_lines import planning_command
     from cpuctl.answering.explain.explain_answer import explanation_document, not_started_document
     from cpuctl.answering.plan.plan_document import mixed_cores, planning_head
-    from cpuctl.cli.command_lines import planning_command
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.explain import Explained, explain_pod
 
@@ -193,8 +193,8 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
 
 def _pending(planning: Planning, pending: "Pending | None") -> "PendingResize | None":
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
+    from cpuctl.answering.command_lines import planning_command
     from cpuctl.answering.resize_answer import decision_document
-    from cpuctl.cli.command_lines import planning_command
 
     if pending is None:
         return None

@@ -71,8 +71,8 @@ class LiveNode(NamedTuple):
     answers: Callable[[], PodResources | None]
 
 
-def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
-    """Read machine, kubelet, state files and the list of pods.
+def load_node(inputs: NodeInputs, sources: Sources, source: MachineSource | None = None) -> LiveNode:
+    """Read machine, unless *source* is it, kubelet, state files and the list of pods.
 
     Raise UsageError for a machine that has no files to look at, or no kubelet to ask.
     """
@@ -81,7 +81,7 @@ def load_node(inputs: NodeInputs, sources: Sources) -> LiveNode:
 
     refuse_stdin_twice(inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.pod_resources)
     refuse_own_socket(inputs.pod_resources, inputs.machine)
-    source = load_machine(_spec(inputs), sources)
+    source = source or load_machine(_spec(inputs), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"
         raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.cli.command_lines import planning_command
+from cpuctl.answering.command_lines import planning_command
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.plan_inputs import PlanningInputs
 from tests.capture.node_texts import written

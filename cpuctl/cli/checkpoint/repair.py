@@ -2,6 +2,7 @@
 
 import typer
 
+from cpuctl.answering.command_lines import checkpoint_commands
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import CommitOptions, commit
 from cpuctl.cli.checkpoint.options import (
@@ -14,7 +15,6 @@ from cpuctl.cli.checkpoint.options import (
     YesOption,
     named_state,
 )
-from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ForceStateOption,

@@ -1,7 +1,5 @@
 """``cpuctl checkpoint verify``: whether this kubelet starts on this machine with these files."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
@@ -12,7 +10,6 @@ from cpuctl.cli.checkpoint.options import (
     StrictOption,
     named_state,
 )
-from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -26,11 +23,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import MetricsOutput, Style, complain, emit
 from cpuctl.inputs.sources import Sources
-from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.checkpoint.states import CheckpointInputs
-
-if TYPE_CHECKING:
-    from cpuctl.answers.checkpoint import CheckpointVerify
 
 app = command_group()
 
@@ -71,6 +64,8 @@ def verify(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, ask, answer."""
+    from cpuctl.answering.node_checks import verify_state
+
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     words = CheckpointInputs(
         state=named_state(state, state_option),
@@ -80,7 +75,7 @@ def verify(
         memory=memory,
         pod_resources=pod_resources,
     )
-    document = _verified(words, sources)
+    document = verify_state(words, sources)
     tell_sources(sources, style)
     if output is MetricsOutput.PROM:
         from cpuctl.answering.metrics import add_verdict_metrics
@@ -94,24 +89,3 @@ def verify(
     clean = document["start"]["outcome"] == "Started" and not (strict and document["summary"]["warning"])
     if not exit_zero and not clean:
         raise typer.Exit(EXIT_NO)
-
-
-def _verified(words: CheckpointInputs, sources: Sources) -> "CheckpointVerify":
-    from cpuctl.answering.checkpoint.parts import kubelet_answer
-    from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
-    from cpuctl.answering.diagnostics import spell_out_fixes
-    from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import doubted, read_case, read_host
-
-    asked = words
-    try:
-        words, host = read_host(words, sources, assumes=True)
-    except ConfigRefusedError as refused:
-        return unloaded_document(refused, sources.entries)
-    case = read_case(words, host, sources)
-    if not case.states:
-        sources.warnings.append("there are no state files: the kubelet would write new ones")
-    kubelet = kubelet_answer(host.kubelet, case.reader)
-    document = verdict_document(doubted(advised(case), case), case.states, sources.entries, kubelet)
-    spell_out_fixes(document["findings"], checkpoint_commands(asked, released=host.kubelet.released))
-    return document

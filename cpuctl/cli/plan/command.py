@@ -270,7 +270,7 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
 
 def _explain(planner: Planner, plan: "Plan") -> str:
     """Name the command that explains the first pod that is rejected, where it would see the same."""
-    from cpuctl.cli.command_lines import planning_command
+    from cpuctl.answering.command_lines import planning_command
     from cpuctl.documents.files import STDIN
 
     inputs, refused = planner.planning.inputs, plan.refused

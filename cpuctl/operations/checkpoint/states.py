@@ -84,9 +84,13 @@ class Case(NamedTuple):
 
 
 def read_host(
-    inputs: CheckpointInputs, sources: Sources, *, assumes: bool = False
+    inputs: CheckpointInputs,
+    sources: Sources,
+    *,
+    assumes: bool = False,
+    source: MachineSource | None = None,
 ) -> tuple[CheckpointInputs, Host]:
-    """Read the machine and its kubelet; a recording that is named as STATE is the machine, too.
+    """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
 
     Raise UsageError where memory is told of a machine that has its own, or where the kubelet's release is not
     known and it *assumes* none; ConfigRefusedError where the kubelet cannot load its configuration.
@@ -98,7 +102,8 @@ def read_host(
         inputs = inputs._replace(machine=inputs.state, state="")
     refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
-    source = with_memory(load_machine(inputs.machine or here, sources), inputs.memory, sources)
+    source = source or load_machine(inputs.machine or here, sources)
+    source = with_memory(source, inputs.memory, sources)
     load = load_kubelet if assumes else load_known_kubelet
     loaded = load(inputs.kubelet, sources, machine=source)
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))

@@ -1,0 +1,122 @@
+"""The checks of one node, from inputs to answers: its configuration, its state files, all that runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.answering.command_lines import checkpoint_commands
+from cpuctl.answering.diagnostics import spell_out_fixes
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.kubelet import load_kubelet, release_is_known
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.checkpoint.states import CheckpointInputs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.answers.audit import Audit
+    from cpuctl.answers.checkpoint import CheckpointVerify
+    from cpuctl.answers.config import ConfigCheck
+    from cpuctl.audit.snapshot import NodeSnapshot
+    from cpuctl.inputs.live_node import LiveNode, NodeInputs
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.machine.sources import MachineSource
+
+
+def check_configuration(
+    inputs: CheckpointInputs,
+    source: MachineSource,
+    cgroup_version: int,
+    sources: Sources,
+    *,
+    with_states: bool = True,
+) -> ConfigCheck:
+    """Tell whether a kubelet would start on a machine, *with_states* on its state files, and what to remark.
+
+    Raise CpuctlError for inputs that cannot be used.
+    """
+    document = _configuration(inputs, source, cgroup_version, sources, with_states=with_states)
+    spell_out_fixes(document["findings"], checkpoint_commands(inputs, released=release_is_known(sources)))
+    return document
+
+
+def _configuration(
+    inputs: CheckpointInputs,
+    source: MachineSource,
+    cgroup_version: int,
+    sources: Sources,
+    *,
+    with_states: bool,
+) -> ConfigCheck:
+    from cpuctl.answering.config.check_answer import check_document, unloaded_document
+    from cpuctl.kubelet.releases.recorded import Topic
+    from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.configuration import check_kubelet, states_of_node, verdict_on
+
+    try:
+        loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    except ConfigRefusedError as refused:
+        known = sources.entries.get("kubeletVersion")
+        release = KubeletVersion.parse(known["value"]) if known else None
+        return unloaded_document(refused, sources.entries, release)
+    # Warnings of the configuration are findings here, and need no line of their own on stderr.
+    findings = set(map(str, loaded.configuration.warnings))
+    sources.warnings[:] = [text for text in sources.warnings if text not in findings]
+    loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup_version))
+    states, unseen = states_of_node(source, loaded, sources, inputs.state) if with_states else ((), "")
+    outcome, lints = check_kubelet(source, loaded)
+    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
+    if not states:
+        return check_document(loaded, outcome, lints, sources.entries, unseen)
+
+    from cpuctl.answering.checkpoint.verdict_answer import as_remarks, shortened_start
+
+    verdict = verdict_on(source, loaded, states)
+    remarks = as_remarks(verdict, states)
+    document = check_document(loaded, verdict.start, lints, sources.entries, unseen, remarks)
+    document["start"] = shortened_start(document["start"])
+    return document
+
+
+def verify_state(
+    inputs: CheckpointInputs, sources: Sources, source: MachineSource | None = None
+) -> CheckpointVerify:
+    """Tell whether a kubelet would start on its state files, and what else is wrong with them.
+
+    *source* is the machine, where that is read already. Raise CpuctlError for inputs that cannot be used.
+    """
+    from cpuctl.answering.checkpoint.parts import kubelet_answer
+    from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
+    from cpuctl.operations.checkpoint.repair import advised
+    from cpuctl.operations.checkpoint.states import doubted, read_case, read_host
+
+    asked = inputs
+    try:
+        inputs, host = read_host(inputs, sources, assumes=True, source=source)
+    except ConfigRefusedError as refused:
+        return unloaded_document(refused, sources.entries)
+    case = read_case(inputs, host, sources)
+    if not case.states:
+        sources.warnings.append("there are no state files: the kubelet would write new ones")
+    kubelet = kubelet_answer(host.kubelet, case.reader)
+    document = verdict_document(doubted(advised(case), case), case.states, sources.entries, kubelet)
+    spell_out_fixes(document["findings"], checkpoint_commands(asked, released=host.kubelet.released))
+    return document
+
+
+def audit_node(
+    inputs: NodeInputs, node: LiveNode, snapshot: NodeSnapshot, checks: Sequence[str], sources: Sources
+) -> Audit:
+    """Compare a node that was looked at with what its kubelet believes."""
+    from cpuctl.answering.audit_answer import audit_document
+    from cpuctl.audit.checks import audit
+
+    findings, unreadable = audit(snapshot, checks), node.files.unreadable
+    document = audit_document(snapshot, findings, sources.entries, checks=checks, unreadable=unreadable)
+    # What mends a node is run there, and never on its recording.
+    released = inputs.machine != LIVE_MACHINE or release_is_known(sources)
+    given = CheckpointInputs(
+        state=inputs.state, kubelet=inputs.kubelet, pods=inputs.pods, root=inputs.root or "/"
+    )
+    spell_out_fixes(document["findings"], checkpoint_commands(given, released=released))
+    return document

@@ -27,7 +27,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.placement import POLICY_NONE, Isolation, isolation_of
 from cpuctl.engine.resize.effects import (
     CgroupChange,
-    Counted,
+    ScheduledAmounts,
     cgroup_change,
     changed_amounts,
     counted,
@@ -39,11 +39,11 @@ from cpuctl.engine.resize.outcome import (
     Condition,
     CPUShare,
     ResizeOutcome,
-    Ruling,
+    ResizeResult,
     conditions_of,
     legacy_status,
 )
-from cpuctl.engine.resize.pending import Attempted, retry_order
+from cpuctl.engine.resize.pending import RetriedResize, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, RESIZABLE, requirements
 from cpuctl.engine.start import NotStarted
@@ -128,7 +128,7 @@ def _why_not(resizes: Resizes) -> str:
     return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
 
 
-def _pod(attempted: Attempted, resizes: Resizes, fix_for: FixFor) -> answers.ResizedPod:
+def _pod(attempted: RetriedResize, resizes: Resizes, fix_for: FixFor) -> answers.ResizedPod:
     outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
     request, pod = outcome.request, outcome.request.desired
     change = cgroup_change(outcome, resizes.settings, node.pod_rules)
@@ -158,13 +158,13 @@ def _pod(attempted: Attempted, resizes: Resizes, fix_for: FixFor) -> answers.Res
     }
 
 
-def decision_document(attempted: Attempted, release: Behaviours) -> answers.ResizeDecision:
+def decision_document(attempted: RetriedResize, release: Behaviours) -> answers.ResizeDecision:
     """Describe a decision and, where that is a preview, how its reference implementation departs from it."""
     outcome = attempted.outcome
     verdict = verdict_answer(outcome.verdict)
     return {
-        "outcome": outcome.ruling.value,
-        "decidedBy": outcome.judge.value,
+        "outcome": outcome.result.value,
+        "decidedBy": outcome.decided_by.value,
         "reason": outcome.reason or None,
         "message": outcome.message or None,
         "needsGate": gate_needed(outcome.message, release) or None,
@@ -178,7 +178,7 @@ def decision_document(attempted: Attempted, release: Behaviours) -> answers.Resi
 
 def _reference(outcome: ResizeOutcome) -> answers.Reference:
     return {
-        "outcome": outcome.ruling.value,
+        "outcome": outcome.result.value,
         "reason": outcome.reason or None,
         "message": outcome.message or None,
         "cpus": {
@@ -209,7 +209,7 @@ def _retry_order(outcomes: Sequence[ResizeOutcome], path: ResizePath) -> list[st
     """Name the pods that wait in the order in which they are tried again, where releases have one."""
     if not path.kubelet.release.orders_pending_resizes:
         return None
-    waiting = [each.request for each in outcomes if each.ruling is Ruling.DEFERRED]
+    waiting = [each.request for each in outcomes if each.result is ResizeResult.DEFERRED]
     return [request.desired.full_name for request in retry_order(waiting, path)]
 
 
@@ -251,9 +251,9 @@ def container_answer(
 def resources_answer(outcome: ResizeOutcome, container: str) -> answers.States:
     """Describe resources right after the decision: what has been granted is still to be carried out."""
     running, desired = outcome.request.running, outcome.request.desired
-    if outcome.ruling is Ruling.FORBIDDEN:
+    if outcome.result is ResizeResult.FORBIDDEN:
         desired = running.spec
-    allocated = desired if outcome.ruling.accepted else running.allocated
+    allocated = desired if outcome.result.accepted else running.allocated
     return {
         "before": _amounts(running.allocated, container),
         "asked": _amounts(outcome.request.desired, container),
@@ -312,7 +312,7 @@ def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> li
     ]
 
 
-def scheduler_answer(counts: Counted) -> answers.Scheduled:
+def scheduler_answer(counts: ScheduledAmounts) -> answers.Scheduled:
     """Describe what the scheduler counts for the pod."""
     return {
         "before": _texts(counts.before),
@@ -362,11 +362,11 @@ def _reread(
     inside: tuple[Inside, Inside],
 ) -> Rereading:
     running, note = outcome.request.running, ""
-    desired = running.spec if outcome.ruling is Ruling.FORBIDDEN else outcome.request.desired
+    desired = running.spec if outcome.result is ResizeResult.FORBIDDEN else outcome.request.desired
     old = new = running.spec if ref.in_file else running.allocated
     if ref.in_file:
         new = desired
-    elif outcome.ruling.accepted and restarting(outcome.request, ref.reader, rules):
+    elif outcome.result.accepted and restarting(outcome.request, ref.reader, rules):
         new, note = desired, _RESTARTS
 
     def told(pod: StoredPod, by: Inside) -> DownwardValue:
@@ -375,7 +375,7 @@ def _reread(
     before, after = told(old, inside[0]), told(new, inside[1])
     if not ref.in_file and not note and told(desired, inside[1]).text != after.text:
         note = _STAYS
-    elif ref.in_file and before.text != after.text and not outcome.ruling.accepted:
+    elif ref.in_file and before.text != after.text and not outcome.result.accepted:
         note = _NOT_GRANTED
     reread: Reread = {
         "before": value_answer(before),
@@ -393,7 +393,7 @@ def _held(outcome: ResizeOutcome, node: Node, *, after: bool) -> dict[str, int]:
     held = {}
     for container in pod.all_containers:
         share = outcome.shares.get(container.name)
-        cpus = None if share is None else share.after if after and outcome.ruling.accepted else share.before
+        cpus = None if share is None else share.after if after and outcome.result.accepted else share.before
         level = isolation_of(container, assigned=cpus is not None, divided=pod.uid in node.state.pod_entries)
         held[container.name] = (cpus or 0) if level is Isolation.CONTAINER else 0
     return held

@@ -28,7 +28,7 @@ from cpuctl.cgroups.container_logs import by_container_id
 from cpuctl.cgroups.groups import Cgroup, CpusetValues, read_groups
 from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
-from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
+from cpuctl.cgroups.owners import KnownNames, Owner, find_owners
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import (
     CONTAINER_LOGS,
@@ -160,7 +160,7 @@ def group_owners(
     """Tell whose every group is, from the pods' down, by path."""
     return find_owners(
         groups.values(),
-        Acquaintance(
+        KnownNames(
             pods=known.pods or {},
             logs=by_container_id(files.names(CONTAINER_LOGS)),
             sandboxes=sandbox_ids(processes, groups),

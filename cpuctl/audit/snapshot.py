@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cpuctl.capture.node.cpu_settings import CpuSetting
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import Hierarchies
-from cpuctl.cgroups.owners import Owner, Part
+from cpuctl.cgroups.owners import ContainerRole, Owner
 from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
 from cpuctl.machine.model import Machine
@@ -164,7 +164,7 @@ class ObservedContainer(_Container):
     @property
     def sleeps(self) -> bool:
         """Whether it is a pod's sandbox, which does nothing for as long as it lives."""
-        return self.owner.part is Part.SANDBOX
+        return self.owner.part is ContainerRole.SANDBOX
 
     @property
     def effective(self) -> CPUSet | None:
@@ -303,7 +303,7 @@ class Expectations:
 
     def of(self, owner: Owner) -> Expected:
         """Return what the kubelet gives a container."""
-        if owner.part is Part.SANDBOX:
+        if owner.part is ContainerRole.SANDBOX:
             return Expected()
         mems = _mems(owner, self._state.memory) if self._state.memory else None
         cpu = self._state.cpu

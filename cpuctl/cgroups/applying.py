@@ -33,7 +33,7 @@ _FORKING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ValueChange:
     """One file of one group: the value that it has ``before``, and the one it is to have ``after``."""
 
     group: str
@@ -42,7 +42,7 @@ class Change:
     after: str
 
 
-class Step(StrEnum):
+class WriteResult(StrEnum):
     """What became of one write.
 
     ``writing`` is only logged: after a kill the log tells what may have been written.
@@ -57,15 +57,15 @@ class Step(StrEnum):
     NOT_RESTORED = "not restored"
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One line of the log; ``problem`` says in words what went wrong.
 
     ``touched`` tells that the file may hold what we wrote, or what the kernel made of it; ``in_force`` is
     what was in force before that, where the kernel tells.
     """
 
-    step: Step
-    change: Change
+    step: WriteResult
+    change: ValueChange
     problem: str = ""
     touched: bool = False
     in_force: str | None = None
@@ -74,15 +74,15 @@ class Entry(NamedTuple):
 class Applied(NamedTuple):
     """What has been done, line by line."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LogEntry, ...]
 
     @property
-    def failure(self) -> Entry | None:
+    def failure(self) -> LogEntry | None:
         """The write that failed; None where all went well."""
-        return next((entry for entry in self.entries if entry.step is Step.FAILED), None)
+        return next((entry for entry in self.entries if entry.step is WriteResult.FAILED), None)
 
     @property
-    def touched(self) -> tuple[Entry, ...]:
+    def touched(self) -> tuple[LogEntry, ...]:
         """What has to be put back where all is to be as before."""
         return tuple(entry for entry in self.entries if entry.touched)
 
@@ -99,18 +99,18 @@ class Applier:
     """
 
     files: GroupFiles
-    log: Callable[[Entry], None]
+    log: Callable[[LogEntry], None]
     interrupted: Callable[[], bool]
     online: Callable[[], CPUSet | None] = lambda: None
 
-    def apply(self, changes: Sequence[Change]) -> Applied:
+    def apply(self, changes: Sequence[ValueChange]) -> Applied:
         """Make all changes, or none; groups that have vanished meanwhile are passed over."""
-        entries: list[Entry] = []
+        entries: list[LogEntry] = []
         try:
             for change in changes:
                 entry = self._make(change)
                 self._note(entries, entry)
-                if entry.step is Step.FAILED:
+                if entry.step is WriteResult.FAILED:
                     break
             else:
                 return Applied(tuple(entries))
@@ -119,56 +119,56 @@ class Applier:
             raise
         return Applied((*entries, *self.undo(entry for entry in entries if entry.touched)))
 
-    def undo(self, made: Iterable[Entry]) -> tuple[Entry, ...]:
+    def undo(self, made: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
         """Put changes back, the last first; what somebody else has written since is left to them."""
-        entries: list[Entry] = []
+        entries: list[LogEntry] = []
         for entry in reversed(list(made)):
             self._note(entries, self._restore(entry))
         return tuple(entries)
 
-    def changed_by_others(self, change: Change) -> str | None:
+    def changed_by_others(self, change: ValueChange) -> str | None:
         """Return what a file holds now in place of what we wrote; None where it is ours, or gone."""
         found = self._value(change)
         return None if found is None or self._is(change.name, found, change.after) else found
 
-    def not_in_force(self, change: Change) -> str | None:
+    def not_in_force(self, change: ValueChange) -> str | None:
         """Return what is in force in place of what we wrote; None where all is well, or nobody tells."""
         found = self._in_force(change)
         return None if found is None or self._is(change.name, found, change.after) else found
 
-    def _note(self, entries: list[Entry], entry: Entry) -> None:
+    def _note(self, entries: list[LogEntry], entry: LogEntry) -> None:
         entries.append(entry)
         self.log(entry)
 
-    def _make(self, change: Change) -> Entry:
+    def _make(self, change: ValueChange) -> LogEntry:
         if self.interrupted():
-            return Entry(step=Step.FAILED, change=change, problem="interrupted")
+            return LogEntry(step=WriteResult.FAILED, change=change, problem="interrupted")
         try:
             found = self._value(change)
             in_force = self._in_force(change)
         except OSError as error:
-            return Entry(step=Step.FAILED, change=change, problem=_words(error))
+            return LogEntry(step=WriteResult.FAILED, change=change, problem=_words(error))
         if found is None:
-            return Entry(step=Step.GONE, change=change)
+            return LogEntry(step=WriteResult.GONE, change=change)
         if not same(change.name, found, change.before):
             problem = f"somebody else has written {found!r} meanwhile"
-            return Entry(step=Step.FAILED, change=change, problem=problem)
-        self.log(Entry(step=Step.WRITING, change=change, in_force=in_force))
+            return LogEntry(step=WriteResult.FAILED, change=change, problem=problem)
+        self.log(LogEntry(step=WriteResult.WRITING, change=change, in_force=in_force))
         return self._attempt(change, in_force)
 
-    def _attempt(self, change: Change, in_force: str | None) -> Entry:
-        step, problem = Step.WRITTEN, ""
+    def _attempt(self, change: ValueChange, in_force: str | None) -> LogEntry:
+        step, problem = WriteResult.WRITTEN, ""
         try:
             self._put(change, change.after)
         except OSError as error:
             if error.errno in GONE and not self.files.has(change.group):
-                return Entry(step=Step.GONE, change=change)
-            step, problem = Step.FAILED, _words(error)
+                return LogEntry(step=WriteResult.GONE, change=change)
+            step, problem = WriteResult.FAILED, _words(error)
         except _WrongValueError as error:
-            step, problem = Step.FAILED, str(error)
-        return Entry(step=step, change=change, problem=problem, touched=True, in_force=in_force)
+            step, problem = WriteResult.FAILED, str(error)
+        return LogEntry(step=step, change=change, problem=problem, touched=True, in_force=in_force)
 
-    def _put(self, change: Change, value: str, also: str | None = None) -> None:
+    def _put(self, change: ValueChange, value: str, also: str | None = None) -> None:
         """Write a value and see that it is there, and in force; *also* may be in force in its place."""
         self.files.write(change.group, change.name, value)
         found = self._value(change)
@@ -180,27 +180,27 @@ class Applier:
         if also is None or not same(change.name, effective, also):
             raise _WrongValueError(f"written, but {effective or 'nothing'} is in force")
 
-    def _restore(self, entry: Entry) -> Entry:
+    def _restore(self, entry: LogEntry) -> LogEntry:
         change = entry.change
         try:
             found = self._value(change)
             if found is None:
-                return Entry(step=Step.GONE, change=change)
+                return LogEntry(step=WriteResult.GONE, change=change)
             if same(change.name, found, change.before):
-                return Entry(step=Step.RESTORED, change=change)
+                return LogEntry(step=WriteResult.RESTORED, change=change)
             if not self._is(change.name, found, change.after):
                 problem = f"somebody else has written {found!r} meanwhile: it is left so"
-                return Entry(step=Step.NOT_RESTORED, change=change, problem=problem)
+                return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
             if not change.before:
                 return self._restore_nothing(change)
             self._put(change, change.before, also=entry.in_force)
         except OSError as error:
             return self._restore_rest(change, error)
         except _WrongValueError as error:
-            return Entry(step=Step.NOT_RESTORED, change=change, problem=str(error))
-        return Entry(step=Step.RESTORED, change=change)
+            return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=str(error))
+        return LogEntry(step=WriteResult.RESTORED, change=change)
 
-    def _restore_nothing(self, change: Change) -> Entry:
+    def _restore_nothing(self, change: ValueChange) -> LogEntry:
         """Restore an empty list; a group with tasks cannot have one again, so it gets what its parent has."""
         try:
             self.files.write(change.group, change.name, "")
@@ -208,19 +208,21 @@ class Applier:
             if error.errno in GONE:
                 raise
         else:
-            return Entry(step=Step.RESTORED, change=change)
+            return LogEntry(step=WriteResult.RESTORED, change=change)
         parent = change.group.rpartition("/")[0]
         for name in _EFFECTIVE[change.name]:
             if (inherited := self.files.read(parent, name)) is not None:
                 self._put(change, inherited)
                 problem = f"{inherited} in place of none: a group with tasks cannot be without again"
-                return Entry(step=Step.EQUIVALENT, change=change, problem=problem)
-        return Entry(step=Step.NOT_RESTORED, change=change, problem="its parent's value is not known")
+                return LogEntry(step=WriteResult.EQUIVALENT, change=change, problem=problem)
+        return LogEntry(
+            step=WriteResult.NOT_RESTORED, change=change, problem="its parent's value is not known"
+        )
 
-    def _restore_rest(self, change: Change, error: OSError) -> Entry:
+    def _restore_rest(self, change: ValueChange, error: OSError) -> LogEntry:
         """Give at least those CPUs back that still run: cgroup v1 refuses the others."""
         if error.errno in GONE:
-            return Entry(step=Step.GONE, change=change)
+            return LogEntry(step=WriteResult.GONE, change=change)
         problem = _words(error)
         rest = self._running(change.name, change.before)
         if rest and not same(change.name, rest, change.before):
@@ -230,16 +232,16 @@ class Applier:
                 problem = _words(second)
             else:
                 problem = f"{rest} in place of {change.before}: the others do not run any more"
-        return Entry(step=Step.NOT_RESTORED, change=change, problem=problem)
+        return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
 
-    def _value(self, change: Change) -> str | None:
+    def _value(self, change: ValueChange) -> str | None:
         """Return what a file holds, None where its group has gone; raise OSError where only the file has."""
         found = self.files.read(change.group, change.name)
         if found is None and self.files.has(change.group):
             raise OSError(errno.ENOTSUP, f"the group has no {change.name} any more: its controller is off")
         return found
 
-    def _in_force(self, change: Change) -> str | None:
+    def _in_force(self, change: ValueChange) -> str | None:
         for name in _EFFECTIVE.get(change.name, ()):
             if (found := self.files.read(change.group, name)) is not None:
                 return found
@@ -271,20 +273,24 @@ def _words(error: OSError) -> str:
 class Outcome(NamedTuple):
     """Everything that was done, and why it was given up; ``watched`` are seconds."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LogEntry, ...] = ()
     failure: str = ""
     watched: float = 0.0
 
     @property
-    def left_over(self) -> tuple[Entry, ...]:
+    def left_over(self) -> tuple[LogEntry, ...]:
         """What is not as it was before, although it should be, each file once."""
         last = {(entry.change.group, entry.change.name): entry for entry in self.entries}
-        return tuple(entry for entry in last.values() if entry.step in (Step.EQUIVALENT, Step.NOT_RESTORED))
+        return tuple(
+            entry
+            for entry in last.values()
+            if entry.step in (WriteResult.EQUIVALENT, WriteResult.NOT_RESTORED)
+        )
 
     @property
-    def gone(self) -> tuple[Entry, ...]:
+    def gone(self) -> tuple[LogEntry, ...]:
         """What was not written, as its container had ended."""
-        return tuple(entry for entry in self.entries if entry.step is Step.GONE)
+        return tuple(entry for entry in self.entries if entry.step is WriteResult.GONE)
 
 
 class Guard(NamedTuple):
@@ -297,10 +303,10 @@ class Guard(NamedTuple):
     moved_on: Callable[[], str]
     strayed: Callable[[], str]
     pause: Callable[[float], None]
-    kept: Sequence[Change] = ()
+    kept: Sequence[ValueChange] = ()
 
 
-def carry_out(changes: Sequence[Change], applier: Applier, guard: Guard, seconds: float) -> Outcome:
+def carry_out(changes: Sequence[ValueChange], applier: Applier, guard: Guard, seconds: float) -> Outcome:
     """Make all changes, then watch them for some *seconds*; on the first failure undo everything."""
     if failure := guard.moved_on():
         return Outcome(failure=failure)
@@ -369,6 +375,6 @@ class _Watch:
         return failure
 
 
-def _last(changes: Iterable[Change]) -> list[Change]:
+def _last(changes: Iterable[ValueChange]) -> list[ValueChange]:
     """Keep the last change of every file."""
     return list({(change.group, change.name): change for change in changes}.values())

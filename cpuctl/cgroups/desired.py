@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.cgroups.groups import Cgroup
-from cpuctl.cgroups.owners import Owner, Part
+from cpuctl.cgroups.owners import ContainerRole, Owner
 from cpuctl.cpuset import CPUSet
 
 _SHORT_ID = 12
@@ -18,14 +18,14 @@ NAMELESS = "which container of its pod it is, nobody says: --pods tells"
 NOT_HERE = "it does not run here"
 
 
-class Member(NamedTuple):
+class RunningContainer(NamedTuple):
     """A container that runs: whose it is, and its group."""
 
     owner: Owner
     group: Cgroup
 
 
-class Wanted(NamedTuple):
+class DesiredGroup(NamedTuple):
     """What a container's group is to have; None is left as it is.
 
     ``exclusive``: nobody else may have these CPUs. ``shared``: they are the shared pool, with whatever
@@ -47,14 +47,14 @@ class LeftOut(NamedTuple):
     why: str
 
 
-class Desired(NamedTuple):
+class DesiredState(NamedTuple):
     """What is to be, and for whom nothing is done."""
 
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[DesiredGroup, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
-class Place(NamedTuple):
+class ContainerReference(NamedTuple):
     """A container by its pod, ``namespace/name`` or UID, and its name or the beginning of its id."""
 
     pod: str
@@ -72,13 +72,13 @@ class Place(NamedTuple):
 class Assignment(NamedTuple):
     """The exclusive CPUs of containers, and the pool of all others; None where nobody says."""
 
-    own: Mapping[Place, CPUSet] = {}
+    own: Mapping[ContainerReference, CPUSet] = {}
     pool: CPUSet | None = None
 
 
-def by_assignment(members: Iterable[Member], assignment: Assignment) -> Desired:
+def by_assignment(members: Iterable[RunningContainer], assignment: Assignment) -> DesiredState:
     """Give every container its own CPUs, and the pool to those that have none."""
-    members = [member for member in members if member.owner.part is not Part.SANDBOX]
+    members = [member for member in members if member.owner.part is not ContainerRole.SANDBOX]
     holders = {place.pod for place in assignment.own}
     wanted, left_out = [], []
     for member in members:
@@ -89,17 +89,17 @@ def by_assignment(members: Iterable[Member], assignment: Assignment) -> Desired:
         elif cpus := own or assignment.pool:
             path = member.group.path
             wanted.append(
-                Wanted(path=path, owner=owner, cpus=cpus, exclusive=own is not None, shared=own is None)
+                DesiredGroup(path=path, owner=owner, cpus=cpus, exclusive=own is not None, shared=own is None)
             )
-    return Desired(wanted=tuple(wanted), left_out=(*left_out, *_not_here(members, assignment.own)))
+    return DesiredState(wanted=tuple(wanted), left_out=(*left_out, *_not_here(members, assignment.own)))
 
 
-def _places(owner: Owner) -> Iterator[Place]:
-    yield Place(owner.uid, owner.container)
-    yield Place(owner.pod_name, owner.container)
+def _places(owner: Owner) -> Iterator[ContainerReference]:
+    yield ContainerReference(owner.uid, owner.container)
+    yield ContainerReference(owner.pod_name, owner.container)
 
 
-def _not_here(members: Iterable[Member], places: Iterable[Place]) -> Iterator[LeftOut]:
+def _not_here(members: Iterable[RunningContainer], places: Iterable[ContainerReference]) -> Iterator[LeftOut]:
     here = {place for member in members for place in _places(member.owner)}
     pods = {place.pod for place in here}
     for place in places:
@@ -109,8 +109,10 @@ def _not_here(members: Iterable[Member], places: Iterable[Place]) -> Iterator[Le
 
 
 def by_reference(
-    members: Sequence[Member], references: Mapping[Place, CPUSet], held: Mapping[str, Mapping[str, CPUSet]]
-) -> Desired:
+    members: Sequence[RunningContainer],
+    references: Mapping[ContainerReference, CPUSet],
+    held: Mapping[str, Mapping[str, CPUSet]],
+) -> DesiredState:
     """Give the named containers the CPUs named; those of whom the state *held* CPUs hold these instead.
 
     Raise LookupError with the first name that nobody here has.
@@ -123,5 +125,5 @@ def by_reference(
         for member in found:
             owner = member.owner
             exclusive = owner.container in held.get(owner.uid, {})
-            wanted.append(Wanted(path=member.group.path, owner=owner, cpus=cpus, exclusive=exclusive))
-    return Desired(wanted=tuple(wanted))
+            wanted.append(DesiredGroup(path=member.group.path, owner=owner, cpus=cpus, exclusive=exclusive))
+    return DesiredState(wanted=tuple(wanted))

@@ -129,7 +129,7 @@ _THREADS = ("cgroup.threads", "tasks", "cgroup.procs")
 _ALLOWED = re.compile(r"^Cpus_allowed_list:[ \t]*(\S*)", re.MULTILINE)
 
 
-class Stray(NamedTuple):
+class StrayThread(NamedTuple):
     """A thread that may run outside its group's CPUs."""
 
     tid: int
@@ -137,13 +137,13 @@ class Stray(NamedTuple):
     cpus: CPUSet
 
 
-def stray_threads(files: GroupFiles, proc: Path, sets: Iterable[tuple[str, CPUSet]]) -> Iterator[Stray]:
+def stray_threads(files: GroupFiles, proc: Path, sets: Iterable[tuple[str, CPUSet]]) -> Iterator[StrayThread]:
     """Yield threads that may run outside their group's CPUs; those that end meanwhile do not count."""
     for group, cpus in sets:
         for tid in _threads(files, group):
             allowed = _allowed(proc, tid)
             if allowed is not None and not allowed <= cpus:
-                yield Stray(tid, group, allowed)
+                yield StrayThread(tid, group, allowed)
 
 
 def _threads(files: GroupFiles, group: str) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from cpuctl.cgroups.desired import Member, Wanted
+from cpuctl.cgroups.desired import DesiredGroup, RunningContainer
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
@@ -19,7 +19,7 @@ from cpuctl.machine.wording import are, named
 _NOT_PARTITIONS = ("", "member")
 
 
-class Force(StrEnum):
+class Override(StrEnum):
     """What a user can insist on."""
 
     OFFLINE = "offline"
@@ -39,11 +39,11 @@ class Objection(NamedTuple):
     code: ObjectionCode
     subject: str
     message: str
-    force: Force | None = None
+    force: Override | None = None
     in_vain: bool = False
 
 
-class Situation(NamedTuple):
+class ApplyContext(NamedTuple):
     """What wanted sets are held against.
 
     ``held`` are the exclusive CPUs of the kubelet's state by pod and container, ``divided`` the pods whose
@@ -55,14 +55,14 @@ class Situation(NamedTuple):
     reserved: CPUSet = CPUSet()
     reach: CPUSet | None = None
     groups: Mapping[str, Cgroup] = {}
-    members: Sequence[Member] = ()
+    members: Sequence[RunningContainer] = ()
     held: Mapping[str, Mapping[str, CPUSet]] = {}
     divided: frozenset[str] = frozenset()
     takes_offline: bool = True
 
 
 def find_objections(
-    wanted: Sequence[Wanted], situation: Situation, forced: Iterable[Force] = ()
+    wanted: Sequence[DesiredGroup], situation: ApplyContext, forced: Iterable[Override] = ()
 ) -> list[Objection]:
     """Return all objections but those that the user has overruled."""
     overruled = frozenset(forced)
@@ -85,30 +85,30 @@ def moved_on(what: str) -> Objection:
     )
 
 
-def _offline(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+def _offline(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     for one in wanted:
         if one.cpus is not None and (gone := one.cpus - situation.online):
             yield Objection(
                 code="offline",
                 subject=str(one.owner),
                 message=f"{are(gone)} not online",
-                force=Force.OFFLINE,
+                force=Override.OFFLINE,
                 in_vain=not situation.takes_offline,
             )
 
 
-def _reserved(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+def _reserved(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     for one in wanted:
         if one.cpus is not None and not one.shared and (taken := one.cpus & situation.reserved):
             yield Objection(
                 code="reserved",
                 subject=str(one.owner),
                 message=f"{are(taken)} reserved for the system",
-                force=Force.RESERVED,
+                force=Override.RESERVED,
             )
 
 
-def _exclusive(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+def _exclusive(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     """Object to CPUs that another container is promised; an init container's go on to its own pod."""
     promises = _promises(wanted, situation)
     for one in wanted:
@@ -123,11 +123,11 @@ def _exclusive(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objec
                 code="exclusive",
                 subject=str(one.owner),
                 message=f"{are(double)} exclusive to {pod}/{name}",
-                force=Force.EXCLUSIVE,
+                force=Override.EXCLUSIVE,
             )
 
 
-def _promises(wanted: Sequence[Wanted], situation: Situation) -> dict[tuple[str, str], CPUSet]:
+def _promises(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> dict[tuple[str, str], CPUSet]:
     """Return all exclusive CPUs as they will be."""
     found = {
         (uid, name): cpus for uid, containers in situation.held.items() for name, cpus in containers.items()
@@ -140,13 +140,13 @@ def _promises(wanted: Sequence[Wanted], situation: Situation) -> dict[tuple[str,
     return found | new
 
 
-def _both_run(situation: Situation, uid: str, name: str) -> bool:
+def _both_run(situation: ApplyContext, uid: str, name: str) -> bool:
     if uid in situation.divided:
         return False
     return any(each.owner.uid == uid and each.owner.container == name for each in situation.members)
 
 
-def _outside(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+def _outside(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     for one in wanted:
         outside = (
             (one.cpus & situation.online) - situation.reach if one.cpus and situation.reach else CPUSet()
@@ -159,7 +159,7 @@ def _outside(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objecti
             )
 
 
-def _partitions(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+def _partitions(wanted: Sequence[DesiredGroup], situation: ApplyContext) -> Iterator[Objection]:
     """Object to partitions on the way to a group, and to CPUs that one elsewhere has taken."""
     partitions = {
         path: group

@@ -20,7 +20,7 @@ from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.running import ContainerStatus, RunState
 
 
-class Part(StrEnum):
+class ContainerRole(StrEnum):
     """The part that a container plays in its pod."""
 
     APP = "app"
@@ -31,7 +31,7 @@ class Part(StrEnum):
     UNKNOWN = "unknown"
 
 
-class KnownBy(StrEnum):
+class NameSource(StrEnum):
     """What told a container's name."""
 
     STATUS = "status"
@@ -41,9 +41,9 @@ class KnownBy(StrEnum):
 
 
 _PARTS = {
-    ContainerKind.APP: Part.APP,
-    ContainerKind.INIT: Part.INIT,
-    ContainerKind.SIDECAR: Part.SIDECAR,
+    ContainerKind.APP: ContainerRole.APP,
+    ContainerKind.INIT: ContainerRole.INIT,
+    ContainerKind.SIDECAR: ContainerRole.SIDECAR,
 }
 
 
@@ -56,8 +56,8 @@ class Owner(NamedTuple):
     container: str = ""
     container_id: str = ""
     runtime: str = ""
-    part: Part = Part.UNKNOWN
-    known_by: KnownBy | None = None
+    part: ContainerRole = ContainerRole.UNKNOWN
+    known_by: NameSource | None = None
 
     @property
     def pod_name(self) -> str:
@@ -67,13 +67,15 @@ class Owner(NamedTuple):
     @property
     def name(self) -> str:
         """The container's name, or as much of its id as people use."""
-        return self.container or (Part.SANDBOX if self.part is Part.SANDBOX else self.container_id[:12])
+        return self.container or (
+            ContainerRole.SANDBOX if self.part is ContainerRole.SANDBOX else self.container_id[:12]
+        )
 
     def __str__(self) -> str:
         return f"{self.pod_name}/{self.name}" if self.name else self.pod_name
 
 
-class Acquaintance(NamedTuple):
+class KnownNames(NamedTuple):
     """What tells names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state."""
 
     pods: Mapping[str, Pod] = {}
@@ -82,7 +84,7 @@ class Acquaintance(NamedTuple):
     assigned: Mapping[str, Mapping[str, CPUSet]] = {}
 
 
-def find_owners(groups: Iterable[Cgroup], known: Acquaintance) -> dict[str, Owner]:
+def find_owners(groups: Iterable[Cgroup], known: KnownNames) -> dict[str, Owner]:
     """Return the owner of every group from the pods' down, by path."""
     groups = [group for group in groups if group.role.uid]
     finder = _Finder(known)
@@ -99,11 +101,11 @@ def find_owners(groups: Iterable[Cgroup], known: Acquaintance) -> dict[str, Owne
 
 
 def _is_nameless(owner: Owner) -> bool:
-    return not owner.container and owner.part is not Part.SANDBOX
+    return not owner.container and owner.part is not ContainerRole.SANDBOX
 
 
 def _sandbox(owner: Owner) -> Owner:
-    return owner._replace(part=Part.SANDBOX, known_by=KnownBy.STATUS)
+    return owner._replace(part=ContainerRole.SANDBOX, known_by=NameSource.STATUS)
 
 
 def _below_or_above(group: Cgroup, owners: Mapping[str, Owner]) -> Owner:
@@ -130,7 +132,7 @@ def _with_pod(owner: Owner, names: Mapping[str, tuple[str, str]]) -> Owner:
 class _Finder:
     """Names containers from what is known."""
 
-    def __init__(self, known: Acquaintance) -> None:
+    def __init__(self, known: KnownNames) -> None:
         self.known = known
         self.statuses = {
             status.container_id: (pod, status)
@@ -147,7 +149,7 @@ class _Finder:
         if found := self.statuses.get(role.container_id):
             return self._named(owner, *found)
         if role.container_id in self.known.sandboxes:
-            return owner._replace(part=Part.SANDBOX, known_by=KnownBy.PROCESS)
+            return owner._replace(part=ContainerRole.SANDBOX, known_by=NameSource.PROCESS)
         if log := self.known.logs.get(role.container_id):
             self.taken.add((owner.uid, log.container))
             pod = self.known.pods.get(owner.uid)
@@ -156,7 +158,7 @@ class _Finder:
                 pod=log.pod,
                 container=log.container,
                 part=_part(pod, log.container),
-                known_by=KnownBy.LOG,
+                known_by=NameSource.LOG,
             )
         return owner
 
@@ -167,8 +169,8 @@ class _Finder:
             pod=pod.name,
             container=status.name,
             runtime=owner.runtime or status.runtime,
-            part=Part.EPHEMERAL if status.ephemeral else _part(pod, status.name),
-            known_by=KnownBy.STATUS,
+            part=ContainerRole.EPHEMERAL if status.ephemeral else _part(pod, status.name),
+            known_by=NameSource.STATUS,
         )
 
     def left_over(self, groups: Sequence[Cgroup], owners: Mapping[str, Owner]) -> Iterator[str]:
@@ -203,11 +205,11 @@ class _Finder:
                     container_id=role.container_id,
                     runtime=role.runtime,
                     part=_part(self.known.pods.get(role.uid), names[0]),
-                    known_by=KnownBy.STATE,
+                    known_by=NameSource.STATE,
                 )
         return found
 
 
-def _part(pod: Pod | None, name: str) -> Part:
+def _part(pod: Pod | None, name: str) -> ContainerRole:
     kinds = (each.kind for each in pod.all_containers if each.name == name) if pod else ()
-    return next((_PARTS[kind] for kind in kinds), Part.UNKNOWN)
+    return next((_PARTS[kind] for kind in kinds), ContainerRole.UNKNOWN)

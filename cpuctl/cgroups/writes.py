@@ -17,8 +17,8 @@ from functools import reduce
 from operator import or_
 from typing import Literal, NamedTuple
 
-from cpuctl.cgroups.applying import Change
-from cpuctl.cgroups.desired import Wanted
+from cpuctl.cgroups.applying import ValueChange
+from cpuctl.cgroups.desired import DesiredGroup
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.names import Driver, ancestors
@@ -153,13 +153,15 @@ class PlannedWrite(NamedTuple):
     after: str
     why: StepReason | QuotaReason
 
-    def change(self, at: Hierarchies) -> Change:
+    def change(self, at: Hierarchies) -> ValueChange:
         """Return the change below the directory in which all hierarchies are mounted."""
         root = at.cpuset if self.name.startswith("cpuset.") else at.cpu
-        return Change(f"{root.removeprefix(CGROUPS)}{self.path}", self.name, self.before, self.after)
+        return ValueChange(f"{root.removeprefix(CGROUPS)}{self.path}", self.name, self.before, self.after)
 
 
-def plan_writes(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted], version: int) -> list[PlannedWrite]:
+def plan_writes(
+    groups: Mapping[str, Cgroup], wanted: Iterable[DesiredGroup], version: int
+) -> list[PlannedWrite]:
     """Order all writes; *groups* come parents first.
 
     Raise ValueError for sets that cannot be had together, and for groups that cannot have any.
@@ -175,7 +177,7 @@ def plan_writes(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted], version:
     return writes
 
 
-def _require_lists(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted]) -> None:
+def _require_lists(groups: Mapping[str, Cgroup], wanted: Iterable[DesiredGroup]) -> None:
     """Refuse groups above which nobody has turned the controller on: on v2 such a group has no lists."""
     for one in wanted:
         group = groups.get(one.path)

@@ -13,7 +13,7 @@ _Held = TypeVar("_Held")
 Blocks: TypeAlias = tuple[MemoryBlock, ...]
 
 
-class Holding(StrEnum):
+class HolderKind(StrEnum):
     """In which part of a state file something is held."""
 
     SHARED_POOL = "sharedPool"
@@ -25,12 +25,12 @@ class Holding(StrEnum):
 class Holder(NamedTuple):
     """Who holds something; a pod as a whole has no container, the shared pool neither pod nor container."""
 
-    holding: Holding
+    holding: HolderKind
     pod_uid: str = ""
     container: str = ""
 
 
-class Change(NamedTuple, Generic[_Held]):
+class HolderChange(NamedTuple, Generic[_Held]):
     """What a holder had and has; None where there was no such holder, or is none any more."""
 
     holder: Holder
@@ -38,7 +38,7 @@ class Change(NamedTuple, Generic[_Held]):
     after: _Held | None
 
 
-class CPUChange(Change[CPUSet]):
+class CPUChange(HolderChange[CPUSet]):
     """A holder whose CPUs have changed."""
 
     __slots__ = ()
@@ -54,7 +54,7 @@ class CPUChange(Change[CPUSet]):
         return (self.before or CPUSet()) - (self.after or CPUSet())
 
 
-class MemoryChange(Change[Blocks]):
+class MemoryChange(HolderChange[Blocks]):
     """A holder whose memory blocks have changed."""
 
     __slots__ = ()
@@ -123,10 +123,10 @@ def diff_memory_states(before: MemoryStateFile, after: MemoryStateFile) -> Memor
 
 def cpu_holdings(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
     """Yield who holds which CPUs."""
-    yield Holder(Holding.SHARED_POOL), state.default_cpu_set
+    yield Holder(HolderKind.SHARED_POOL), state.default_cpu_set
     for uid, cpus in state.pod_entries.items():
-        yield Holder(Holding.POD, uid), cpus
-    for holding, entries in ((Holding.CONTAINER, state.entries), (Holding.BASELINE, state.baselines)):
+        yield Holder(HolderKind.POD, uid), cpus
+    for holding, entries in ((HolderKind.CONTAINER, state.entries), (HolderKind.BASELINE, state.baselines)):
         for uid, containers in entries.items():
             for name, cpus in containers.items():
                 yield Holder(holding, uid, name), cpus
@@ -134,10 +134,10 @@ def cpu_holdings(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
 
 def _memory_holdings(state: MemoryStateFile) -> Iterator[tuple[Holder, Blocks]]:
     for uid, blocks in state.pod_entries.items():
-        yield Holder(Holding.POD, uid), _sorted(blocks)
+        yield Holder(HolderKind.POD, uid), _sorted(blocks)
     for uid, containers in state.entries.items():
         for name, blocks in containers.items():
-            yield Holder(Holding.CONTAINER, uid, name), _sorted(blocks)
+            yield Holder(HolderKind.CONTAINER, uid, name), _sorted(blocks)
 
 
 def _sorted(blocks: Blocks) -> Blocks:

@@ -108,7 +108,7 @@ _WORD = re.compile("[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(slots=True)
-class Trial:
+class TrialNode:
     """An empty node that pods are tried on; pods that ask for the same get the same answer."""
 
     node: Node
@@ -335,7 +335,7 @@ _LINTS: tuple[Callable[[PodLintSubject], Iterator[Finding]], ...] = (
 )
 
 
-def lint_pod(subject: PodLintSubject, trial: Trial | None = None) -> Iterator[Finding]:
+def lint_pod(subject: PodLintSubject, trial: TrialNode | None = None) -> Iterator[Finding]:
     """Look at a pod that the API server takes; on a known node the kubelet itself is asked, too."""
     found = [finding for lint in _LINTS for finding in lint(subject)]
     yield from found

@@ -176,9 +176,9 @@ def any_flags(arguments: Sequence[str]) -> KubeletFlags:
     if not arguments:
         return KubeletFlags()
 
-    from cpuctl.kubelet.flags.command_line import good_flags
+    from cpuctl.kubelet.flags.command_line import valid_flags
 
-    return good_flags(arguments)
+    return valid_flags(arguments)
 
 
 def configuration_text(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.capacity.probe import Progress
     from cpuctl.engine.explain.explanation import Explanation
-    from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter
+    from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, Starter
     from cpuctl.engine.explain.searches.huge_pages import MorePages
     from cpuctl.engine.start import NotStarted, StartResult
     from cpuctl.inputs.pods import PodChoice
@@ -56,7 +56,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     is no such pod, or more than one.
     """
     from cpuctl.engine.explain.explanation import explain
-    from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
+    from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
     from cpuctl.inputs.pods import PodChoice, choose_pod
     from cpuctl.operations.resize import pending_resize
 
@@ -64,7 +64,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
         text = _last_rejected(planning)
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
-    runs = Runs(tick=lambda: progress("trying changes", 0, 0))
+    runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
     replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
     if isinstance(replay, Replay):
         # From here on it is replayed without its warnings, which have been heard.
@@ -114,7 +114,9 @@ def _memory_state_is_stale(planning: Planning) -> bool:
     )
 
 
-def _more_pages(planning: Planning, replay: Replay, runs: Runs, *, stale: bool) -> Iterator[MorePages]:
+def _more_pages(
+    planning: Planning, replay: Replay, runs: SearchBudget, *, stale: bool
+) -> Iterator[MorePages]:
     """Tell what huge pages would do.
 
     A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from cpuctl.diagnostics import Severity
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
-from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, Trial, lint_pod
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, TrialNode, lint_pod
 from cpuctl.errors import InputError
 from cpuctl.pods.launcher_pod import on_architecture
 from cpuctl.pods.model import Pod, StoredPod
@@ -33,7 +33,7 @@ class MachineSetting(NamedTuple):
 
     rules: PodRules
     kubelet: KubeletView
-    trial: Trial | None = None
+    trial: TrialNode | None = None
     architecture: str = ""
     limit_ranges: tuple[LimitRange, ...] = ()
     server: PodServer | None = None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from cpuctl.capture.collected import Progress
     from cpuctl.documents.document import Value
-    from cpuctl.engine.pod_lints import KubeletView, Trial
+    from cpuctl.engine.pod_lints import KubeletView, TrialNode
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
@@ -70,7 +70,7 @@ class LintSetting(NamedTuple):
 
     rules: LintRules
     kubelet: KubeletView
-    trial: Trial | None
+    trial: TrialNode | None
     versions: Mapping[str, str]
     configured: Kubelet
     machine: MachineSource | None = None
@@ -121,16 +121,16 @@ def _is_told(inputs: KubeletInputs) -> bool:
 
 def _trial(
     machine: MachineSource, kubelet: Kubelet, sources: Sources, devices: DeviceInventory | None = None
-) -> Trial | None:
+) -> TrialNode | None:
     """Start an empty node; where its kubelet does not come up, nothing can be tried on it."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.outcome import KubeletFault, StartRefused
-    from cpuctl.engine.pod_lints import Trial
+    from cpuctl.engine.pod_lints import TrialNode
     from cpuctl.engine.start import start_node
 
     node = start_node(machine.info, kubelet, fit=True, devices=devices)
     if isinstance(node, Node):
-        return Trial(node)
+        return TrialNode(node)
     why = node.error if isinstance(node, StartRefused) else node.why
     fails = isinstance(node, StartRefused | KubeletFault)
     what = "its kubelet would not start" if fails else "that cannot be said"
@@ -379,7 +379,7 @@ def _is_machine(item: ManifestObject | None) -> bool:
     return decides_on_machines(item.kind, item.group)
 
 
-def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> Trial | None:
+def _machine_trial(machine: MachineSource, kubelet: Kubelet) -> TrialNode | None:
     """Start an empty node with the devices that virt-handler offers; its warnings have been heard."""
     from cpuctl.machine.devices.inventory import with_unplaced
     from cpuctl.pods.launcher_pod import MOST_DEVICES, PERMANENT_DEVICES

@@ -11,7 +11,7 @@ from cpuctl.state_names import CPU_FILE
 if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.handler import ResizePath
-    from cpuctl.engine.resize.pending import Attempted
+    from cpuctl.engine.resize.pending import RetriedResize
     from cpuctl.engine.resize.rules import ResizeRules
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
@@ -28,7 +28,7 @@ class Resizes(NamedTuple):
     is granted now.
     """
 
-    done: Sequence[Attempted]
+    done: Sequence[RetriedResize]
     node: Node
     path: ResizePath
     settings: CgroupSettings
@@ -39,7 +39,7 @@ class Resizes(NamedTuple):
 class Pending(NamedTuple):
     """What becomes of a resize that is pending, and by what rules of the kubelet."""
 
-    attempted: Attempted
+    attempted: RetriedResize
     rules: ResizeRules
 
 
@@ -115,23 +115,23 @@ def resize_path(
     )
 
 
-def _never_stored(requests: Iterable[PodResize], running: RunningNode) -> Iterator[Attempted]:
+def _never_stored(requests: Iterable[PodResize], running: RunningNode) -> Iterator[RetriedResize]:
     """Tell of pods that there are none to resize of, as no API server stores them."""
     from cpuctl.engine.outcome import Forbidden
-    from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
-    from cpuctl.engine.resize.pending import Attempted
+    from cpuctl.engine.resize.outcome import DecidedBy, ResizeOutcome, ResizeResult
+    from cpuctl.engine.resize.pending import RetriedResize
 
     for request in requests:
         if refusals := running.never_stored.get(request.desired.uid):
             message = f"the pod itself is never stored: {'; '.join(refusals)}"
             outcome = ResizeOutcome(
                 request=request,
-                ruling=Ruling.FORBIDDEN,
-                judge=Judge.API_SERVER,
+                result=ResizeResult.FORBIDDEN,
+                decided_by=DecidedBy.API_SERVER,
                 verdict=Forbidden(refusals),
                 message=message,
             )
-            yield Attempted(outcome, None)
+            yield RetriedResize(outcome, None)
 
 
 def _settings(planning: Planning, running: RunningNode) -> CgroupSettings:
@@ -140,12 +140,12 @@ def _settings(planning: Planning, running: RunningNode) -> CgroupSettings:
     return cgroup_settings(planning.kubelet.config, running.gates)
 
 
-def _warnings(node: Node, done: Sequence[Attempted], path: ResizePath) -> Iterator[str]:
+def _warnings(node: Node, done: Sequence[RetriedResize], path: ResizePath) -> Iterator[str]:
     """Say what follows later from what is granted now."""
-    from cpuctl.engine.resize.outcome import Ruling
+    from cpuctl.engine.resize.outcome import ResizeResult
 
-    granted = [each.outcome for each in done if each.outcome.ruling.accepted]
-    idle = [each for each in granted if each.ruling is Ruling.NO_EFFECT]
+    granted = [each.outcome for each in done if each.outcome.result.accepted]
+    idle = [each for each in granted if each.result is ResizeResult.NO_EFFECT]
     for outcome in idle:
         names, pod = ", ".join(outcome.unfollowed), outcome.request.desired.full_name
         yield (

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.applying import Applied, Applier, Change, Entry, Step
+from cpuctl.cgroups.applying import Applied, Applier, LogEntry, ValueChange, WriteResult
 from cpuctl.cgroups.group_files import GroupFiles
 
 V1 = Path("/sys/fs/cgroup/cpuset")
 
 
-def applier(root: Path, *, log: list[Entry] | None = None, stop_after: int | None = None) -> Applier:
-    seen: list[Entry] = [] if log is None else log
+def applier(root: Path, *, log: list[LogEntry] | None = None, stop_after: int | None = None) -> Applier:
+    seen: list[LogEntry] = [] if log is None else log
     return Applier(
         files=GroupFiles(root, time.sleep),
         log=seen.append,
@@ -36,8 +36,8 @@ def values(root: Path) -> dict[str, str]:
     return {path.parent.name: path.read_text().strip() for path in sorted(root.glob("*/cpuset.cpus"))}
 
 
-def change(group: str, before: str, after: str) -> Change:
-    return Change(f"/{group}", "cpuset.cpus", before, after)
+def change(group: str, before: str, after: str) -> ValueChange:
+    return ValueChange(f"/{group}", "cpuset.cpus", before, after)
 
 
 def steps(applied: Applied) -> list[str]:
@@ -46,11 +46,11 @@ def steps(applied: Applied) -> list[str]:
 
 def test_all_changes_are_made_and_told(tmp_path: Path) -> None:
     groups(tmp_path, a="0-3", b="4-7")
-    log: list[Entry] = []
+    log: list[LogEntry] = []
     applied = applier(tmp_path, log=log).apply([change("a", "0-3", "0-1"), change("b", "4-7", "2-7")])
     assert values(tmp_path) == {"a": "0-1", "b": "2-7"}
     assert steps(applied) == ["written /a", "written /b"]
-    assert [entry.step for entry in log] == [Step.WRITING, Step.WRITTEN] * 2
+    assert [entry.step for entry in log] == [WriteResult.WRITING, WriteResult.WRITTEN] * 2
     assert tuple(log[1::2]) == applied.entries
     assert applied.failure is None
 
@@ -177,4 +177,4 @@ def test_what_a_real_kernel_refuses_is_undone(kernel_groups: Path) -> None:
         assert applied.failure is not None
         assert error in applied.failure.problem
         assert values(kernel_groups) == {"a": "0-1", "b": "0-1"}
-        assert all(entry.step is not Step.NOT_RESTORED for entry in applied.entries)
+        assert all(entry.step is not WriteResult.NOT_RESTORED for entry in applied.entries)

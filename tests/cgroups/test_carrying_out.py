@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.applying import Applier, Change, Entry, Guard, Outcome, Step, carry_out
+from cpuctl.cgroups.applying import Applier, Guard, LogEntry, Outcome, ValueChange, WriteResult, carry_out
 from cpuctl.cgroups.group_files import GroupFiles, locked, stray_threads
 from cpuctl.cgroups.hierarchies import mount_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import NodeAccessError
 
-CHANGES = (Change("/a", "cpuset.cpus", "0-3", "0-1"), Change("/b", "cpuset.cpus", "4-5", "2-5"))
+CHANGES = (ValueChange("/a", "cpuset.cpus", "0-3", "0-1"), ValueChange("/b", "cpuset.cpus", "4-5", "2-5"))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def carried(
     strayed: Callable[[], str] = str,
     interrupted: Callable[[], bool] = bool,
 ) -> Outcome:
-    entries: list[Entry] = []
+    entries: list[LogEntry] = []
     applier = Applier(files=GroupFiles(root, nothing), log=entries.append, interrupted=interrupted)
     return carry_out(CHANGES, applier, Guard(moved, strayed, pause), seconds)
 
@@ -80,7 +80,10 @@ def test_a_rival_is_not_fought_over(root: Path) -> None:
 
 
 def test_a_file_that_was_written_twice_is_named_once(root: Path) -> None:
-    changes = (Change("/a", "cpuset.cpus", "0-3", "0-1"), Change("/a", "cpuset.cpus", "0-1", "0-1,6"))
+    changes = (
+        ValueChange("/a", "cpuset.cpus", "0-3", "0-1"),
+        ValueChange("/a", "cpuset.cpus", "0-1", "0-1,6"),
+    )
     applier = Applier(files=GroupFiles(root, nothing), log=lambda _: None, interrupted=bool)
     outcome = carry_out(changes, applier, Guard(str, str, lambda _: put(root, "/a", "7")), 1)
     assert [(entry.change.group, entry.problem) for entry in outcome.left_over] == [
@@ -167,10 +170,14 @@ def test_what_cannot_be_looked_at_undoes_everything(root: Path) -> None:
 
 
 def test_what_was_put_back_in_the_end_is_not_left_over() -> None:
-    first = Change("/a", "cpuset.cpus", "0-3", "0-1")
-    second = Change("/a", "cpuset.cpus", "0-1", "0-1,6")
+    first = ValueChange("/a", "cpuset.cpus", "0-3", "0-1")
+    second = ValueChange("/a", "cpuset.cpus", "0-1", "0-1,6")
     outcome = Outcome(
-        (Entry(step=Step.NOT_RESTORED, change=second), Entry(step=Step.RESTORED, change=first)), "failed"
+        (
+            LogEntry(step=WriteResult.NOT_RESTORED, change=second),
+            LogEntry(step=WriteResult.RESTORED, change=first),
+        ),
+        "failed",
     )
     assert outcome.left_over == ()
 

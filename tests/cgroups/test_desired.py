@@ -7,11 +7,18 @@ from typing import NamedTuple
 
 import pytest
 
-from cpuctl.cgroups.desired import Assignment, Member, Place, Wanted, by_assignment, by_reference
+from cpuctl.cgroups.desired import (
+    Assignment,
+    ContainerReference,
+    DesiredGroup,
+    RunningContainer,
+    by_assignment,
+    by_reference,
+)
 from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues
 from cpuctl.cgroups.names import Driver, Level, Role
-from cpuctl.cgroups.objections import Force, Situation, find_objections
-from cpuctl.cgroups.owners import Owner, Part
+from cpuctl.cgroups.objections import ApplyContext, Override, find_objections
+from cpuctl.cgroups.owners import ContainerRole, Owner
 from cpuctl.cgroups.writes import driver_quota, plan_quotas, plan_writes
 from cpuctl.cpuset import CPUSet
 
@@ -35,17 +42,19 @@ def group(path: str, own: str = "", effective: str = "0-7", **more: object) -> C
     return made._replace(**more)  # type: ignore[arg-type]
 
 
-def member(pod: str, container: str = "app", own: str = "0-7", part: Part = Part.APP) -> Member:
+def member(
+    pod: str, container: str = "app", own: str = "0-7", part: ContainerRole = ContainerRole.APP
+) -> RunningContainer:
     owner = Owner(
         uid=f"uid-{pod}", namespace="shop", pod=pod, container=container, container_id=ID, part=part
     )
-    return Member(owner=owner, group=group(f"/kubepods/{pod}/{container or ID}", own, own))
+    return RunningContainer(owner=owner, group=group(f"/kubepods/{pod}/{container or ID}", own, own))
 
 
 def test_everybody_without_cpus_of_its_own_gets_the_pool() -> None:
     found = by_assignment(
-        [member("web"), member("db"), member("db", part=Part.SANDBOX)],
-        Assignment(own={Place("uid-db", "app"): cpus("2-3")}, pool=cpus("0-1,4-7")),
+        [member("web"), member("db"), member("db", part=ContainerRole.SANDBOX)],
+        Assignment(own={ContainerReference("uid-db", "app"): cpus("2-3")}, pool=cpus("0-1,4-7")),
     )
     assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.wanted] == [
         ("web", "0-1,4-7", False),
@@ -54,14 +63,14 @@ def test_everybody_without_cpus_of_its_own_gets_the_pool() -> None:
 
 
 def test_a_container_without_a_name_is_left_out_where_its_pod_has_cpus_of_its_own() -> None:
-    own = {Place("shop/db", "app"): cpus("2-3")}
+    own = {ContainerReference("shop/db", "app"): cpus("2-3")}
     found = by_assignment([member("db", ""), member("web", "")], Assignment(own=own, pool=cpus("0")))
     assert [one.owner.pod for one in found.wanted] == ["web"]
     assert [each.subject for each in found.left_out] == ["shop/db/0123456789ab"]
 
 
 def test_a_pod_that_does_not_run_is_named() -> None:
-    own = {Place("shop/db", "app"): cpus("2"), Place("shop/web", "init"): cpus("3")}
+    own = {ContainerReference("shop/db", "app"): cpus("2"), ContainerReference("shop/web", "init"): cpus("3")}
     found = by_assignment([member("web")], Assignment(own=own))
     assert [each.subject for each in found.left_out] == ["shop/db/app"]
 
@@ -69,14 +78,14 @@ def test_a_pod_that_does_not_run_is_named() -> None:
 @pytest.mark.parametrize("name", [("shop/db", "app"), ("uid-db", "app"), ("shop/db", ID[:12])])
 def test_a_container_is_found_by_each_of_its_names(name: tuple[str, str]) -> None:
     found = by_reference(
-        [member("web"), member("db")], {Place(*name): cpus("5")}, {"uid-db": {"app": cpus("1")}}
+        [member("web"), member("db")], {ContainerReference(*name): cpus("5")}, {"uid-db": {"app": cpus("1")}}
     )
     assert [(one.owner.pod, str(one.cpus), one.exclusive) for one in found.wanted] == [("db", "5", True)]
 
 
 def test_a_name_that_nobody_has_is_no_container() -> None:
     with pytest.raises(LookupError, match="shop/db/app"):
-        by_reference([member("web")], {Place("shop/db", "app"): cpus("5")}, {})
+        by_reference([member("web")], {ContainerReference("shop/db", "app"): cpus("5")}, {})
 
 
 class Case(NamedTuple):
@@ -84,19 +93,19 @@ class Case(NamedTuple):
     wanted: str
     code: str
     shared: bool = False
-    forced: Force | None = None
+    forced: Override | None = None
 
 
 OBJECTIONS = [
     Case("free CPUs", "4-5", ""),
     Case("its own", "2-3", ""),
     Case("one that does not run", "5,8", "offline"),
-    Case("one that does not run, insisted", "5,8", "", forced=Force.OFFLINE),
+    Case("one that does not run, insisted", "5,8", "", forced=Override.OFFLINE),
     Case("reserved", "0,4", "reserved"),
-    Case("reserved, insisted", "0,4", "", forced=Force.RESERVED),
+    Case("reserved, insisted", "0,4", "", forced=Override.RESERVED),
     Case("reserved as a part of the pool", "0,4", "", shared=True),
     Case("another's", "5-6", "exclusive"),
-    Case("another's, insisted", "5-6", "", forced=Force.EXCLUSIVE),
+    Case("another's, insisted", "5-6", "", forced=Override.EXCLUSIVE),
     Case("beyond the groups above", "7", "outside"),
 ]
 
@@ -104,34 +113,36 @@ OBJECTIONS = [
 @pytest.mark.parametrize("case", OBJECTIONS, ids=lambda case: case.name)
 def test_objections(case: Case) -> None:
     me, other = member("db"), member("web")
-    situation = Situation(
+    situation = ApplyContext(
         online=cpus("0-7"),
         reserved=cpus("0"),
         reach=cpus("0-6"),
         members=[me, other],
         held={"uid-db": {"app": cpus("2-3")}, "uid-web": {"app": cpus("6")}},
     )
-    wanted = Wanted(path=me.group.path, owner=me.owner, cpus=cpus(case.wanted), shared=case.shared)
+    wanted = DesiredGroup(path=me.group.path, owner=me.owner, cpus=cpus(case.wanted), shared=case.shared)
     found = find_objections([wanted], situation, [case.forced] if case.forced else [])
     assert [each.code for each in found] == ([case.code] if case.code else [])
 
 
 def test_insisting_on_cpus_that_are_offline_is_in_vain_in_version_1() -> None:
     one = member("db")
-    wanted = Wanted(path=one.group.path, owner=one.owner, cpus=cpus("9"))
+    wanted = DesiredGroup(path=one.group.path, owner=one.owner, cpus=cpus("9"))
     for kept in (True, False):
-        situation = Situation(online=cpus("0-7"), members=[one], takes_offline=kept)
+        situation = ApplyContext(online=cpus("0-7"), members=[one], takes_offline=kept)
         (objection,) = find_objections([wanted], situation)
-        assert (objection.force, objection.in_vain) == (Force.OFFLINE, not kept)
+        assert (objection.force, objection.in_vain) == (Override.OFFLINE, not kept)
 
 
 def test_two_containers_may_swap_what_is_exclusive() -> None:
     db, web = member("db"), member("web")
     held = {"uid-db": {"app": cpus("2")}, "uid-web": {"app": cpus("3")}}
     found = by_reference(
-        [db, web], {Place("shop/db", "app"): cpus("3"), Place("shop/web", "app"): cpus("2")}, held
+        [db, web],
+        {ContainerReference("shop/db", "app"): cpus("3"), ContainerReference("shop/web", "app"): cpus("2")},
+        held,
     )
-    situation = Situation(online=cpus("0-7"), members=[db, web], held=held)
+    situation = ApplyContext(online=cpus("0-7"), members=[db, web], held=held)
     assert find_objections(found.wanted, situation) == []
     assert [each.code for each in find_objections(found.wanted[:1], situation)] == ["exclusive"]
 
@@ -148,15 +159,16 @@ def test_two_containers_may_swap_what_is_exclusive() -> None:
 def test_partitions(path: str, state: str, objects: bool) -> None:
     me = member("db")
     partition = group(path, "2", cpuset=CpusetValues(cpus=cpus("2"), effective=cpus("2"), partition=state))
-    situation = Situation(online=cpus("0-7"), groups={path: partition}, members=[me])
-    wanted = Wanted(path=me.group.path, owner=me.owner, cpus=cpus("2-3"))
+    situation = ApplyContext(online=cpus("0-7"), groups={path: partition}, members=[me])
+    wanted = DesiredGroup(path=me.group.path, owner=me.owner, cpus=cpus("2-3"))
     assert bool(find_objections([wanted], situation)) is objects
 
 
 def written(tree: Mapping[str, Cgroup], version: int = 2, **wanted: str) -> list[str]:
     owner = Owner(uid="")
     targets = [
-        Wanted(path=f"/kubepods/{pod}/app", owner=owner, cpus=cpus(text)) for pod, text in wanted.items()
+        DesiredGroup(path=f"/kubepods/{pod}/app", owner=owner, cpus=cpus(text))
+        for pod, text in wanted.items()
     ]
     return [f"{w.path} {w.before or '-'}>{w.after}" for w in plan_writes(tree, targets, version)]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.applying import Step
-from cpuctl.cgroups.objections import Force
+from cpuctl.cgroups.applying import WriteResult
+from cpuctl.cgroups.objections import Override
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "apply.md").read_text()
@@ -21,7 +21,7 @@ def test_every_objection_is_told_with_what_overrules_it() -> None:
     source = (ROOT / "cpuctl" / "cgroups" / "objections.py").read_text()
     rows = re.findall(r"^\| `([a-z-]+)` \|.*\| *(?:`--force-([a-z]+)` )?\|$", TEXT, re.MULTILINE)
     assert sorted(code for code, _ in rows) == sorted(re.findall(r'code="([a-z-]+)"', source))
-    assert [force for _, force in rows if force] == list(Force)
+    assert [force for _, force in rows if force] == list(Override)
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq here to run the recipe with")
@@ -44,4 +44,4 @@ def test_the_recipe_that_undoes_a_log_takes_any_name(tmp_path: Path) -> None:
 
 
 def test_every_step_is_told() -> None:
-    assert [step for step in Step if f"`{step}`" not in TEXT] == []
+    assert [step for step in WriteResult if f"`{step}`" not in TEXT] == []

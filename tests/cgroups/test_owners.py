@@ -9,7 +9,7 @@ import pytest
 from cpuctl.cgroups.container_logs import LogName, by_container_id, log_names
 from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues
 from cpuctl.cgroups.names import role_of
-from cpuctl.cgroups.owners import Acquaintance, KnownBy, Owner, Part, find_owners
+from cpuctl.cgroups.owners import ContainerRole, KnownNames, NameSource, Owner, find_owners
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.running import ContainerStatus, RunState
@@ -58,88 +58,88 @@ def pod(*statuses: ContainerStatus) -> Pod:
 class Case:
     name: str
     groups: tuple[Cgroup, ...]
-    known: Acquaintance
+    known: KnownNames
     want: str
-    part: Part
-    known_by: KnownBy | None
+    part: ContainerRole
+    known_by: NameSource | None
 
 
 CASES = [
     Case(
         "the pod's status",
         (scope(ONE),),
-        Acquaintance(pods={UID: pod(status("app", ONE))}),
-        "shop/web-0/app", Part.APP, KnownBy.STATUS,
+        KnownNames(pods={UID: pod(status("app", ONE))}),
+        "shop/web-0/app", ContainerRole.APP, NameSource.STATUS,
     ),
     Case(
         "a sidecar",
         (scope(ONE),),
-        Acquaintance(pods={UID: pod(status("proxy", ONE))}),
-        "shop/web-0/proxy", Part.SIDECAR, KnownBy.STATUS,
+        KnownNames(pods={UID: pod(status("proxy", ONE))}),
+        "shop/web-0/proxy", ContainerRole.SIDECAR, NameSource.STATUS,
     ),
     Case(
         "an ephemeral container",
         (scope(ONE),),
-        Acquaintance(pods={UID: pod(status("debug", ONE, ephemeral=True))}),
-        "shop/web-0/debug", Part.EPHEMERAL, KnownBy.STATUS,
+        KnownNames(pods={UID: pod(status("debug", ONE, ephemeral=True))}),
+        "shop/web-0/debug", ContainerRole.EPHEMERAL, NameSource.STATUS,
     ),
     Case(
         "the link to a log, when the status is older",
         (scope(ONE),),
-        Acquaintance(pods={UID: pod(status("app", TWO))}, logs={ONE: LogName("web-0", "shop", "setup", ONE)}),
-        "shop/web-0/setup", Part.INIT, KnownBy.LOG,
+        KnownNames(pods={UID: pod(status("app", TWO))}, logs={ONE: LogName("web-0", "shop", "setup", ONE)}),
+        "shop/web-0/setup", ContainerRole.INIT, NameSource.LOG,
     ),
     Case(
         "the link to a log alone",
         (scope(ONE),),
-        Acquaintance(logs={ONE: LogName("web-0", "shop", "app", ONE)}),
-        "shop/web-0/app", Part.UNKNOWN, KnownBy.LOG,
+        KnownNames(logs={ONE: LogName("web-0", "shop", "app", ONE)}),
+        "shop/web-0/app", ContainerRole.UNKNOWN, NameSource.LOG,
     ),
     Case(
         "a sandbox by its process",
         (scope(ONE),),
-        Acquaintance(sandboxes=frozenset({ONE})),
-        f"{UID}/sandbox", Part.SANDBOX, KnownBy.PROCESS,
+        KnownNames(sandboxes=frozenset({ONE})),
+        f"{UID}/sandbox", ContainerRole.SANDBOX, NameSource.PROCESS,
     ),
     Case(
         "a sandbox by being left over",
         (scope(ONE), scope(TWO)),
-        Acquaintance(pods={UID: pod(status("app", TWO))}),
-        "shop/web-0/sandbox", Part.SANDBOX, KnownBy.STATUS,
+        KnownNames(pods={UID: pod(status("app", TWO))}),
+        "shop/web-0/sandbox", ContainerRole.SANDBOX, NameSource.STATUS,
     ),
     Case(
         "left over while another one is missing",
         (scope(ONE), scope(TWO)),
-        Acquaintance(pods={UID: pod(status("app", TWO), status("proxy", THREE))}),
-        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, None,
+        KnownNames(pods={UID: pod(status("app", TWO), status("proxy", THREE))}),
+        f"shop/web-0/{ONE[:12]}", ContainerRole.UNKNOWN, None,
     ),
     Case(
         "CPUs that the state gives once",
         (scope(ONE, "2-3"), scope(TWO, "0-1")),
-        Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3"), "proxy": CPUSet.parse("4")}}),
-        f"{UID}/app", Part.UNKNOWN, KnownBy.STATE,
+        KnownNames(assigned={UID: {"app": CPUSet.parse("2-3"), "proxy": CPUSet.parse("4")}}),
+        f"{UID}/app", ContainerRole.UNKNOWN, NameSource.STATE,
     ),
     Case(
         "CPUs that the state gives twice",
         (scope(ONE, "2-3"),),
-        Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3"), "setup": CPUSet.parse("2-3")}}),
-        f"{UID}/{ONE[:12]}", Part.UNKNOWN, None,
+        KnownNames(assigned={UID: {"app": CPUSet.parse("2-3"), "setup": CPUSet.parse("2-3")}}),
+        f"{UID}/{ONE[:12]}", ContainerRole.UNKNOWN, None,
     ),
     Case(
         "CPUs of two groups",
         (scope(ONE, "2-3"), scope(TWO, "2-3")),
-        Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3")}}),
-        f"{UID}/{ONE[:12]}", Part.UNKNOWN, None,
+        KnownNames(assigned={UID: {"app": CPUSet.parse("2-3")}}),
+        f"{UID}/{ONE[:12]}", ContainerRole.UNKNOWN, None,
     ),
     Case(
         "CPUs of a container whose name is known otherwise",
         (scope(ONE, "2-3"), scope(TWO, "2-3")),
-        Acquaintance(
+        KnownNames(
             logs={TWO: LogName("web-0", "shop", "app", TWO)}, assigned={UID: {"app": CPUSet.parse("2-3")}}
         ),
-        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, None,
+        f"shop/web-0/{ONE[:12]}", ContainerRole.UNKNOWN, None,
     ),
-    Case("nothing", (scope(ONE),), Acquaintance(), f"{UID}/{ONE[:12]}", Part.UNKNOWN, None),
+    Case("nothing", (scope(ONE),), KnownNames(), f"{UID}/{ONE[:12]}", ContainerRole.UNKNOWN, None),
 ]  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def test_groups_around_a_container_have_its_pod() -> None:
         group(f"{POD}/crio-conmon-{ONE}.scope"),
         group(f"{POD}/somebody-elses.scope"),
     ]
-    owners = find_owners(groups, Acquaintance(logs={ONE: LogName("web-0", "shop", "app", ONE)}))
+    owners = find_owners(groups, KnownNames(logs={ONE: LogName("web-0", "shop", "app", ONE)}))
     below = {path.removeprefix(POD): str(owner) for path, owner in owners.items()}
     assert below == {
         "": "shop/web-0",
@@ -181,7 +181,7 @@ def test_groups_around_a_container_have_its_pod() -> None:
 def test_every_runtime_is_told(name: str, runtime: str) -> None:
     """A plain name tells none; the status then does."""
     one = group(f"{POD}/{name}")
-    owner = find_owners([one], Acquaintance(pods={UID: pod(status("app", ONE))}))[one.path]
+    owner = find_owners([one], KnownNames(pods={UID: pod(status("app", ONE))}))[one.path]
     assert owner == Owner(
         uid=UID,
         namespace="shop",
@@ -189,8 +189,8 @@ def test_every_runtime_is_told(name: str, runtime: str) -> None:
         container="app",
         container_id=ONE,
         runtime=runtime,
-        part=Part.APP,
-        known_by=KnownBy.STATUS,
+        part=ContainerRole.APP,
+        known_by=NameSource.STATUS,
     )
 
 

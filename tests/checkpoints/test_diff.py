@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.checkpoints.diff import Holder, Holding, TableChange, diff_cpu_states, diff_memory_states
+from cpuctl.checkpoints.diff import Holder, HolderKind, TableChange, diff_cpu_states, diff_memory_states
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.cpuset import CPUSet
 
@@ -41,7 +41,7 @@ def test_cpus_that_changed_hands() -> None:
 
 
 def test_parts_of_a_file_have_words() -> None:
-    assert [str(each) for each in Holding] == ["sharedPool", "container", "pod", "baseline"]
+    assert [str(each) for each in HolderKind] == ["sharedPool", "container", "pod", "baseline"]
 
 
 def test_another_policy_is_a_difference() -> None:
@@ -92,7 +92,7 @@ def test_memory_that_changed_hands() -> None:
     )
     difference = diff_memory_states(before, after)
     assert [(each.holder, each.before, each.after) for each in difference.changes] == [
-        (Holder(Holding.CONTAINER, "p", "c"), None, (block(3, 0),))
+        (Holder(HolderKind.CONTAINER, "p", "c"), None, (block(3, 0),))
     ]
     assert set(difference.tables) >= {
         TableChange(0, "", "assignments", 0, 1),

@@ -14,8 +14,14 @@ from typing import Any
 
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import Explanation, explain
-from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, replay_scenario
-from cpuctl.engine.explain.searches.changes import Change, Earlier, Removal, RequestChange, SettingChange
+from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, replay_scenario
+from cpuctl.engine.explain.searches.changes import (
+    Change,
+    EarlierPosition,
+    Removal,
+    RequestChange,
+    SettingChange,
+)
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, StartRefused
 from cpuctl.engine.start import StartResult
@@ -82,7 +88,7 @@ def refusals(recorded: Recorded) -> Iterator[Refusal]:
 
 def explained(refusal: Refusal) -> Explanation:
     """Explain a refusal; the engine must come to it, too."""
-    replay = replay_scenario(_scenario(refusal), Runs())
+    replay = replay_scenario(_scenario(refusal), SearchBudget())
     assert isinstance(replay, Replay), replay
     assert not isinstance(replay.admission.verdict, Admitted)
     return explain(replay)
@@ -188,7 +194,7 @@ def _changed(refusal: Refusal, change: Change) -> tuple[Json, int]:
             gone = [{"op": "removePod", "podUID": pod.uid, "gc": bool(refusal.uid)} for pod in pods]
             steps[at:at] = gone
             at += len(gone)
-        case Earlier(position=place):
+        case EarlierPosition(position=place):
             at = refusal.first + place
             steps.insert(at, steps.pop(refusal.step))
     return case | {"steps": steps}, at

@@ -18,7 +18,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases import behaviours as table
-from cpuctl.kubelet.releases.difference import DECIDING, Area, Standing
+from cpuctl.kubelet.releases.difference import DECIDING, Area, Evidence
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
@@ -182,6 +182,6 @@ def test_what_is_verified_was_recorded_and_decides_on_allocation_or_admission() 
     unrecorded = {
         name
         for name, difference in DIFFERENCES.items()
-        if difference.area in ALLOCATING and difference.standing is Standing.VERIFIED and not difference.cases
+        if difference.area in ALLOCATING and difference.standing is Evidence.VERIFIED and not difference.cases
     }
     assert unrecorded == {"lifts_quota_of_exclusive_cpus"}

@@ -16,7 +16,7 @@ from cpuctl.engine.start import Started, start_managers
 from cpuctl.engine.state_checks.file_findings import FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
-from cpuctl.engine.state_repair.actions import Action, NotRepaired
+from cpuctl.engine.state_repair.actions import NotRepaired, RepairAction
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -139,7 +139,7 @@ class Mended:
     """Both files after a repair, what was done to them, and whether the kubelet starts on them."""
 
     texts: tuple[str | None, str | None]
-    actions: tuple[Action, ...]
+    actions: tuple[RepairAction, ...]
     verdict: StateVerdict
 
 
@@ -149,7 +149,7 @@ def mended(asked: Asked) -> Mended | NotRepaired | None:
     if not isinstance(managers, Started):
         return None
     reader, (cpu, memory) = asked.reader, asked.texts
-    actions: tuple[Action, ...] = ()
+    actions: tuple[RepairAction, ...] = ()
     if cpu is not None:
         rules = CPURules(
             policy=managers.policy, keeps_pods=reader.keeps_pods, keeps_baselines=reader.keeps_baselines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.cgroups.desired import Wanted
+from cpuctl.cgroups.desired import DesiredGroup
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
@@ -29,7 +29,7 @@ def quotas(
 ) -> tuple[int | None, ...]:
     """Return what the database's container and pod get; ``exclusive``: it has CPUs of its own."""
     snapshot = node.snapshot(pods)
-    one = Wanted(
+    one = DesiredGroup(
         path=node.server, owner=snapshot.owners[node.server], cpus=CPUSet.parse("1,5"), exclusive=exclusive
     )
     return tuple(wanted_quotas([one], snapshot, made).values())

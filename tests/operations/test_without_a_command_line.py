@@ -9,7 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.engine.resize.outcome import Ruling
+from cpuctl.engine.resize.outcome import ResizeResult
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import KubeletInputs
@@ -52,7 +52,7 @@ def test_a_pod_is_resized(capfd: pytest.CaptureFixture[str]) -> None:
     )
     resizes = resize_pods(planning, ResizeInputs(amounts=["web:cpu=3"]), Semantics.KEP)
     assert isinstance(resizes, Resizes)
-    assert [each.outcome.ruling for each in resizes.done] == [Ruling.ADMITTED]
+    assert [each.outcome.result for each in resizes.done] == [ResizeResult.ADMITTED]
     assert capfd.readouterr() == ("", "")
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
-from cpuctl.checkpoints.diff import Holding, diff_cpu_states, diff_memory_states
+from cpuctl.checkpoints.diff import HolderKind, diff_cpu_states, diff_memory_states
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.migration import Migrated, migrate_cpu_state, migrate_memory_state
@@ -265,7 +265,7 @@ def test_the_order_of_memory_blocks_means_nothing(before: MemoryStateFile, after
 def test_memory_that_changed_hands_is_told(before: MemoryStateFile, after: MemoryStateFile) -> None:
     difference = diff_memory_states(before, after)
     for uid, blocks in after.pod_entries.items():
-        change = next((each for each in difference.changes if each.holder == (Holding.POD, uid, "")), None)
+        change = next((each for each in difference.changes if each.holder == (HolderKind.POD, uid, "")), None)
         same = sorted(blocks, key=repr) == sorted(before.pod_entries.get(uid, ()), key=repr)
         assert (change is None) == (same and uid in before.pod_entries)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.scenario import Replay, Scenario
-from cpuctl.engine.explain.searches.changes import Earlier, RequestChange
+from cpuctl.engine.explain.searches.changes import EarlierPosition, RequestChange
 from cpuctl.engine.outcome import Admitted
 from tests.engine.explain.scenarios import (
     EIGHT,
@@ -101,7 +101,7 @@ def test_no_larger_request_below_and_no_smaller_one_above_is_admitted(one: Scena
 @given(scenarios())
 def test_coming_earlier_moves_one_pod_and_nothing_else(one: Scenario) -> None:
     for place in range(one.asked):
-        moved = Earlier(place, one.pods[place : one.asked]).applied(one)
+        moved = EarlierPosition(place, one.pods[place : one.asked]).applied(one)
         assert moved.pod == one.pod
         assert [pod for pod in moved.pods if pod != one.pod] == [pod for pod in one.pods if pod != one.pod]
 

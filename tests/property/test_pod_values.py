@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cpuctl.engine.cpu.exclusive_advice import Change, advise
+from cpuctl.engine.cpu.exclusive_advice import SpecEdit, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.pods.cgroups.linux_resources import (
@@ -210,7 +210,7 @@ def test_there_is_advice_for_everybody(pod: Pod) -> None:
         assert advice.claim.cpus or advice.changes
 
 
-def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
+def claimed(pod: Pod, name: str, changes: tuple[SpecEdit, ...]) -> int:
     """Apply some changes and count the CPUs that the container is then due."""
     for change in changes:
         pod = applied(pod, change)
@@ -219,7 +219,7 @@ def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
     return exclusive_claim(pod, container, pod_qos(pod)).cpus
 
 
-def applied(pod: Pod, change: Change) -> Pod:
+def applied(pod: Pod, change: SpecEdit) -> Pod:
     if change.after is None:
         return pod._replace(resources=None)
     amount = change.after

@@ -17,7 +17,7 @@ from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.memory_findings import MOST_DRIFT, DriftKind, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
@@ -220,7 +220,7 @@ def test_every_change_is_told(world: World) -> None:
             if result.state.entries.get(uid, {}).get(name) != cpus:
                 assert (uid, name) in told
     if result.state.default_cpu_set != world.state.default_cpu_set:
-        assert Did.POOL in {action.did for action in result.actions}
+        assert ActionKind.POOL in {action.did for action in result.actions}
 
 
 GIB = 1 << 30

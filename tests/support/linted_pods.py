@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cpuctl.diagnostics import Component, Severity
-from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, Trial, lint_pod
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, TrialNode, lint_pod
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.validation.finding import Spot
 
 UNKNOWN, STATIC, NONE = KubeletView(), KubeletView(cpu_policy="static"), KubeletView(cpu_policy="none")
 
 
-def linted(subject: StoredPod, kubelet: KubeletView = UNKNOWN, trial: Trial | None = None) -> list[str]:
+def linted(subject: StoredPod, kubelet: KubeletView = UNKNOWN, trial: TrialNode | None = None) -> list[str]:
     """Return severity, code, path, detail and hint of every finding; errors are the kubelet's."""
     seen = PodLintSubject(subject, Spot(("spec",), "spec"), kubelet)
     found = list(lint_pod(seen, trial))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.audit_answer import owner_answer
 from cpuctl.audit.snapshot import NodeSnapshot
-from cpuctl.cgroups.applying import Entry, Outcome
+from cpuctl.cgroups.applying import LogEntry, Outcome
 from cpuctl.cgroups.objections import Objection
 from cpuctl.cgroups.writes import CPUS
 from cpuctl.operations.cgroups.preparation import Prepared
@@ -99,7 +99,7 @@ def _result(outcome: Outcome) -> answers.Result:
     }
 
 
-def _named(entries: Iterable[Entry]) -> list[answers.WrittenFile]:
+def _named(entries: Iterable[LogEntry]) -> list[answers.WrittenFile]:
     return [
         {"group": entry.change.group, "file": entry.change.name, "problem": entry.problem or None}
         for entry in entries

@@ -16,7 +16,7 @@ from cpuctl.checkpoints.migration import Loss
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_checks.verify import StateVerdict
-from cpuctl.engine.state_repair.actions import Action
+from cpuctl.engine.state_repair.actions import RepairAction
 from cpuctl.operations.checkpoint.changes import Applied, FileChange
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _file(change: FileChange, owners: Owners) -> answers.ChangedFile:
     }
 
 
-def _action(action: Action, owners: Owners) -> answers.Action:
+def _action(action: RepairAction, owners: Owners) -> answers.Action:
     owner = owner_answer(owners, action.pod_uid, action.container) if action.pod_uid else None
     return {
         "did": action.did.value,

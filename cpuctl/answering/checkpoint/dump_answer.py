@@ -21,7 +21,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.cpu_findings import union
-from cpuctl.engine.state_checks.owners import Owners, Standing
+from cpuctl.engine.state_checks.owners import Owners, OwnerStatus
 from cpuctl.exports.wording import mark_of
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.states import container_names
@@ -102,7 +102,7 @@ def _by_id(
     known = container_names(owners)
     for container_id, cpus in sorted(container_ids.items()):
         names = known.get(container_id)
-        gone = Standing.UNKNOWN if owners.pods is None else Standing.CONTAINER_GONE
+        gone = OwnerStatus.UNKNOWN if owners.pods is None else OwnerStatus.CONTAINER_GONE
         owner = owner_answer(owners, *(names or ("",)))
         if not names:
             owner["owner"] = gone.value

@@ -10,7 +10,7 @@ from cpuctl.audit.commands import delete_pod
 from cpuctl.engine.explain.searches.changes import (
     Amount,
     Change,
-    Earlier,
+    EarlierPosition,
     Removal,
     RequestChange,
     SettingChange,
@@ -93,7 +93,7 @@ def _change(change: Change) -> answers.Change:
             }
         case Removal():
             return {"remove": [pod.full_name for pod in change.pods]}
-        case Earlier():
+        case EarlierPosition():
             return {"before": [pod.full_name for pod in change.overtaken]}
 
 
@@ -126,7 +126,7 @@ def _words(change: Change) -> str:
             return f'set {change.setting}: {change.option}: "{change.after}" (now "{change.before}")'
         case Removal(pods=pods):
             return f"remove {' and '.join(pod.full_name for pod in pods)}"
-        case Earlier(overtaken=overtaken):
+        case EarlierPosition(overtaken=overtaken):
             more = f" and {len(overtaken) - 1} more" if len(overtaken) > 1 else ""
             return f"admit it before {overtaken[0].full_name}{more}"
 

@@ -19,7 +19,7 @@ from cpuctl.engine.capacity.capacity import (
     NotStarted,
     Scatter,
 )
-from cpuctl.engine.capacity.remedy import MAX_LEAVING, Leaving, Remedy, RemedyKind
+from cpuctl.engine.capacity.remedy import MAX_LEAVING, MovedPod, Remedy, RemedyKind
 from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import Undetermined
@@ -148,7 +148,7 @@ def _trial(remedy: Remedy) -> answers.Trial:
     }
 
 
-def _leaving(leaving: Leaving) -> answers.Leaving:
+def _leaving(leaving: MovedPod) -> answers.Leaving:
     return {
         "pod": leaving.pod.full_name,
         "uid": leaving.pod.uid,

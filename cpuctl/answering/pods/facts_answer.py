@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.pods.downward_answer import downward_answer
-from cpuctl.engine.cpu.exclusive_advice import Change
+from cpuctl.engine.cpu.exclusive_advice import SpecEdit
 from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
 from cpuctl.pods.cgroups.files import CgroupFile, CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import page_size_name
@@ -162,7 +162,7 @@ def _ephemeral(facts: EphemeralFacts, view: CgroupView) -> answers.EphemeralCont
     }
 
 
-def _change(change: Change) -> answers.Change:
+def _change(change: SpecEdit) -> answers.Change:
     return {
         "path": change.path,
         "before": None if change.before is None else str(change.before),

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from cpuctl.capture.collected import Process
 from cpuctl.capture.node.files import NodeFiles
-from cpuctl.kubelet.flags.given import handed_on
+from cpuctl.kubelet.flags.given import forwarded_flags
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
 
 _SWITCHES = """
@@ -132,7 +132,7 @@ def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKube
     command, *arguments = words
     called = next((each for each in (name, posixpath.basename(command)) if each in _NAMES), "")
     if called:
-        told = flag_value(kept_flags((*arguments, *handed_on(arguments))), "root-dir")
+        told = flag_value(kept_flags((*arguments, *forwarded_flags(arguments))), "root-dir")
         yield RunningKubelet(pid, called, posixpath.normpath(told or f"/{STATE_DIRECTORY}"))
 
 

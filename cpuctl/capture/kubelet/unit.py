@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from cpuctl.capture.kubelet.service import Command, Files, NotedFiles, Service
 from cpuctl.capture.kubelet.systemd import UnknownError, environment_file, with_variables
 from cpuctl.errors import InputError
-from cpuctl.kubelet.flags.given import handed_on, values_of
+from cpuctl.kubelet.flags.given import forwarded_flags, values_of
 from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8S_FLAGS, UNIT
 
 
@@ -129,7 +129,7 @@ def _k3s_arguments(
         raise UnknownError(f"{name} server runs without an agent, and so without a kubelet")
     given = [*values_of(words, f"--{_DATA}", "-d")]
     data = [f"/var/lib/rancher/{name}", variables.get(f"{upper}_DATA_DIR", ""), *told.get(_DATA, ()), *given]
-    extra = [*(f"--{each.removeprefix('--')}" for each in told.get(_HANDED_ON, ())), *handed_on(words)]
+    extra = [*(f"--{each.removeprefix('--')}" for each in told.get(_HANDED_ON, ())), *forwarded_flags(words)]
     drop_ins = f"{[each for each in data if each][-1].strip('/')}/agent/etc/kubelet.conf.d"
     if not _is_there(files, drop_ins):
         return _merged(_WITHOUT_DROP_INS, extra)

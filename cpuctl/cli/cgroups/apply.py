@@ -118,7 +118,7 @@ def apply(
     quiet: QuietOption = False,
 ) -> None:
     """Read, show, write, watch."""
-    from cpuctl.cgroups.objections import Force
+    from cpuctl.cgroups.objections import Override
     from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Insisted, root_of
     from cpuctl.operations.cgroups.request import read_asked
@@ -128,7 +128,11 @@ def apply(
     style = Style(output, color=not no_color, quiet=quiet)
     place, asked = root_of(machine, root), read_asked(filename, containers)
     node = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
-    forces = {Force.OFFLINE: force_offline, Force.RESERVED: force_reserved, Force.EXCLUSIVE: force_exclusive}
+    forces = {
+        Override.OFFLINE: force_offline,
+        Override.RESERVED: force_reserved,
+        Override.EXCLUSIVE: force_exclusive,
+    }
     insisted = Insisted(frozenset(force for force, on in forces.items() if on), quota=quota)
     inputs = ApplyInputs(node=node, asked=asked, insisted=insisted, root=place, writes=yes)
     sources = Sources()

@@ -81,7 +81,7 @@ def _in_one(elements: Masks, free: int, allocatable: int) -> Scatter:
     return Scatter(most(free), min(free.bit_count(), most(allocatable)))
 
 
-class Refusal(NamedTuple):
+class RefusedRequest(NamedTuple):
     """What becomes of a request that is too large: how many CPUs it was for, and the verdict."""
 
     cpus: int
@@ -92,7 +92,7 @@ class Largest(NamedTuple):
     """The most CPUs that one container would get; ``stop`` refuses more, None where no more are free."""
 
     cpus: int
-    stop: Refusal | None = None
+    stop: RefusedRequest | None = None
 
 
 class ElementRoom(NamedTuple):
@@ -119,7 +119,7 @@ def largest_request(node: Node) -> Largest:
     more = cpus + max(step, 1)
     if more > free_cpus(node).bit_count():
         return Largest(cpus)
-    return Largest(cpus, Refusal(more, _verdict(node, more)))
+    return Largest(cpus, RefusedRequest(more, _verdict(node, more)))
 
 
 def _most(node: Node) -> int:

@@ -39,7 +39,7 @@ class Attempt(NamedTuple):
     again: tuple[Admission, ...] = ()
 
 
-class Finding(NamedTuple):
+class BestRemedy(NamedTuple):
     """The best set, None where none was found; no set of up to ``excluded`` pods helps."""
 
     attempt: Attempt | None
@@ -68,15 +68,15 @@ class MoveSearch:
     least: int
     runs: int = 0
 
-    def find(self, likely: Iterable[Sequence[StoredPod]]) -> Finding:
+    def find(self, likely: Iterable[Sequence[StoredPod]]) -> BestRemedy:
         """Search; *likely* are orders in which to take pods until that helps."""
         first = self.least
         if first == 1:
             # Of single pods all can be tried, so that the best of them is found and not a likely one.
             if found := self._any(1):
-                return Finding(found, 0)
+                return BestRemedy(found, 0)
             if self.exhausted:
-                return Finding(None, 0)
+                return BestRemedy(None, 0)
             first = 2
         best = self._first_of(likely, first)
         if best is not None:
@@ -85,8 +85,8 @@ class MoveSearch:
         for size in range(first, largest + 1):
             found = self._any(size)
             if found or self.exhausted:
-                return Finding(found or best, size - 1)
-        return Finding(best, max(largest, self.least - 1))
+                return BestRemedy(found or best, size - 1)
+        return BestRemedy(best, max(largest, self.least - 1))
 
     @property
     def exhausted(self) -> bool:
@@ -166,7 +166,7 @@ class RemedyKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Leaving(NamedTuple):
+class MovedPod(NamedTuple):
     """A pod that leaves: its exclusive CPUs (a mask), and those it has when it has come back, if it does."""
 
     pod: StoredPod
@@ -187,7 +187,7 @@ class Remedy(NamedTuple):
     kind: RemedyKind
     verdict: Verdict
     cpus: int = 0
-    leaving: tuple[Leaving, ...] = ()
+    leaving: tuple[MovedPod, ...] = ()
     excluded: int = 0
     fewest: bool = False
     immovable: int | None = 0
@@ -294,10 +294,10 @@ class _Case(NamedTuple):
             leaving=tuple(self._leaving(finding.attempt)),
         )
 
-    def _leaving(self, attempt: Attempt) -> Iterator[Leaving]:
+    def _leaving(self, attempt: Attempt) -> Iterator[MovedPod]:
         again = {admission.pod.uid: _exclusive(admission) for admission in attempt.again}
         for pod in attempt.leaving:
-            yield Leaving(pod=pod, before=held_cpus(self.node, pod), after=again.get(pod.uid))
+            yield MovedPod(pod=pod, before=held_cpus(self.node, pod), after=again.get(pod.uid))
 
 
 def _exclusive(admission: Admission) -> int:

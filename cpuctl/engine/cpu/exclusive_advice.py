@@ -28,7 +28,7 @@ Claims = Callable[[StoredPod, Container, Qos], ExclusiveClaim]
 """Tells what a container is due, as ``exclusive_claim`` does."""
 
 
-class Change(NamedTuple):
+class SpecEdit(NamedTuple):
     """One edit of a pod's spec, at a path in it; ``free``: any other amount will do, too.
 
     ``after`` is None, and the place empty, for taking out ``spec.resources``.
@@ -53,7 +53,7 @@ class ExclusiveAdvice(NamedTuple):
     """
 
     claim: ExclusiveClaim
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SpecEdit, ...] = ()
     count_after: int = 0
 
 
@@ -90,8 +90,8 @@ def advise(
 
 
 def _written(
-    changes: tuple[Change, ...], changed: StoredPod, sources: Mapping[Place, Source] | None
-) -> tuple[Change, ...]:
+    changes: tuple[SpecEdit, ...], changed: StoredPod, sources: Mapping[Place, Source] | None
+) -> tuple[SpecEdit, ...]:
     """Leave out requests that will follow: from a limit, and a pod's own from what its containers request."""
     if sources is None:
         return changes
@@ -106,28 +106,28 @@ def _written(
     )
 
 
-def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
+def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
     """Round the CPUs up that a pod has as a whole, where that is no whole number of them."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     if pod.resources is None or request.is_integral_cpu or pod.resources.limits.get("cpu") != request:
         return
     whole = Quantity.from_value(request.value)
     changes = tuple(
-        Change(f"spec.resources.{side}.cpu", Place("", side, "cpu"), request, whole)
+        SpecEdit(f"spec.resources.{side}.cpu", Place("", side, "cpu"), request, whole)
         for side in ("requests", "limits")
     )
     requests, limits = ({**side, "cpu": whole} for side in (pod.resources.requests, pod.resources.limits))
     yield pod._replace(resources=pod.resources._replace(requests=requests, limits=limits)), changes
 
 
-def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
+def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
     """Change the container alone, where its pod has resources as a whole that decide on its class."""
     if pod.resources is None:
         return
-    changes: list[Change] = []
+    changes: list[SpecEdit] = []
 
     def mended(path: str, each: Container) -> Container:
-        mends = list(_mends(path, each, whole=True)) if each.name == container.name else []
+        mends = list(_edits(path, each, whole=True)) if each.name == container.name else []
         changes.extend(mends)
         return each._replace(resources=_applied(each.resources, mends))
 
@@ -136,17 +136,17 @@ def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPo
     yield pod._replace(init_containers=inits, containers=apps), tuple(changes)
 
 
-def _with_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
+def _with_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]]]:
     """Change the container, and what its pod has as a whole to amounts that make it Guaranteed."""
     for inner, changes in _beside_pod(pod, container):
         assert inner.resources is not None
         for whole in (False, True):
-            own = list(_mends_of_pod(inner, inner.resources, whole=whole))
+            own = list(_edits_of_pod(inner, inner.resources, whole=whole))
             if own:
                 yield inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
 
 
-def _mends_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: bool) -> Iterator[Change]:
+def _edits_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: bool) -> Iterator[SpecEdit]:
     """Make a pod's own amounts equal; *whole*: its CPUs a whole number, as scope pod needs them."""
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
@@ -158,17 +158,17 @@ def _mends_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: boo
         for side, before in resources.sides:
             if before.get(name) != wanted and not (absent and side == "requests"):
                 place = Place("", side, name)
-                yield Change(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
+                yield SpecEdit(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
 
 
-def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[Change, ...]]:
+def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[SpecEdit, ...]]:
     """Make every container Guaranteed by itself, and the CPUs of the one called *name* whole."""
-    changes: list[Change] = []
+    changes: list[SpecEdit] = []
     if pod.resources is not None:
-        changes.append(Change("spec.resources", _ALL_OF_THE_POD))
+        changes.append(SpecEdit("spec.resources", _ALL_OF_THE_POD))
 
     def mended(path: str, container: Container) -> Container:
-        mends = list(_mends(path, container, whole=container.name == name))
+        mends = list(_edits(path, container, whole=container.name == name))
         changes.extend(mends)
         return container._replace(resources=_applied(container.resources, mends))
 
@@ -177,7 +177,7 @@ def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[Change, ...]]:
     return pod._replace(init_containers=inits, containers=apps, resources=None), tuple(changes)
 
 
-def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:
+def _edits(path: str, container: Container, *, whole: bool) -> Iterator[SpecEdit]:
     resources = container.resources
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
@@ -188,7 +188,7 @@ def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:
             # The API server makes a limit the request where there is none.
             if before.get(name) != wanted and not (absent and side == "requests"):
                 place = Place(container.name, side, name)
-                yield Change(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
+                yield SpecEdit(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
 
 
 def _wanted(name: str, request: Quantity, limit: Quantity) -> Quantity:
@@ -207,7 +207,7 @@ def _wanted_cpus(request: Quantity, limit: Quantity) -> Quantity:
     return Quantity.from_value(given.value) if given.sign > 0 else _ONE
 
 
-def _applied(resources: ResourceRequirements, changes: list[Change]) -> ResourceRequirements:
+def _applied(resources: ResourceRequirements, changes: list[SpecEdit]) -> ResourceRequirements:
     sides = {"requests": dict(resources.requests), "limits": dict(resources.limits)}
     for change in changes:
         assert change.after is not None

@@ -27,7 +27,7 @@ SINGLE = "single-numa-node"
 _NOTHING = Quantity()
 
 
-class Standing(StrEnum):
+class OfferStatus(StrEnum):
     """What a policy can do with an offer; no hints at all count as no preference."""
 
     NO_PREFERENCE = "no preference"
@@ -47,7 +47,7 @@ class Offer(NamedTuple):
 
     provider: str
     resource: str
-    standing: Standing
+    standing: OfferStatus
     hints: tuple[Hint, ...] | None = ()
     usable: frozenset[NodeMask] | None = frozenset()
     rule: HintRule | None = None
@@ -79,7 +79,7 @@ def round_of(asked: HintRound, pod: StoredPod, node: Node) -> Round:
 
 def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:
     """Tell how much was asked for, where there are hints for it or should be."""
-    if offer.standing is Standing.NO_PREFERENCE:
+    if offer.standing is OfferStatus.NO_PREFERENCE:
         return None
 
     from cpuctl.engine.cpu.hints import CPUHints
@@ -88,14 +88,14 @@ def _request(offer: Offer, pod: StoredPod, container: Container | None, node: No
     if isinstance(offer.rule, CPUHints):
         return offer.rule.request
     if is_memory(offer.resource):
-        return (memory_asked(node, pod, container) or {}).get(offer.resource)
+        return (memory_requested(node, pod, container) or {}).get(offer.resource)
     asked = None if container is None else container.resources.requests.get(offer.resource)
     return asked.value if asked else None
 
 
 def _offers(provider: str, answer: Answer, manager: TopologyManager) -> Iterator[Offer]:
     if not answer:
-        standing = Standing.NO_PREFERENCE if answer is None else Standing.NO_HINTS
+        standing = OfferStatus.NO_PREFERENCE if answer is None else OfferStatus.NO_HINTS
         yield Offer(provider=provider, resource=provider, standing=standing)
     for resource, hints in (answer or {}).items():
         yield _offer(provider, resource, hints, manager)
@@ -103,19 +103,19 @@ def _offers(provider: str, answer: Answer, manager: TopologyManager) -> Iterator
 
 def _offer(provider: str, resource: str, hints: HintList | None, manager: TopologyManager) -> Offer:
     if hints is None:
-        return Offer(provider=provider, resource=resource, standing=Standing.NO_PREFERENCE)
+        return Offer(provider=provider, resource=resource, standing=OfferStatus.NO_PREFERENCE)
     if isinstance(hints, Sequence):
         return _of_list(provider, resource, tuple(hints), manager)
     return _of_rule(provider, resource, hints, manager)
 
 
 def _of_list(provider: str, resource: str, hints: tuple[Hint, ...], manager: TopologyManager) -> Offer:
-    standing = Standing.UNUSABLE if hints else Standing.IMPOSSIBLE
+    standing = OfferStatus.UNUSABLE if hints else OfferStatus.IMPOSSIBLE
     usable = frozenset(_usable(hints, manager))
     if any(hint.nodes is None and hint.preferred for hint in hints):
-        standing = Standing.NO_PREFERENCE
+        standing = OfferStatus.NO_PREFERENCE
     elif usable:
-        standing = Standing.USABLE
+        standing = OfferStatus.USABLE
     return Offer(provider=provider, resource=resource, standing=standing, hints=hints, usable=usable)
 
 
@@ -128,12 +128,12 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
         single = (NODE_0 << node for node in CPUSet(manager.everything))
         usable = frozenset(node for node in single if node in rule and rule.prefers(node))
     if not rule:
-        standing = Standing.IMPOSSIBLE
+        standing = OfferStatus.IMPOSSIBLE
     else:
         from cpuctl.engine.hints.merge import best_preferred
 
         some = bool(best_preferred([rule], Fit()) if usable is None else usable)
-        standing = Standing.USABLE if some else Standing.UNUSABLE
+        standing = OfferStatus.USABLE if some else OfferStatus.UNUSABLE
     return Offer(
         provider=provider, resource=resource, standing=standing, hints=listed, usable=usable, rule=rule
     )
@@ -150,7 +150,7 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMas
             yield hint.nodes
 
 
-def memory_asked(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
+def memory_requested(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
     """Tell what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
     It is None where an amount is not written as a whole number, and empty for a container that runs and whose

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.explain.known_defects import KnownDefect
-from cpuctl.engine.explain.scenario import Replay, Runs, replay_scenario
+from cpuctl.engine.explain.scenario import Replay, SearchBudget, replay_scenario
 from cpuctl.engine.outcome import Rejected
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.kubelet.releases.concerns import Use, difference_concerns
-from cpuctl.kubelet.releases.difference import DECIDING, Difference, Standing
+from cpuctl.kubelet.releases.concerns import FeatureUse, difference_concerns
+from cpuctl.kubelet.releases.difference import DECIDING, Difference, Evidence
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -25,14 +25,14 @@ def release_notes(replay: Replay) -> Iterator[KnownDefect]:
     kubelet, fate = scenario.kubelet, _fate(replay.admission)
     for name in noticed(kubelet) if len(scenario.pods) <= MOST_PODS else ():
         turned = scenario._replace(kubelet=kubelet._replace(turned=frozenset({name})))
-        other = replay_scenario(turned, Runs(), 1)
+        other = replay_scenario(turned, SearchBudget(), 1)
         if isinstance(other, Replay) and _fate(other.admission) != fate:
             yield _note(DIFFERENCES[name], kubelet.version)
 
 
 def noticed(kubelet: Kubelet) -> Iterator[str]:
     """Yield the differences that decide on pods and that a configuration can notice, by their names."""
-    use = Use.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
+    use = FeatureUse.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
     for name in Behaviours._fields:
         difference = DIFFERENCES[name]
         if difference.area in DECIDING and difference_concerns(name, difference, use):
@@ -49,7 +49,7 @@ def _fate(admission: Admission) -> object:
 def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     source = difference.source
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
-    doubt = "" if difference.standing is Standing.VERIFIED else " (not verified)"
+    doubt = "" if difference.standing is Evidence.VERIFIED else " (not verified)"
     if difference.holds(*version):
         return KnownDefect(f"so since {difference.begin}; before, {difference.before}{doubt}", reference)
     never = "" if difference.known_in(version.minor) else f"; no known patch of 1.{version.minor} does"

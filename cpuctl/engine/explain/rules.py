@@ -13,7 +13,7 @@ from cpuctl.checkpoints.model import MemoryNode, node_list
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Blocked, Decision, Rule, bytes_text, counted, nodes_text
-from cpuctl.engine.explain.offers import SINGLE, Offer, Round, Standing, memory_asked, whole_cpus
+from cpuctl.engine.explain.offers import SINGLE, Offer, OfferStatus, Round, memory_requested, whole_cpus
 from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.hints.common_sets import CommonSets
 from cpuctl.engine.hints.coverage import Coverage
@@ -37,7 +37,7 @@ def hint_decision(round_: Round, node: Node, pod: StoredPod) -> Decision | None:
     """
     if not isinstance(round_.merged, Merged) or round_.merged.hint.preferred:
         return None
-    for standing in (Standing.IMPOSSIBLE, Standing.UNUSABLE):
+    for standing in (OfferStatus.IMPOSSIBLE, OfferStatus.UNUSABLE):
         for offer in round_.offers:
             if offer.standing is standing:
                 rule, why = _blocked(offer, round_, node, pod)
@@ -71,7 +71,7 @@ def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
 
 
 def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
-    if offer.standing is Standing.IMPOSSIBLE:
+    if offer.standing is OfferStatus.IMPOSSIBLE:
         return Rule.NOT_ENOUGH, f"it asks for more of {offer.resource} than is free on the whole node"
     if policy == SINGLE and hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (
@@ -151,7 +151,7 @@ AmountIn = Callable[[Tables, Iterable[int], str], int]
 
 def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, node: Node) -> Blocked:
     """Name the rule that keeps a policy from every hint; there are some."""
-    request = memory_asked(node, pod, container) or {}
+    request = memory_requested(node, pod, container) or {}
     tables, policy = node.memory.state.tables, node.topology_manager.policy
     if policy != SINGLE:
         return _too_wide(hints.width, request, tables)
@@ -327,7 +327,7 @@ def _of_memory(
 ) -> Blocked:
     pod, merged = replay.scenario.pod, rounds[-1].merged if rounds else None
     container = next((each for each in pod.all_containers if each.name == refused.container), None)
-    request = memory_asked(replay.after, pod, container)
+    request = memory_requested(replay.after, pod, container)
     affinity = merged.hint.nodes if isinstance(merged, Merged) else None
     if container is not None and request == {} and replay.after.memory.rules.divides(pod):
         return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, replay.after.topology_manager.policy)

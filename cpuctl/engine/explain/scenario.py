@@ -50,7 +50,7 @@ class Scenario(NamedTuple):
         return self.pods[self.asked]
 
 
-class Runs:
+class SearchBudget:
     """Counts the pods that the engine looks at, up to a ``bound``; ``cut`` is set once more were wanted.
 
     ``left_out`` names choices that were never meant to be tried. *tick* is told of every run, for people
@@ -106,7 +106,9 @@ class Replay(NamedTuple):
         return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
 
 
-def replay_scenario(scenario: Scenario, runs: Runs, remembered: int = REMEMBERED) -> Replay | NotStarted:
+def replay_scenario(
+    scenario: Scenario, runs: SearchBudget, remembered: int = REMEMBERED
+) -> Replay | NotStarted:
     """Let the engine decide a scenario from the kubelet's start to its last pod.
 
     ``befores`` come to be as many as are to be *remembered*, at least one.

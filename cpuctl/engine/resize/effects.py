@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from cpuctl.engine.placement import Isolation, isolation_of
-from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
+from cpuctl.engine.resize.outcome import ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, PodResize, requirements, with_requirements
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
@@ -49,7 +49,7 @@ def restarting(request: PodResize, container: str, rules: ResizeRules) -> tuple[
     return tuple(sorted(changed & policy))
 
 
-class Counted(NamedTuple):
+class ScheduledAmounts(NamedTuple):
     """What the scheduler counts for a pod: before, while the resize is under way, and in the end."""
 
     before: Mapping[str, Quantity]
@@ -57,19 +57,19 @@ class Counted(NamedTuple):
     settled: Mapping[str, Quantity]
 
 
-def counted(outcome: ResizeOutcome, rules: ResizeRules) -> Counted:
+def counted(outcome: ResizeOutcome, rules: ResizeRules) -> ScheduledAmounts:
     """Tell what the pod takes of the node in the scheduler's eyes."""
     running, desired = outcome.request.running, outcome.request.desired
     before = most_requested(running.spec, running.allocated, running.actual)
     meanwhile = settled = before
-    if outcome.ruling is Ruling.INFEASIBLE:
+    if outcome.result is ResizeResult.INFEASIBLE:
         meanwhile = settled = most_requested(running.allocated, running.actual)
-    elif outcome.ruling.accepted:
+    elif outcome.result.accepted:
         meanwhile, settled = most_requested(desired, running.actual), desired
-    elif outcome.ruling in (Ruling.DEFERRED, Ruling.IGNORED):
+    elif outcome.result in (ResizeResult.DEFERRED, ResizeResult.IGNORED):
         meanwhile = settled = most_requested(desired, running.allocated, running.actual)
     level = rules.pod_level_resources
-    return Counted(
+    return ScheduledAmounts(
         before=pod_requests(before, pod_level=level),
         meanwhile=pod_requests(meanwhile, pod_level=level),
         settled=pod_requests(settled, pod_level=level),
@@ -101,7 +101,7 @@ def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRu
     """Tell what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
     old = _Cgroups(outcome.request.running.allocated, view, settings)
     before = old.values({name for name, share in outcome.shares.items() if share.before is not None})
-    if not outcome.ruling.accepted:
+    if not outcome.result.accepted:
         return CgroupChange(before=before, after=before)
     new = _Cgroups(outcome.request.desired, view, settings)
     held = {name for name, share in outcome.shares.items() if share.after is not None}

@@ -29,8 +29,8 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.resize.obstacles import Objecting
-from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
+from cpuctl.engine.resize.obstacles import KubeletResize
+from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
@@ -59,7 +59,7 @@ class ResizePath(NamedTuple):
 class _Found(NamedTuple):
     """What the managers and the fit into the node have come to."""
 
-    judge: Judge
+    decided_by: DecidedBy
     verdict: Verdict
     asked: tuple[HintRound, ...]
     placements: tuple[Placement, ...]
@@ -83,8 +83,8 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
     unfollowed = _unfollowed(node, request.desired) if isinstance(found.verdict, Admitted) else ()
     return ResizeOutcome(
         request=request,
-        ruling=_ruling(found, path, unfollowed),
-        judge=found.judge,
+        result=_ruling(found, path, unfollowed),
+        decided_by=found.decided_by,
         verdict=found.verdict,
         message=_message(found.verdict),
         shares=_shares(node, request.desired, before),
@@ -105,20 +105,20 @@ def _delay(node: Node, pod: StoredPod) -> int:
 def _early(request: PodResize, path: ResizePath) -> ResizeOutcome | None:
     """Decide what needs no look at the managers."""
     if not request.is_new:
-        return ResizeOutcome(request=request, ruling=Ruling.UNCHANGED, judge=Judge.NOBODY)
+        return ResizeOutcome(request=request, result=ResizeResult.UNCHANGED, decided_by=DecidedBy.NOBODY)
     if path.server is not None and (refusals := path.server.refusals(request)):
         message = refusals[0] if len(refusals) == 1 else f"[{', '.join(refusals)}]"
         return ResizeOutcome(
-            request=request, ruling=Ruling.FORBIDDEN, judge=Judge.API_SERVER, message=message
+            request=request, result=ResizeResult.FORBIDDEN, decided_by=DecidedBy.API_SERVER, message=message
         )
     if not path.kubelet.in_place and not path.kubelet.conditions:
         message = "the kubelet does not look at resizes: InPlacePodVerticalScaling is off"
         return ResizeOutcome(
-            request=request, ruling=Ruling.IGNORED, judge=Judge.RESIZE_HANDLER, message=message
+            request=request, result=ResizeResult.IGNORED, decided_by=DecidedBy.RESIZE_HANDLER, message=message
         )
-    if why := Objecting(request, path.kubelet, path.capacity).objection():
+    if why := KubeletResize(request, path.kubelet, path.capacity).objection():
         return ResizeOutcome(
-            request=request, ruling=Ruling.INFEASIBLE, judge=Judge.RESIZE_HANDLER, message=why
+            request=request, result=ResizeResult.INFEASIBLE, decided_by=DecidedBy.RESIZE_HANDLER, message=why
         )
     return None
 
@@ -130,7 +130,7 @@ def _by_admission(node: Node, pod: StoredPod) -> _Found:
     if not isinstance(admission.verdict, Admitted):
         node.active = active
     return _Found(
-        judge=Judge.NODE_FIT if _is_short(admission) else Judge.MANAGERS,
+        decided_by=DecidedBy.NODE_FIT if _is_short(admission) else DecidedBy.MANAGERS,
         verdict=admission.verdict,
         asked=admission.asked,
         placements=admission.placements,
@@ -152,7 +152,7 @@ def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
     held = _cpus(used, pod)
     resized = used.resize(pod, _ALLOCATORS[path.semantics])
     found = _Found(
-        judge=Judge.MANAGERS,
+        decided_by=DecidedBy.MANAGERS,
         verdict=resized.verdict,
         asked=resized.asked,
         placements=resized.placements,
@@ -164,7 +164,7 @@ def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
     if not on_trial:
         node.active[pod.uid] = running
     kept = (Departure.NOTHING_KEPT,) if on_trial and _cpus(used, pod) != held else ()
-    return found._replace(judge=Judge.NODE_FIT, verdict=short, departures=kept)
+    return found._replace(decided_by=DecidedBy.NODE_FIT, verdict=short, departures=kept)
 
 
 def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:
@@ -175,26 +175,26 @@ def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...
     return () if refusal.reason == RejectionReason.TOPOLOGY_AFFINITY else (Departure.FINAL,)
 
 
-def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> Ruling:
+def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> ResizeResult:
     match found.verdict:
         case Admitted():
-            return Ruling.NO_EFFECT if unfollowed else Ruling.ADMITTED
+            return ResizeResult.NO_EFFECT if unfollowed else ResizeResult.ADMITTED
         case Forbidden():
-            return Ruling.FORBIDDEN
+            return ResizeResult.FORBIDDEN
         case KubeletFault():
-            return Ruling.FAULT
+            return ResizeResult.FAULT
         case Undetermined():
-            return Ruling.UNKNOWN
+            return ResizeResult.UNKNOWN
         case Rejected(reason=reason):
             return _refusal(found, path, reason)
 
 
-def _refusal(found: _Found, path: ResizePath, reason: str) -> Ruling:
+def _refusal(found: _Found, path: ResizePath, reason: str) -> ResizeResult:
     """Tell a refusal that is final from one that is tried again: releases try all of them again."""
-    if not found.preview or found.judge is Judge.NODE_FIT:
-        return Ruling.DEFERRED
+    if not found.preview or found.decided_by is DecidedBy.NODE_FIT:
+        return ResizeResult.DEFERRED
     final = path.semantics is Semantics.KEP or reason == RejectionReason.TOPOLOGY_AFFINITY
-    return Ruling.INFEASIBLE if final else Ruling.DEFERRED
+    return ResizeResult.INFEASIBLE if final else ResizeResult.DEFERRED
 
 
 def _message(verdict: Verdict) -> str:

@@ -39,7 +39,7 @@ _NEEDED = {
 }
 
 
-class Objecting(NamedTuple):
+class KubeletResize(NamedTuple):
     """A resize as one kubelet looks at it.
 
     *capacity* is what the whole node has for pods (CPU in milli), None where that is not known.

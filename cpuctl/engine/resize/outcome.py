@@ -14,7 +14,7 @@ from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import PodResize
 
 
-class Ruling(StrEnum):
+class ResizeResult(StrEnum):
     """What becomes of a resize.
 
     ``Forbidden`` is the API server's: the pod stays as it is. ``Ignored``: the kubelet does not even look.
@@ -34,10 +34,10 @@ class Ruling(StrEnum):
     @property
     def accepted(self) -> bool:
         """Whether the kubelet has granted the desired resources."""
-        return self in (Ruling.ADMITTED, Ruling.NO_EFFECT)
+        return self in (ResizeResult.ADMITTED, ResizeResult.NO_EFFECT)
 
 
-class Judge(StrEnum):
+class DecidedBy(StrEnum):
     """Who had the last word."""
 
     NOBODY = "nobody"
@@ -65,8 +65,8 @@ class ResizeOutcome(NamedTuple):
     """
 
     request: PodResize
-    ruling: Ruling
-    judge: Judge
+    result: ResizeResult
+    decided_by: DecidedBy
     verdict: Verdict = Admitted()
     message: str = ""
     shares: Mapping[str, CPUShare] = {}
@@ -100,30 +100,30 @@ def conditions_of(outcome: ResizeOutcome, rules: ResizeRules) -> tuple[Condition
     generation = outcome.request.generation if rules.observes_generation else None
     if not rules.conditions:
         return ()
-    if outcome.ruling in (Ruling.DEFERRED, Ruling.INFEASIBLE):
+    if outcome.result in (ResizeResult.DEFERRED, ResizeResult.INFEASIBLE):
         return (
             Condition(
                 type="PodResizePending",
-                reason=str(outcome.ruling),
+                reason=str(outcome.result),
                 message=outcome.message,
                 observed_generation=generation,
             ),
         )
-    if outcome.ruling.accepted:
+    if outcome.result.accepted:
         return (Condition(type="PodResizeInProgress", observed_generation=generation),)
     return ()
 
 
 LegacyStatus = Literal["Proposed", "InProgress", "Deferred", "Infeasible"]
-_LEGACY: Mapping[Ruling, LegacyStatus] = {
-    Ruling.ADMITTED: "InProgress",
-    Ruling.NO_EFFECT: "InProgress",
-    Ruling.DEFERRED: "Deferred",
-    Ruling.INFEASIBLE: "Infeasible",
-    Ruling.IGNORED: "Proposed",  # by the API server; nobody answers
+_LEGACY: Mapping[ResizeResult, LegacyStatus] = {
+    ResizeResult.ADMITTED: "InProgress",
+    ResizeResult.NO_EFFECT: "InProgress",
+    ResizeResult.DEFERRED: "Deferred",
+    ResizeResult.INFEASIBLE: "Infeasible",
+    ResizeResult.IGNORED: "Proposed",  # by the API server; nobody answers
 }
 
 
 def legacy_status(outcome: ResizeOutcome, rules: ResizeRules) -> LegacyStatus | None:
     """Return what ``status.resize`` says, which conditions replaced in 1.33; None where it is empty."""
-    return None if rules.conditions else _LEGACY.get(outcome.ruling)
+    return None if rules.conditions else _LEGACY.get(outcome.result)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Verdict
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
+from cpuctl.engine.resize.outcome import ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.pods.model import QosClass
@@ -23,7 +23,7 @@ from cpuctl.quantity import Quantity
 _NOTHING = Quantity()
 
 
-class Attempted(NamedTuple):
+class RetriedResize(NamedTuple):
     """What has come of a resize after so many attempts.
 
     ``reference`` is the first attempt's answer of the reference implementation, where it is another one.
@@ -34,14 +34,14 @@ class Attempted(NamedTuple):
     attempts: int = 1
 
 
-def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> list[Attempted]:
+def resize_all(node: Node, requests: Iterable[PodResize], path: ResizePath) -> list[RetriedResize]:
     """Resize pods that run on *node*, in the order given; after each one, those that wait are tried again."""
-    done: list[Attempted] = []
+    done: list[RetriedResize] = []
     for request in requests:
         before = node.copy()
         outcome = decide(node, request, path)
-        done.append(Attempted(outcome, _reference(before, outcome, path)))
-        while outcome.ruling.accepted and _retry(node, done, path):
+        done.append(RetriedResize(outcome, _reference(before, outcome, path)))
+        while outcome.result.accepted and _retry(node, done, path):
             pass
     return done
 
@@ -53,7 +53,7 @@ def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> Resize
     return decide(before, outcome.request, path._replace(semantics=Semantics.REFERENCE))
 
 
-def _retry(node: Node, done: list[Attempted], path: ResizePath) -> bool:
+def _retry(node: Node, done: list[RetriedResize], path: ResizePath) -> bool:
     """Try all that wait once more; tell whether one of them was granted."""
     granted = False
     waiting = {each.outcome.request.desired.uid: index for index, each in enumerate(done) if _waits(each)}
@@ -61,12 +61,12 @@ def _retry(node: Node, done: list[Attempted], path: ResizePath) -> bool:
         index = waiting[request.desired.uid]
         outcome = decide(node, request, path)
         done[index] = done[index]._replace(outcome=outcome, attempts=done[index].attempts + 1)
-        granted |= outcome.ruling.accepted
+        granted |= outcome.result.accepted
     return granted
 
 
-def _waits(attempted: Attempted) -> bool:
-    return attempted.outcome.ruling is Ruling.DEFERRED
+def _waits(attempted: RetriedResize) -> bool:
+    return attempted.outcome.result is ResizeResult.DEFERRED
 
 
 def retry_order(waiting: Sequence[PodResize], path: ResizePath) -> list[PodResize]:

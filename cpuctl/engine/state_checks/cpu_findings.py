@@ -31,7 +31,7 @@ from cpuctl.pods.model import ContainerKind
 from cpuctl.state_names import CPU_FILE
 
 
-class Held(NamedTuple):
+class CPUHolding(NamedTuple):
     """Exclusive CPUs and who holds them; a pod as a whole has no container."""
 
     uid: str
@@ -53,7 +53,7 @@ class CPUSubject(NamedTuple):
     state: CPUStateFile
     whole: CPUStateFile
     owners: Owners
-    held: tuple[Held, ...]
+    held: tuple[CPUHolding, ...]
 
     @classmethod
     def of(cls, state: CPUStateFile, whole: CPUStateFile, owners: Owners) -> CPUSubject:
@@ -77,13 +77,13 @@ def union(sets: Iterable[CPUSet]) -> CPUSet:
     return reduce(or_, sets, CPUSet())
 
 
-def holders(state: CPUStateFile) -> Iterator[Held]:
+def holders(state: CPUStateFile) -> Iterator[CPUHolding]:
     """Yield who holds exclusive CPUs: every pod as a whole, then its containers."""
     for uid in sorted({*state.pod_entries, *state.entries}):
         if uid in state.pod_entries:
-            yield Held(uid, "", state.pod_entries[uid])
+            yield CPUHolding(uid, "", state.pod_entries[uid])
         for name, cpus in sorted(state.entries.get(uid, {}).items()):
-            yield Held(uid, name, cpus)
+            yield CPUHolding(uid, name, cpus)
 
 
 _FILE = StatePlace(CPU_FILE)

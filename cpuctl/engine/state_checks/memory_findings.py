@@ -25,7 +25,7 @@ from cpuctl.quantity import Format, Quantity
 from cpuctl.state_names import MEMORY_FILE
 
 
-class Misfit(NamedTuple):
+class UnplacedBlock(NamedTuple):
     """A block that has no place, and why; ``missing`` are the bytes that are too many, if it is that."""
 
     held: HeldBlock
@@ -37,7 +37,7 @@ class Replayed(NamedTuple):
     """Tables with every block charged as far as possible, and the blocks that do not fit."""
 
     tables: Tables
-    misfits: tuple[Misfit, ...]
+    misfits: tuple[UnplacedBlock, ...]
 
 
 def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replayed:
@@ -47,12 +47,12 @@ def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replaye
     return Replayed(tables, tuple(misfit for misfit in tried if misfit))
 
 
-def _charged(tables: Tables, held: HeldBlock) -> Misfit | None:
+def _charged(tables: Tables, held: HeldBlock) -> UnplacedBlock | None:
     block, before = held.block, dict(tables)
     if problem := replay(tables, block):
-        return Misfit(held, problem)
+        return UnplacedBlock(held, problem)
     missing = block.size - free_in(before, block.numa_affinity, block.type)
-    return Misfit(held, "there is not enough", missing) if missing > 0 else None
+    return UnplacedBlock(held, "there is not enough", missing) if missing > 0 else None
 
 
 MOST_DRIFT = 128 << 20
@@ -66,7 +66,7 @@ class DriftKind(StrEnum):
     REAL = "real"
 
 
-class Cause(StrEnum):
+class DriftCause(StrEnum):
     """What has changed."""
 
     REBOOT = "reboot"
@@ -85,7 +85,7 @@ class Amount(StrEnum):
     ASSIGNMENTS = "assignments"
 
 
-class Difference(NamedTuple):
+class DriftDifference(NamedTuple):
     """A number as the file has it and as the machine does, in bytes; None where one of them has none.
 
     ``resource`` is empty where a whole NUMA node has come or gone.
@@ -104,13 +104,13 @@ class MemoryDrift(NamedTuple):
     ``misfit``: what pods hold does not fit any more, however small the difference.
     """
 
-    changes: tuple[tuple[Difference, Cause], ...]
+    changes: tuple[tuple[DriftDifference, DriftCause], ...]
     misfit: bool
 
     @property
     def kind(self) -> DriftKind:
         """Whether it is all the work of a reboot."""
-        harmless = not self.misfit and all(cause is Cause.REBOOT for _, cause in self.changes)
+        harmless = not self.misfit and all(cause is DriftCause.REBOOT for _, cause in self.changes)
         return DriftKind.BENIGN if harmless else DriftKind.REAL
 
 
@@ -122,33 +122,33 @@ def memory_drift(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Mem
 
 def _changes(
     old: Mapping[int, MemoryNode], new: Mapping[int, MemoryNode]
-) -> Iterator[tuple[Difference, Cause]]:
+) -> Iterator[tuple[DriftDifference, DriftCause]]:
     for number in sorted({*old, *new}):
         before, after = old.get(number), new.get(number)
         if before is None or after is None:
             was, now = (each.number_of_assignments if each else None for each in (before, after))
-            yield Difference(number, "", Amount.ASSIGNMENTS, was, now), Cause.NODES
+            yield DriftDifference(number, "", Amount.ASSIGNMENTS, was, now), DriftCause.NODES
         else:
             yield from _of_node(number, before.memory_map, after.memory_map)
 
 
 def _of_node(
     number: int, old: Mapping[str, MemoryTable], new: Mapping[str, MemoryTable]
-) -> Iterator[tuple[Difference, Cause]]:
+) -> Iterator[tuple[DriftDifference, DriftCause]]:
     new_pages = hugepage_bytes(old) != hugepage_bytes(new)
     for resource in sorted({*old, *new}):
         before, after = old.get(resource), new.get(resource)
         # A resource that comes or goes is one difference, not one of each number.
         was, now = (each.total if each else None for each in (before, after))
         if was != now:
-            yield Difference(number, resource, Amount.TOTAL, was, now), _cause(resource, was, now)
+            yield DriftDifference(number, resource, Amount.TOTAL, was, now), _cause(resource, was, now)
         if before and after and before.system_reserved != after.system_reserved:
             was, now = before.system_reserved, after.system_reserved
-            yield Difference(number, resource, Amount.RESERVED, was, now), Cause.RESERVED
+            yield DriftDifference(number, resource, Amount.RESERVED, was, now), DriftCause.RESERVED
         if resource == MEMORY and new_pages and before and after and before.allocatable != after.allocatable:
             # Beside total and reservation, huge pages are taken off what pods may have of memory.
             was, now = before.allocatable, after.allocatable
-            yield Difference(number, resource, Amount.ALLOCATABLE, was, now), Cause.HUGE_PAGES
+            yield DriftDifference(number, resource, Amount.ALLOCATABLE, was, now), DriftCause.HUGE_PAGES
 
 
 def hugepage_bytes(tables: Mapping[str, MemoryTable]) -> int:
@@ -156,18 +156,20 @@ def hugepage_bytes(tables: Mapping[str, MemoryTable]) -> int:
     return sum(table.total for resource, table in tables.items() if resource != MEMORY)
 
 
-def _cause(resource: str, was: int | None, now: int | None) -> Cause:
+def _cause(resource: str, was: int | None, now: int | None) -> DriftCause:
     if resource != MEMORY:
-        return Cause.HUGE_PAGES
+        return DriftCause.HUGE_PAGES
     drifted = was is not None and now is not None and abs(was - now) <= MOST_DRIFT
-    return Cause.REBOOT if drifted else Cause.MEMORY
+    return DriftCause.REBOOT if drifted else DriftCause.MEMORY
 
 
 _MEANINGS = {
-    Cause.REBOOT: "a reboot does that",
-    Cause.MEMORY: "more than a reboot changes: memory came or went, or the kernel keeps more or less of it",
-    Cause.HUGE_PAGES: "other huge pages were set up",
-    Cause.RESERVED: "reservedMemory has changed",
+    DriftCause.REBOOT: "a reboot does that",
+    DriftCause.MEMORY: (
+        "more than a reboot changes: memory came or went, or the kernel keeps more or less of it"
+    ),
+    DriftCause.HUGE_PAGES: "other huge pages were set up",
+    DriftCause.RESERVED: "reservedMemory has changed",
 }
 
 _reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatable"))
@@ -182,8 +184,8 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
             code="memory-drift" if benign else "memory-changed",
             place=StatePlace(MEMORY_FILE),
             message=_difference(change, cause) + ("; safe to take over as it is now" if benign else ""),
-            expected="" if cause is Cause.NODES else _amount(change.after),
-            detected="" if cause is Cause.NODES else _amount(change.before),
+            expected="" if cause is DriftCause.NODES else _amount(change.after),
+            detected="" if cause is DriftCause.NODES else _amount(change.before),
             fix=REPAIR,
         )
 
@@ -223,7 +225,7 @@ def _no_tables() -> StateFinding:
     )
 
 
-def _misfit(misfit: Misfit, owners: Owners, severity: Severity) -> StateFinding:
+def _misfit(misfit: UnplacedBlock, owners: Owners, severity: Severity) -> StateFinding:
     uid, container, block = misfit.held
     nodes = ", ".join(map(str, block.numa_affinity))
     missing = f": {_size(misfit.missing)} too little" if misfit.missing else ""
@@ -344,9 +346,9 @@ def _left(
     return {name: wrapped(amount - taken[name]) for name, amount in for_pods.items()}
 
 
-def _difference(change: Difference, cause: Cause) -> str:
+def _difference(change: DriftDifference, cause: DriftCause) -> str:
     node = f"NUMA node {change.node}"
-    if cause is Cause.NODES:
+    if cause is DriftCause.NODES:
         return f"{node} is not in the file: it is new" if change.before is None else f"{node} is gone"
     what = {Amount.RESERVED: " reserved", Amount.ALLOCATABLE: " for pods"}.get(change.amount, "")
     if change.before is None or change.after is None:

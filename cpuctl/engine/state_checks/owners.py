@@ -16,7 +16,7 @@ _LONGEST = 120
 _SHOWN = 3
 
 
-class Standing(StrEnum):
+class OwnerStatus(StrEnum):
     """What became of somebody who holds something."""
 
     RUNNING = "running"
@@ -26,8 +26,8 @@ class Standing(StrEnum):
 
 
 GONE = {
-    Standing.POD_GONE: "the pod does not run",
-    Standing.CONTAINER_GONE: "the pod has no such container",
+    OwnerStatus.POD_GONE: "the pod does not run",
+    OwnerStatus.CONTAINER_GONE: "the pod has no such container",
 }
 """Why nobody needs an entry."""
 
@@ -42,14 +42,16 @@ class Owners(NamedTuple):
         """Take these pods, and no others, for running."""
         return cls({pod.uid: pod for pod in pods})
 
-    def standing(self, uid: str, container: str = "") -> Standing:
+    def standing(self, uid: str, container: str = "") -> OwnerStatus:
         """Tell whether a pod runs and, where one is named, whether it has such a container."""
         if self.pods is None:
-            return Standing.UNKNOWN
+            return OwnerStatus.UNKNOWN
         if uid not in self.pods:
-            return Standing.POD_GONE
+            return OwnerStatus.POD_GONE
         return (
-            Standing.RUNNING if not container or self.container(uid, container) else Standing.CONTAINER_GONE
+            OwnerStatus.RUNNING
+            if not container or self.container(uid, container)
+            else OwnerStatus.CONTAINER_GONE
         )
 
     def all_gone(self, uids: Collection[str]) -> bool:
@@ -80,7 +82,9 @@ NOBODY_SAYS = Owners()
 _Held = TypeVar("_Held")
 
 
-def gone(entries: Mapping[str, Mapping[str, object]], owners: Owners) -> Iterator[tuple[str, str, Standing]]:
+def gone(
+    entries: Mapping[str, Mapping[str, object]], owners: Owners
+) -> Iterator[tuple[str, str, OwnerStatus]]:
     """Yield UID, container and standing of every entry whose owner is gone, as far as that is known."""
     for uid, containers in sorted(entries.items()):
         for name in sorted(containers):
@@ -101,8 +105,8 @@ Due = Callable[[StoredPod, Container], int]
 """How many exclusive CPUs a container is due."""
 
 _CODES = {
-    Standing.POD_GONE: "owner-gone",
-    Standing.CONTAINER_GONE: "container-gone",
+    OwnerStatus.POD_GONE: "owner-gone",
+    OwnerStatus.CONTAINER_GONE: "container-gone",
 }
 _LATER = "what it holds comes back when the next pod is admitted"
 

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 _State = TypeVar("_State")
 
 
-class Did(StrEnum):
+class ActionKind(StrEnum):
     """What was done."""
 
     DROPPED = "dropped"
@@ -22,10 +22,10 @@ class Did(StrEnum):
     FORMAT = "format"
 
 
-class Action(NamedTuple):
+class RepairAction(NamedTuple):
     """One thing that was done, to whom, and why; ``before`` and ``after`` are lists of CPUs or amounts."""
 
-    did: Did
+    did: ActionKind
     reason: str
     pod_uid: str = ""
     container: str = ""
@@ -37,7 +37,7 @@ class Repaired(NamedTuple, Generic[_State]):
     """A state that fits, and how it came to be; without actions it is the one that was given."""
 
     state: _State
-    actions: tuple[Action, ...] = ()
+    actions: tuple[RepairAction, ...] = ()
 
 
 class NotRepaired(NamedTuple):

@@ -16,21 +16,21 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import Picked
-from cpuctl.engine.state_checks.cpu_findings import Held, holders, union
+from cpuctl.engine.state_checks.cpu_findings import CPUHolding, holders, union
 from cpuctl.engine.state_checks.findings import REMOVE_ONE
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
-from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
 
 Moves = Mapping[str, Mapping[int, int]]
 """By UID, the CPU that takes the place of another."""
 
 
-def moves_of(holders: Iterable[Held], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
+def moves_of(holders: Iterable[CPUHolding], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
     """Find a new place for every CPU that a pod may not keep; it keeps all others.
 
     Of CPUs that several pods hold, the first by UID keeps them.
     """
-    parts: dict[str, list[Held]] = {}
+    parts: dict[str, list[CPUHolding]] = {}
     # Containers come before the pod as a whole: what is near each of them goes to them.
     for held in sorted(holders, key=lambda held: not held.container):
         parts.setdefault(held.uid, []).append(held)
@@ -46,7 +46,9 @@ def moved(cpus: CPUSet, moves: Mapping[int, int], leaving: CPUSet) -> CPUSet:
 class _Search:
     """``parts`` is what every pod holds, ``taken`` what somebody keeps or has got."""
 
-    def __init__(self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[Held]]) -> None:
+    def __init__(
+        self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[CPUHolding]]
+    ) -> None:
         self.owners = owners
         self.policy = policy
         self.parts = parts
@@ -77,7 +79,7 @@ class _Search:
             if cpus - kept:
                 yield uid, cpus - kept
 
-    def _found(self, held: Held, lost: CPUSet) -> CPUSet | None:
+    def _found(self, held: CPUHolding, lost: CPUSet) -> CPUSet | None:
         """Take as many free CPUs, near what is kept; None where they are too few.
 
         Threads of cores that the holder has already come first, then what the kubelet would take.
@@ -101,7 +103,7 @@ class _Search:
         nodes = CPUSet(self.policy.near(near or NodeMask(0)))
         return _first(chain(free & nodes, free - nodes), count)
 
-    def _near(self, held: Held, lost: CPUSet) -> NodeMask | None:
+    def _near(self, held: CPUHolding, lost: CPUSet) -> NodeMask | None:
         """Return the NUMA nodes of what a holder keeps or, where it keeps nothing, of what it had."""
         nodes = self.policy.topology.numa_nodes
         for cpus in (held.cpus - lost, lost):
@@ -109,7 +111,7 @@ class _Search:
                 return NodeMask(near)
         return None
 
-    def _too_few(self, held: Held, lost: CPUSet) -> NotRepaired:
+    def _too_few(self, held: CPUHolding, lost: CPUSet) -> NotRepaired:
         free = len(CPUSet(self.policy.allocatable) - self.taken)
         who = self.owners.name(held.uid, held.container)
         return NotRepaired(
@@ -170,28 +172,35 @@ class _Work:
         self.state = state
         self.rules = rules
         self.owners = owners
-        self.actions: list[Action] = []
+        self.actions: list[RepairAction] = []
 
     def give_up(self) -> None:
         """Hold nothing: the policy none knows no exclusive CPUs."""
         if self.state.policy_name == "none":
             return
-        self._do(Did.POLICY, "the policy none is configured", before=self.state.policy_name, after="none")
+        self._do(
+            ActionKind.POLICY, "the policy none is configured", before=self.state.policy_name, after="none"
+        )
         for uid, containers in sorted(self.state.entries.items()):
             for name, cpus in sorted(containers.items()):
                 why = "the policy none knows no exclusive CPUs; it runs on them until it is started again"
-                self._do(Did.DROPPED, why, uid, name, before=str(cpus))
+                self._do(ActionKind.DROPPED, why, uid, name, before=str(cpus))
         self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
 
     def begin_anew(self) -> None:
         """Take nothing over from another policy, which has no exclusive CPUs."""
-        self._do(Did.POLICY, "the policy static is configured", before=self.state.policy_name, after="static")
+        self._do(
+            ActionKind.POLICY,
+            "the policy static is configured",
+            before=self.state.policy_name,
+            after="static",
+        )
         self.state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet())
 
     def drop_gone(self) -> None:
         """Drop what nobody holds any more."""
         for uid, name, standing in gone(self.state.entries, self.owners):
-            self._do(Did.DROPPED, GONE[standing], uid, name, before=str(self.state.entries[uid][name]))
+            self._do(ActionKind.DROPPED, GONE[standing], uid, name, before=str(self.state.entries[uid][name]))
         self.state = self.state._replace(entries=kept(self.state.entries, self.owners))
 
     def settle_pods(self) -> None:
@@ -207,15 +216,15 @@ class _Work:
                     "this kubelet does not read what pods hold as a whole: containers keep theirs, and the "
                     f"rest, CPUs {whole - covered}, is given back"
                 )
-                self._do(Did.POD, why, uid, before=str(whole))
+                self._do(ActionKind.POD, why, uid, before=str(whole))
             elif not covered:
                 why = "no container of the pod holds any of them: no kubelet ever takes them back"
-                self._do(Did.POD, why, uid, before=str(whole))
+                self._do(ActionKind.POD, why, uid, before=str(whole))
             else:
                 pods[uid] = whole | covered
                 if pods[uid] != whole:
                     why = "its containers hold more than the pod"
-                    self._do(Did.POD, why, uid, before=str(whole), after=str(pods[uid]))
+                    self._do(ActionKind.POD, why, uid, before=str(whole), after=str(pods[uid]))
         self.state = self.state._replace(pod_entries=pods)
 
     def move(self, moves: Moves, policy: StaticPolicy) -> None:
@@ -226,7 +235,7 @@ class _Work:
             whole = {"": self.state.pod_entries[uid]} if uid in self.state.pod_entries else {}
             for name, cpus in (*sorted(self.state.entries[uid].items()), *whole.items()):
                 if (after := moved(cpus, own, leaving)) != cpus:
-                    self._do(Did.MOVED, why, uid, name, before=str(cpus), after=str(after))
+                    self._do(ActionKind.MOVED, why, uid, name, before=str(cpus), after=str(after))
         wholes = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
         self.state = self.state._replace(
             entries=_moved_entries(self.state.entries, moves),
@@ -246,9 +255,9 @@ class _Work:
                     baselines.setdefault(uid, {})[name] = right
                     if right != baseline:
                         why = "it does not hold all of them"
-                        self._do(Did.BASELINE, why, uid, name, before=str(baseline), after=str(right))
+                        self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline), after=str(right))
                 elif (uid, name) not in dropped:
-                    self._do(Did.BASELINE, "it holds no CPUs", uid, name, before=str(baseline))
+                    self._do(ActionKind.BASELINE, "it holds no CPUs", uid, name, before=str(baseline))
         self.state = self.state._replace(baselines=baselines)
 
     def give_up_baselines(self) -> None:
@@ -258,7 +267,7 @@ class _Work:
                 now = self.state.entries.get(uid, {}).get(name)
                 if now is not None and now != baseline:
                     why = f"this kubelet keeps no baselines: it may not shrink below {now} any more"
-                    self._do(Did.BASELINE, why, uid, name, before=str(baseline))
+                    self._do(ActionKind.BASELINE, why, uid, name, before=str(baseline))
         self.state = self.state._replace(baselines={})
 
     def fill_pool(self, policy: StaticPolicy) -> None:
@@ -268,14 +277,14 @@ class _Work:
         pool = CPUSet(policy.allocatable if strict else policy.topology.cpus) - held
         old = self.state.default_cpu_set
         if pool != old:
-            self._do(Did.POOL, _why_pool(old, pool, policy), before=str(old), after=str(pool))
+            self._do(ActionKind.POOL, _why_pool(old, pool, policy), before=str(old), after=str(pool))
         self.state = self.state._replace(default_cpu_set=pool)
 
     def _do(
-        self, did: Did, why: str, uid: str = "", container: str = "", *, before: str, after: str = ""
+        self, did: ActionKind, why: str, uid: str = "", container: str = "", *, before: str, after: str = ""
     ) -> None:
         self.actions.append(
-            Action(did=did, reason=why, pod_uid=uid, container=container, before=before, after=after)
+            RepairAction(did=did, reason=why, pod_uid=uid, container=container, before=before, after=after)
         )
 
 

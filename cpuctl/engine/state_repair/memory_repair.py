@@ -14,9 +14,9 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR_WITH_PODS
-from cpuctl.engine.state_checks.memory_findings import DriftKind, Misfit, memory_drift, replayed
+from cpuctl.engine.state_checks.memory_findings import DriftKind, UnplacedBlock, memory_drift, replayed
 from cpuctl.engine.state_checks.owners import GONE, Owners, gone, kept
-from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
 
 _SHOWN = 3
 _REMOVE = f"remove what has no place from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
@@ -67,7 +67,7 @@ def repair_memory_state(
     if isinstance(verdict, MemoryManagerState):
         drift = memory_drift(state, rules.fresh)
         why = _REASONS[drift.kind if drift else None]
-        return Repaired(new, (*actions, Action(did=Did.TABLES, reason=why)))
+        return Repaired(new, (*actions, RepairAction(did=ActionKind.TABLES, reason=why)))
     return NotRepaired(_why_not(verdict), DRAIN)
 
 
@@ -76,25 +76,27 @@ def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
         return Repaired(state)
     why = "the policy None keeps no memory for anybody"
     actions = [
-        Action(did=Did.DROPPED, reason=why, pod_uid=uid, container=name, before=_amounts(blocks))
+        RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=_amounts(blocks))
         for uid, containers in sorted(state.entries.items())
         for name, blocks in sorted(containers.items())
     ]
     return Repaired(MemoryStateFile(policy_name="None"), (_policy(state, "None"), *actions))
 
 
-def _policy(state: MemoryStateFile, configured: str) -> Action:
+def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
     why = f"the policy {configured} is configured"
-    return Action(did=Did.POLICY, reason=why, before=state.policy_name, after=configured)
+    return RepairAction(did=ActionKind.POLICY, reason=why, before=state.policy_name, after=configured)
 
 
-def _dropped(state: MemoryStateFile, owners: Owners) -> Iterator[Action]:
+def _dropped(state: MemoryStateFile, owners: Owners) -> Iterator[RepairAction]:
     for uid, name, standing in gone(state.entries, owners):
         before = _amounts(state.entries[uid][name])
-        yield Action(did=Did.DROPPED, reason=GONE[standing], pod_uid=uid, container=name, before=before)
+        yield RepairAction(
+            did=ActionKind.DROPPED, reason=GONE[standing], pod_uid=uid, container=name, before=before
+        )
 
 
-def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners) -> Iterator[Action]:
+def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners) -> Iterator[RepairAction]:
     entries = kept(state.entries, owners)
     for uid, blocks in sorted(state.pod_entries.items()):
         if not rules.keeps_pods:
@@ -103,10 +105,10 @@ def _pods_passed_over(state: MemoryStateFile, rules: MemoryRules, owners: Owners
             why = "no container of the pod holds any of it: no kubelet ever takes it back"
         else:
             continue
-        yield Action(did=Did.POD, reason=why, pod_uid=uid, before=_amounts(blocks))
+        yield RepairAction(did=ActionKind.POD, reason=why, pod_uid=uid, before=_amounts(blocks))
 
 
-def _no_place(misfits: tuple[Misfit, ...], owners: Owners) -> NotRepaired:
+def _no_place(misfits: tuple[UnplacedBlock, ...], owners: Owners) -> NotRepaired:
     shown = "; ".join(
         f"{_amounts((each.held.block,))} of {owners.name(each.held.uid, each.held.container)}: {each.why}"
         for each in misfits[:_SHOWN]

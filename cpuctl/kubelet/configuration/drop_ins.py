@@ -44,8 +44,8 @@ from cpuctl.kubelet.configuration.type_meta import (
     API_VERSION,
     KIND,
     STAGE,
-    Head,
     NoObjectError,
+    TypeMeta,
     read_config_object,
 )
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -271,7 +271,7 @@ def _read(path: str, content: bytes, directory: str, strict: bool) -> Settings: 
     return {name: setting for name, setting in members.items() if name not in ("apiVersion", "kind")}
 
 
-def _check_head(document: Document, head: Head, failed: str) -> None:
+def _check_head(document: Document, head: TypeMeta, failed: str) -> None:
     kind, version = head.kind, head.api_version
     if (kind, version) == (KIND, API_VERSION):
         return

@@ -30,8 +30,8 @@ from cpuctl.kubelet.configuration.type_meta import (
     HINT,
     KIND,
     STAGE,
-    Head,
     NoObjectError,
+    TypeMeta,
     instead,
     read_config_object,
     without,
@@ -98,7 +98,7 @@ def empty(source: str) -> str:
     return f'kubelet config file "{source}" was empty'
 
 
-def _check_head(document: Document, head: Head) -> None:
+def _check_head(document: Document, head: TypeMeta) -> None:
     """Refuse another kind of document."""
     if not head.version_at or not head.api_version.rpartition("/")[2]:
         raise without(document, "apiVersion", "apiVersion", API_VERSION)

@@ -97,7 +97,7 @@ class NoObjectError(Exception):
         self.text = text
 
 
-class Head(NamedTuple):
+class TypeMeta(NamedTuple):
     """Where kind and version stand; None where they do not."""
 
     kind_at: Cursor | None
@@ -114,7 +114,7 @@ class Head(NamedTuple):
         return self.version_at.text() if self.version_at else ""
 
 
-def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Head]:
+def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, TypeMeta]:
     """Read the object of a file, which must have a kind, whatever it is.
 
     Raise NoObjectError where the kubelet's words for what is wrong are known, else InputError.
@@ -142,16 +142,16 @@ def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectE
     return NoObjectError(error, f"Object '{shown}' is missing in '{document.text}'")
 
 
-def _head(document: Document) -> Head:
+def _head(document: Document) -> TypeMeta:
     if document.value is None:
-        return Head(None, None)
+        return TypeMeta(None, None)
     ordered = document.syntax is Syntax.JSON
     walk = Walk(structs={_HEAD: {"apiVersion": "string", "kind": "string"}}, any_case=True, ordered=ordered)
     if mistake := first_mistake(document.value, _HEAD, walk):
         # The struct has no name in Go.
         text = mistake.text.replace(f"field {_HEAD}.", "field .")
         raise NoObjectError(_unexpected(document, mistake.path), _PARSING + text)
-    head = Head(_member(document, "kind"), _member(document, "apiVersion"))
+    head = TypeMeta(_member(document, "kind"), _member(document, "apiVersion"))
     if head.version_at and head.api_version.count("/") > 1:
         error = head.version_at.expected(API_VERSION, hint=HINT)
         raise NoObjectError(error, f"unexpected GroupVersion string: {head.api_version}")

@@ -17,7 +17,7 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
-from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, handed_on, place_of_word
+from cpuctl.kubelet.flags.given import HANDED_ON, STAGE, KubeletFlags, forwarded_flags, place_of_argument
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
@@ -64,7 +64,7 @@ def split_arguments(text: str) -> list[str]:
     words = _split(text)
     program = PurePath(words[0]).name if words and not words[0].startswith("-") else ""
     if program in _WITH_A_KUBELET:
-        return list(handed_on(words))
+        return list(forwarded_flags(words))
     if program == "kubelet":
         words = words[1:]
     found: dict[str, list[str]] = {"": []}
@@ -109,7 +109,7 @@ def read_flags(
     return flags
 
 
-def good_flags(arguments: Sequence[str]) -> KubeletFlags:
+def valid_flags(arguments: Sequence[str]) -> KubeletFlags:
     """Read the flags that some release reads, and pass over all that is wrong."""
     return _flags(arguments, None, _ARGUMENTS, [])
 
@@ -210,7 +210,7 @@ def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError])
         if not word.startswith("-") or word == "-":
             strays.append(word)
         else:
-            place = place_of_word(word)
+            place = place_of_argument(word)
             try:
                 for use in _long(word, words, minor) if word.startswith("--") else _short(word, words):
                     yield use._replace(place=place)

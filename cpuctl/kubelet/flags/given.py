@@ -22,7 +22,7 @@ def values_of(words: Iterable[str], *options: str) -> Iterator[str]:
             yield value if equals else next(following, "")
 
 
-def handed_on(words: Iterable[str]) -> Iterator[str]:
+def forwarded_flags(words: Iterable[str]) -> Iterator[str]:
     """Yield the flags that k3s and RKE2 hand to the kubelet inside them."""
     return (f"--{flag.removeprefix('--')}" for flag in values_of(words, HANDED_ON))
 
@@ -41,7 +41,7 @@ class PlacedFlag(str):
         return made
 
 
-def place_of_word(word: str) -> str:
+def place_of_argument(word: str) -> str:
     """Return where a word of a command line stands; nothing for one of the command line itself."""
     return word.place if isinstance(word, PlacedFlag) else ""
 

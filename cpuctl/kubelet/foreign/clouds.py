@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
-from cpuctl.kubelet.foreign.found import Fields, Found, filled, flags_of, mapping, not_held, picked
+from cpuctl.kubelet.foreign.found import Fields, ToolFile, filled, flags_of, mapping, not_held, picked
 from cpuctl.kubelet.foreign.lines import renamed, renamed_from
 
 _EKS: Mapping[str, Any] = {
@@ -21,28 +21,28 @@ _EKS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def configz(value: Fields, _: str) -> Found:
+def configz(value: Fields, _: str) -> ToolFile:
     """Read what a running kubelet says of itself: flags and drop-ins are in it already."""
     fields, _others = picked(mapping(value, "kubeletconfig"), FIELD_TYPES)
     fields["logging"] = {
         name: member for name, member in mapping(fields, "logging").items() if name != "flushFrequency"
     }
-    return Found(
+    return ToolFile(
         "the answer of a kubelet's /configz",
         {name: each for name, each in fields.items() if each is not None},
     )
 
 
-def node_config(value: Fields, _: str) -> Found:
+def node_config(value: Fields, _: str) -> ToolFile:
     """Read ``spec.kubelet`` of an EKS NodeConfig, a drop-in on top of what nodeadm writes."""
     kubelet = mapping(value, "spec", "kubelet")
     fields, added = filled(mapping(value, "spec", "kubelet", "config"), _EKS, "nodeadm")
     more = not_held("nodeadm", "maxPods and kubeReserved by the machine, gates by the release, and addresses")
     flags = flags_of(kubelet.get("flags"), "spec.kubelet.flags")
-    return Found("an EKS NodeConfig", fields, flags, (*added, more))
+    return ToolFile("an EKS NodeConfig", fields, flags, (*added, more))
 
 
-def karpenter(value: Fields, _: str) -> Found:
+def karpenter(value: Fields, _: str) -> ToolFile:
     """Read the kubelet of a node class, a node pool or a provisioner."""
     spec = mapping(value, "spec")
     given = (
@@ -55,7 +55,7 @@ def karpenter(value: Fields, _: str) -> Found:
     own = not_held("the machine image", "cgroupDriver, evictionHard, and kubeReserved by the machine")
     name = str(value.get("kind"))
     article = "an" if name[:1] in "AEIOU" else "a"
-    return Found(f"{article} {name} of Karpenter", fields, assumed=(own, *unread))
+    return ToolFile(f"{article} {name} of Karpenter", fields, assumed=(own, *unread))
 
 
 _AKS = {
@@ -71,13 +71,13 @@ AKS_OWN_NAMES = frozenset(name for name, field in _AKS.items() if name != field)
 """The names that are not the kubelet's own: without them it may be a kubelet's file that lacks its head."""
 
 
-def aks(value: Fields, _: str) -> Found:
+def aks(value: Fields, _: str) -> ToolFile:
     """Read the kubelet's part of AKS' custom node configuration."""
     fields: Fields = {renamed(_AKS[name], name): member for name, member in value.items() if name in _AKS}
     if "containerLogMaxSizeMB" in value:
         fields["containerLogMaxSize"] = f"{value['containerLogMaxSizeMB']}M"
     own = not_held("AKS", "cgroupDriver, evictionHard, and kubeReserved by the machine")
-    return Found("a custom node configuration of AKS", fields, assumed=(own,))
+    return ToolFile("a custom node configuration of AKS", fields, assumed=(own,))
 
 
 _BOTTLEROCKET = {
@@ -92,7 +92,7 @@ _BOTTLEROCKET = {
 _NUMBERS = ("int32", "int64")
 
 
-def bottlerocket(value: Fields, _: str) -> Found:
+def bottlerocket(value: Fields, _: str) -> ToolFile:
     """Read ``settings.kubernetes`` of Bottlerocket's user data.
 
     Reserved memory counts where it is ``enabled``, and the Memory Manager's policy where some of it does.
@@ -114,7 +114,7 @@ def bottlerocket(value: Fields, _: str) -> Found:
         "Bottlerocket",
         "kubeReserved by the machine, its control groups, podPidsLimit, failSwapOn and gates by its release",
     )
-    return Found("Bottlerocket's user data", fields, assumed=(*added, more))
+    return ToolFile("Bottlerocket's user data", fields, assumed=(*added, more))
 
 
 def _camel(name: str) -> str:

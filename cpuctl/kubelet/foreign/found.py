@@ -13,7 +13,7 @@ from cpuctl.kubelet.foreign.lines import renamed, renamed_from
 Fields = dict[str, Any]
 
 
-class Found(NamedTuple):
+class ToolFile(NamedTuple):
     """A file of another tool, in the kubelet's terms.
 
     ``what`` says what the file is; ``fields`` are those of KubeletConfiguration, ``flags`` what the kubelet's

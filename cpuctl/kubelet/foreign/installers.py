@@ -13,7 +13,7 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.foreign.found import (
     Fields,
-    Found,
+    ToolFile,
     arguments_of,
     filled,
     flags_of,
@@ -30,7 +30,7 @@ _JSON_PATCHES = "kubeadmConfigPatchesJSON6902"
 _NODE_KINDS = ("InitConfiguration", "JoinConfiguration")
 
 
-def kubeadm(values: Iterable[Fields], what: str = "a kubeadm configuration") -> Found:
+def kubeadm(values: Iterable[Fields], what: str = "a kubeadm configuration") -> ToolFile:
     """Read the documents of kubeadm: the kubelet's, and the flags of a node."""
     fields: Fields = {}
     flags: tuple[str, ...] = ()
@@ -41,14 +41,14 @@ def kubeadm(values: Iterable[Fields], what: str = "a kubeadm configuration") -> 
             extra = mapping(value, "nodeRegistration").get("kubeletExtraArgs")
             flags += flags_of(extra, "nodeRegistration.kubeletExtraArgs")
     fields, added = filled(fields, {"cgroupDriver": "systemd"}, "kubeadm")
-    return Found(what, fields, flags, (*added, _KUBEADM))
+    return ToolFile(what, fields, flags, (*added, _KUBEADM))
 
 
 def _unheaded(value: Fields) -> Fields:
     return {name: member for name, member in value.items() if name not in ("apiVersion", "kind", "metadata")}
 
 
-def kind(value: Fields, source: str) -> Found:
+def kind(value: Fields, source: str) -> ToolFile:
     """Read a cluster of kind: patches of the cluster, and of its first node."""
     patches = items(value.get("kubeadmConfigPatches"), "kubeadmConfigPatches")
     nodes = items(value.get("nodes"), "nodes")
@@ -75,7 +75,7 @@ def kind(value: Fields, source: str) -> Found:
     unread = (
         (f"not read: {_JSON_PATCHES}",) if value.get(_JSON_PATCHES) or first_node.get(_JSON_PATCHES) else ()
     )
-    return Found(found.what, fields, found.flags, (*added, *found.assumed, *unread, *first))
+    return ToolFile(found.what, fields, found.flags, (*added, *found.assumed, *unread, *first))
 
 
 _K3S: Mapping[str, Any] = {
@@ -85,16 +85,16 @@ _K3S: Mapping[str, Any] = {
 }
 
 
-def k3s(value: Fields, _: str) -> Found:
+def k3s(value: Fields, _: str) -> ToolFile:
     """Read the arguments that k3s and RKE2 hand to the kubelet; ``kubelet-arg+`` adds to another file's."""
     flags = [flag for name in ("kubelet-arg", "kubelet-arg+") for flag in arguments_of(value.get(name), name)]
     fields, added = filled({}, _K3S, "k3s")
     more = not_held("k3s", "cgroupDriver (by what started it) and drop-ins, RKE2 values of its own")
     no_memory = "k3s sets evictionHard without memory.available"
-    return Found("a configuration of k3s or RKE2", fields, tuple(flags), (*added, no_memory, more))
+    return ToolFile("a configuration of k3s or RKE2", fields, tuple(flags), (*added, no_memory, more))
 
 
-def talos(value: Fields, _: str) -> Found:
+def talos(value: Fields, _: str) -> ToolFile:
     """Read ``machine.kubelet`` of a Talos machine configuration."""
     kubelet = mapping(value, "machine", "kubelet")
     own = {
@@ -107,13 +107,13 @@ def talos(value: Fields, _: str) -> Found:
     reserved = "" if "systemReserved" in given else "systemReserved by its release and the machine's type, "
     more = not_held("Talos", f"{reserved}addresses and certificates")
     flags = flags_of(kubelet.get("extraArgs"), "machine.kubelet.extraArgs")
-    return Found("a Talos machine configuration", fields, flags, (*added, more))
+    return ToolFile("a Talos machine configuration", fields, flags, (*added, more))
 
 
 _KOPS_MAPS = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim")
 
 
-def kops(value: Fields, _: str) -> Found:
+def kops(value: Fields, _: str) -> ToolFile:
     """Read ``spec.kubelet`` of a kOps Cluster or InstanceGroup: named like fields, thresholds like flags."""
     given = dict(mapping(value, "spec", "kubelet"))
     for name in _KOPS_MAPS:
@@ -126,7 +126,7 @@ def kops(value: Fields, _: str) -> Found:
     unread = f"not read: spec.kubelet.{', '.join(others)}"
     more = "a Cluster's spec.kubelet and an InstanceGroup's add up: the other one is not in it"
     own = not_held("kOps", "defaults of its own by release, image and cloud")
-    return Found("a kOps manifest", fields, assumed=(more, own, *((unread,) if others else ())))
+    return ToolFile("a kOps manifest", fields, assumed=(more, own, *((unread,) if others else ())))
 
 
 def _thresholds(text: str) -> Fields:
@@ -142,7 +142,7 @@ _SHOOT_SIGNALS = {
 _SHOOT_NAMES = {"ephemeralStorage": "ephemeral-storage"}
 
 
-def shoot(value: Fields, _: str) -> Found:
+def shoot(value: Fields, _: str) -> ToolFile:
     """Read the kubelet of a Gardener Shoot: that of its first group of workers, else the cluster's."""
     workers = items(mapping(value, "spec", "provider").get("workers"), "spec.provider.workers")
     worker = mapping(workers[0], "kubernetes", "kubelet", at="workers[0]") if workers else {}
@@ -165,4 +165,4 @@ def shoot(value: Fields, _: str) -> Found:
     fields, added = filled(fields, own, "Gardener")
     more = not_held("Gardener", "eviction thresholds by the machine's type, image collection and log sizes")
     first = ("the first group of workers is meant",) if len(workers) > 1 else ()
-    return Found("a Gardener Shoot", fields, assumed=(*added, more, *first))
+    return ToolFile("a Gardener Shoot", fields, assumed=(*added, more, *first))

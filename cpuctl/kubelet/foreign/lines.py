@@ -116,7 +116,7 @@ def _toml_lines(
     return result
 
 
-class OwnPlaces(PlacedText):
+class SourcePlaces(PlacedText):
     """The text that a kubelet would read, with places in the tool's file; what the tool adds has none."""
 
     def __init__(self, text: str, fields: Mapping[str, Any]) -> None:

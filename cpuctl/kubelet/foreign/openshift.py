@@ -13,7 +13,7 @@ from typing import Any
 from cpuctl.documents.ignition import file_text
 from cpuctl.errors import InputError
 from cpuctl.golang.text import GoError
-from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held, wrong_type
+from cpuctl.kubelet.foreign.found import Fields, ToolFile, filled, items, mapping, not_held, wrong_type
 from cpuctl.kubelet.foreign.lines import renamed_from
 from cpuctl.quantity import Quantity
 
@@ -32,7 +32,7 @@ _OPERATOR = "the node tuning operator"
 _TEMPLATE = not_held("the machine config operator's template", "cgroupDriver, systemReserved and gates")
 
 
-def performance_profile(value: Fields, source: str) -> Found:
+def performance_profile(value: Fields, source: str) -> ToolFile:
     """Read a PerformanceProfile as the node tuning operator does."""
     spec = mapping(value, "spec")
     policy = mapping(spec, "numa").get("topologyPolicy")
@@ -44,7 +44,7 @@ def performance_profile(value: Fields, source: str) -> Found:
         fields[renamed_from("reservedSystemCPUs", mapping(spec, "cpu"), "reserved")] = str(reserved)
     fields, added = filled(fields, _PROFILE, _OPERATOR)
     fields, aligned = filled(fields, _aligned(policy, fields), _OPERATOR)
-    return Found("a PerformanceProfile", fields, assumed=(*added, *aligned, _TEMPLATE))
+    return ToolFile("a PerformanceProfile", fields, assumed=(*added, *aligned, _TEMPLATE))
 
 
 def _aligned(policy: object, fields: Fields) -> Fields:
@@ -87,23 +87,25 @@ def _amount(fields: Mapping[str, Any], name: str, resource: str) -> Quantity:
         raise wrong_type(f"{name}.{resource}", "a quantity", amount) from None
 
 
-def kubelet_config(value: Fields, _: str) -> Found:
+def kubelet_config(value: Fields, _: str) -> ToolFile:
     """Read a KubeletConfig, which the machine config operator merges into its template."""
     spec = mapping(value, "spec")
     assumed = [_TEMPLATE]
     if spec.get("autoSizingReserved"):
         assumed.append("autoSizingReserved computes systemReserved from the machine: it is not in it")
-    return Found("an OpenShift KubeletConfig", dict(mapping(spec, "kubeletConfig")), assumed=tuple(assumed))
+    return ToolFile(
+        "an OpenShift KubeletConfig", dict(mapping(spec, "kubeletConfig")), assumed=tuple(assumed)
+    )
 
 
-def machine_config(value: Fields, source: str) -> Found:
+def machine_config(value: Fields, source: str) -> ToolFile:
     """Take the kubelet's file out of a MachineConfig; raise InputError for one that has none."""
     files = items(mapping(value, "spec", "config", "storage").get("files"), "spec.config.storage.files")
     for index, file in enumerate(files):
         at = f"spec.config.storage.files[{index}]"
         if mapping(file, at=at).get("path") == KUBELET_CONF:
             text = file_text(mapping(file, "contents", at=at), KUBELET_CONF, f"{source}: {at}.contents")
-            return Found(f"a MachineConfig with {KUBELET_CONF}", {}, text=text, inside=KUBELET_CONF)
+            return ToolFile(f"a MachineConfig with {KUBELET_CONF}", {}, text=text, inside=KUBELET_CONF)
     raise InputError(
         f"a MachineConfig without {KUBELET_CONF}: it sets nothing of the kubelet's configuration",
         where=source,

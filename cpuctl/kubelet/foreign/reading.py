@@ -12,12 +12,12 @@ from cpuctl.kubelet.configuration.type_meta import API_VERSION, KIND
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText
-    from cpuctl.kubelet.foreign.found import Found
+    from cpuctl.kubelet.foreign.found import ToolFile
 
 _OWN = re.compile(rf"""^(?:kind|["']kind["']|[ \t{{]*"kind")\s*:\s*["']?{KIND}\b""", re.MULTILINE)
 
 
-def read_foreign(text: bytes | str, source: str) -> Found | None:
+def read_foreign(text: bytes | str, source: str) -> ToolFile | None:
     """Read another tool's file; None for what is none, which a kubelet may read or not.
 
     Raise InputError for such a file that says nothing of a kubelet's configuration.
@@ -36,17 +36,17 @@ def read_foreign(text: bytes | str, source: str) -> Found | None:
     return read_tool_file(content, source)
 
 
-def places_of(found: Found, text: str) -> PlacedText | None:
+def places_of(found: ToolFile, text: str) -> PlacedText | None:
     """Return where the fields of *text* stand in the tool's file; None where that has them word for word."""
     if found.text:
         return None
 
-    from cpuctl.kubelet.foreign.lines import OwnPlaces
+    from cpuctl.kubelet.foreign.lines import SourcePlaces
 
-    return OwnPlaces(text, found.fields)
+    return SourcePlaces(text, found.fields)
 
 
-def arguments_of(found: Found, source: str) -> tuple[str, ...]:
+def arguments_of(found: ToolFile, source: str) -> tuple[str, ...]:
     """Return the flags, each with its place in the tool's file."""
     if not found.flags:
         return ()
@@ -60,7 +60,7 @@ def arguments_of(found: Found, source: str) -> tuple[str, ...]:
     )
 
 
-def configuration_text(found: Found) -> str:
+def configuration_text(found: ToolFile) -> str:
     """Write what a tool's file comes to as the file that a kubelet reads."""
     if found.text:
         return found.text

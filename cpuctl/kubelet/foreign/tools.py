@@ -17,12 +17,12 @@ from cpuctl.kubelet.foreign.clouds import (
     karpenter,
     node_config,
 )
-from cpuctl.kubelet.foreign.found import Fields, Found, WrongTypeError, unread_files
+from cpuctl.kubelet.foreign.found import Fields, ToolFile, WrongTypeError, unread_files
 from cpuctl.kubelet.foreign.installers import k3s, kind, kops, kubeadm, shoot, talos
 from cpuctl.kubelet.foreign.lines import lined, with_toml_lines
 from cpuctl.kubelet.foreign.openshift import kubelet_config, machine_config, performance_profile
 
-Reader = Callable[[Fields, str], Found]
+Reader = Callable[[Fields, str], ToolFile]
 
 KINDS: Mapping[tuple[str, str], Reader] = {
     ("performance.openshift.io", "PerformanceProfile"): performance_profile,
@@ -41,7 +41,7 @@ KINDS: Mapping[tuple[str, str], Reader] = {
 _KUBEADM = "kubeadm.k8s.io"
 
 
-def read_tool_file(content: str, source: str) -> Found | None:
+def read_tool_file(content: str, source: str) -> ToolFile | None:
     """Read the file of a tool that is known; None for any other.
 
     Raise InputError for such a file that says nothing of a kubelet's configuration, or holds something else
@@ -54,7 +54,7 @@ def read_tool_file(content: str, source: str) -> Found | None:
     return found and found._replace(assumed=(*found.assumed, *unread_files(found.flags)))
 
 
-def _found(content: str, source: str) -> Found | None:
+def _found(content: str, source: str) -> ToolFile | None:
     if (found := _toml(content, source)) is not None:
         return found
     try:
@@ -90,7 +90,7 @@ def _without_kind(value: Any) -> Reader | None:  # noqa: ANN401  # as above
     return aks if value.keys() <= AKS_FIELDS and value.keys() & AKS_OWN_NAMES else None
 
 
-def _toml(content: str, source: str) -> Found | None:
+def _toml(content: str, source: str) -> ToolFile | None:
     if not re.search(r"^\s*\[settings\.kubernetes", content, re.MULTILINE):
         return None
     import tomllib

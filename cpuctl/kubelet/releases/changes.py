@@ -10,7 +10,7 @@ from cpuctl.kubelet.flags.table import FLAGS, flag_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 from cpuctl.kubelet.policy_options import CPU_POLICY_OPTIONS, TOPOLOGY_OPTIONS, OptionHistory
-from cpuctl.kubelet.releases.concerns import Use, difference_concerns, gate_concerns
+from cpuctl.kubelet.releases.concerns import FeatureUse, difference_concerns, gate_concerns
 from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.validation.rule import Rule
@@ -106,9 +106,9 @@ class ChangeSubject(NamedTuple):
     flags: frozenset[str] = frozenset()
 
     @property
-    def use(self) -> Use:
+    def use(self) -> FeatureUse:
         """What the configuration makes use of."""
-        return Use.of(
+        return FeatureUse.of(
             self.config,
             self.set_fields,
             drop_ins=self.uses_drop_ins,

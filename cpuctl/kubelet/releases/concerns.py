@@ -26,7 +26,7 @@ _DEFAULT_PERIOD = 100 * MILLISECOND
 _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
-class Use(NamedTuple):
+class FeatureUse(NamedTuple):
     """What a configuration makes use of; ``many_nodes``: more NUMA nodes than the usual eight."""
 
     static_cpus: bool
@@ -52,7 +52,7 @@ class Use(NamedTuple):
         *,
         drop_ins: bool,
         gates: Mapping[str, bool],
-    ) -> Use:
+    ) -> FeatureUse:
         """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
         given = config.cpu_manager_policy_options
         options = {name for name, value in given.items() if name == SCALE_DELAY or _is_on(value)}
@@ -80,7 +80,7 @@ class Use(NamedTuple):
         return self.static_cpus or self.static_memory
 
 
-Predicate = Callable[[Use], bool]
+Predicate = Callable[[FeatureUse], bool]
 
 _AREAS: Mapping[Area, Predicate] = {
     Area.CONFIGURATION: lambda _: True,
@@ -168,7 +168,7 @@ _GATES: Mapping[str, Predicate] = {
 """What a configuration must use to notice a gate; gates that are not here concern every node."""
 
 
-def difference_concerns(name: str, difference: Difference, use: Use) -> bool:
+def difference_concerns(name: str, difference: Difference, use: FeatureUse) -> bool:
     """Tell whether a configuration can notice a difference."""
     return _DIFFERENCES.get(name, _AREAS[difference.area])(use)
 
@@ -178,16 +178,16 @@ def decided_by_patch(kubelet: Kubelet) -> Iterator[Difference]:
     minor = kubelet.version.minor
     found = [(name, each) for name, each in DIFFERENCES.items() if minor in each.patches]
     if found:
-        use = Use.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
+        use = FeatureUse.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
         yield from (each for name, each in found if difference_concerns(name, each, use))
 
 
-def gate_concerns(name: str, use: Use) -> bool:
+def gate_concerns(name: str, use: FeatureUse) -> bool:
     """Tell whether a configuration can notice that a gate it does not set has another value."""
     return name not in _NEVER and _GATES.get(name, _always)(use)
 
 
-def _always(_: Use) -> bool:
+def _always(_: FeatureUse) -> bool:
     return True
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cpuctl.kubelet.version import effective_patch
 
 
-class Standing(StrEnum):
+class Evidence(StrEnum):
     """How a difference is known: from recorded answers, from documents and source, or only announced."""
 
     VERIFIED = "verified"
@@ -59,7 +59,7 @@ class Difference(NamedTuple):
     before: str
     after: str
     source: str
-    standing: Standing
+    standing: Evidence
     gate: str = ""
     patches: Mapping[int, int] = {}
     cases: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from cpuctl.below_root import DanglingLinkError, Root
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUP_TYPES, CGROUPS, Hierarchies, mount_of
 from cpuctl.cgroups.names import Driver, Level
-from cpuctl.cgroups.objections import Force, Objection, Situation, find_objections, moved_on
+from cpuctl.cgroups.objections import ApplyContext, Objection, Override, find_objections, moved_on
 from cpuctl.cgroups.writes import CPUS, MEMS, PlannedWrite, plan_quotas, plan_writes
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, InputError, UsageError
@@ -43,7 +43,7 @@ _SYSTEMD = (
 class Insisted(NamedTuple):
     """What the user overrules, and whether quotas are to follow."""
 
-    forced: frozenset[Force]
+    forced: frozenset[Override]
     quota: bool = False
 
 
@@ -238,9 +238,9 @@ def _moved(request: Request, node: LiveNode, snapshot: NodeSnapshot) -> Iterator
             yield moved_on(f"{path}/{name}")
 
 
-def _situation(request: Request, snapshot: NodeSnapshot, root: Path) -> Situation:
+def _situation(request: Request, snapshot: NodeSnapshot, root: Path) -> ApplyContext:
     state = snapshot.state.cpu
-    return Situation(
+    return ApplyContext(
         online=snapshot.machine.online,
         reserved=snapshot.configured.reserved,
         reach=_reach(snapshot, root),

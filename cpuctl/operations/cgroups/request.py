@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cpuctl.cgroups.desired import (
     NOT_HERE,
     Assignment,
-    Desired,
+    ContainerReference,
+    DesiredGroup,
+    DesiredState,
     LeftOut,
-    Member,
-    Place,
-    Wanted,
+    RunningContainer,
     by_assignment,
     by_reference,
 )
@@ -48,21 +48,23 @@ class Request(NamedTuple):
     """
 
     kind: Literal["State", "Plan", "CgroupsPlan", "Arguments"]
-    desired: Desired
+    desired: DesiredState
     held: Mapping[str, Mapping[str, CPUSet]] = {}
     recorded: Mapping[str, str] | None = None
     now: Mapping[tuple[str, str], CPUSet] = {}
 
 
-def members_of(snapshot: NodeSnapshot) -> list[Member]:
+def members_of(snapshot: NodeSnapshot) -> list[RunningContainer]:
     """Return the containers that run."""
-    return [Member(owner=observed.owner, group=observed.group) for observed in snapshot.containers]
+    return [RunningContainer(owner=observed.owner, group=observed.group) for observed in snapshot.containers]
 
 
-def places_of(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[Place, CPUSet]:
+def places_of(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[ContainerReference, CPUSet]:
     """Name containers by the UID of their pod, as state files do."""
     return {
-        Place(uid, name): cpus for uid, containers in entries.items() for name, cpus in containers.items()
+        ContainerReference(uid, name): cpus
+        for uid, containers in entries.items()
+        for name, cpus in containers.items()
     }
 
 
@@ -110,7 +112,7 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> Request:
         )
     left_out = by_assignment(members_of(snapshot), Assignment(own=places_of(snapshot.state.entries))).left_out
     wanted = tuple(
-        Wanted(
+        DesiredGroup(
             path=observed.group.path,
             owner=observed.owner,
             cpus=observed.expected.cpus,
@@ -121,7 +123,7 @@ def _own_state(snapshot: NodeSnapshot, directory: str) -> Request:
         for observed in snapshot.containers
         if observed.expected.cpus is not None or observed.expected.mems is not None
     )
-    return Request(kind="State", desired=Desired(wanted=wanted, left_out=left_out), held=state.entries)
+    return Request(kind="State", desired=DesiredState(wanted=wanted, left_out=left_out), held=state.entries)
 
 
 def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> Request:
@@ -138,7 +140,7 @@ def _by_reference(references: Sequence[str], snapshot: NodeSnapshot) -> Request:
     return Request(kind="Arguments", desired=desired, held=held)
 
 
-def _reference(text: str, machine: Machine) -> tuple[Place, CPUSet]:
+def _reference(text: str, machine: Machine) -> tuple[ContainerReference, CPUSet]:
     from cpuctl.machine.set_names import parse_cpu_names
 
     name, equals, cpus = text.rpartition("=")
@@ -146,7 +148,7 @@ def _reference(text: str, machine: Machine) -> tuple[Place, CPUSet]:
     if not (equals and slash and pod and container and cpus):
         raise UsageError(f"expected a container and its CPUs, found {text!r}", hint=_REFERENCE)
     try:
-        return Place(pod, container), parse_cpu_names(cpus, machine)
+        return ContainerReference(pod, container), parse_cpu_names(cpus, machine)
     except InputError as error:
         raise error.within(name) from None
 
@@ -199,7 +201,7 @@ def _from_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
     )
 
 
-def _planned(pod: Cursor) -> dict[Place, CPUSet]:
+def _planned(pod: Cursor) -> dict[ContainerReference, CPUSet]:
     """Return the CPUs of a planned pod's containers, by its name: before it runs, its UID is made up."""
     name = f"{pod.required('namespace').text()}/{pod.required('name').text()}"
     found = {}
@@ -207,7 +209,7 @@ def _planned(pod: Cursor) -> dict[Place, CPUSet]:
         isolation = container.optional("isolation", lambda each: each.text(), "")
         if container.required("exclusive").boolean() or isolation == _DIVIDED:
             cpus = container.required("cpus").cpu_set()
-            found[Place(name, container.required("name").text())] = cpus
+            found[ContainerReference(name, container.required("name").text())] = cpus
     return found
 
 
@@ -244,7 +246,7 @@ def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
         if owner is not None:
             held = owner.container in snapshot.state.entries.get(owner.uid, {})
             wanted.append(
-                Wanted(
+                DesiredGroup(
                     path=path,
                     owner=owner,
                     cpus=lists.get("cpus"),
@@ -255,7 +257,7 @@ def _from_cgroups_plan(root: Cursor, snapshot: NodeSnapshot) -> Request:
             )
     return Request(
         kind="CgroupsPlan",
-        desired=Desired(wanted=tuple(wanted), left_out=tuple(left_out)),
+        desired=DesiredState(wanted=tuple(wanted), left_out=tuple(left_out)),
         held=snapshot.state.entries,
         recorded=_recorded(root.required("state")),
         now=now,

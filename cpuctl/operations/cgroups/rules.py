@@ -18,7 +18,7 @@ from cpuctl.pods.qos import pod_qos
 
 if TYPE_CHECKING:
     from cpuctl.audit.snapshot import NodeSnapshot
-    from cpuctl.cgroups.desired import Wanted
+    from cpuctl.cgroups.desired import DesiredGroup
     from cpuctl.inputs.live_node import LiveNode
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
@@ -67,7 +67,7 @@ def _room(node: LiveNode, sources: Sources) -> PodsLimit | None:
 
 
 def wanted_quotas(
-    wanted: Sequence[Wanted], snapshot: NodeSnapshot, kubelet: Kubelet
+    wanted: Sequence[DesiredGroup], snapshot: NodeSnapshot, kubelet: Kubelet
 ) -> dict[str, int | None]:
     """Return quotas in us of the period that a group has, by its path; None is no quota.
 
@@ -86,14 +86,18 @@ class _Quotas:
     """Looks at pods as a kubelet does once everything is as wanted."""
 
     def __init__(
-        self, snapshot: NodeSnapshot, settings: CgroupSettings, rules: NodeRules, wanted: Sequence[Wanted]
+        self,
+        snapshot: NodeSnapshot,
+        settings: CgroupSettings,
+        rules: NodeRules,
+        wanted: Sequence[DesiredGroup],
     ) -> None:
         self.snapshot = snapshot
         self.settings = settings
         self.rules = rules
         self.exclusive = {(one.owner.uid, one.owner.container): one.exclusive for one in wanted}
 
-    def of(self, one: Wanted) -> dict[str, int | None]:
+    def of(self, one: DesiredGroup) -> dict[str, int | None]:
         """Return the quotas of a container and its pod, as far as they are known."""
         uid, name, above = one.owner.uid, one.owner.container, self._pod_path(one.path)
         pod = self.snapshot.pods.get(uid)

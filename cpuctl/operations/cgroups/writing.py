@@ -26,7 +26,7 @@ from cpuctl.operations.cgroups.preparation import Prepared, below, digests
 
 if TYPE_CHECKING:
     from cpuctl.answers.cgroups import Step as StepAnswer
-    from cpuctl.cgroups.applying import Entry
+    from cpuctl.cgroups.applying import LogEntry
 
 _ONLINE = "sys/devices/system/cpu/online"
 _SHOWN = 3
@@ -107,7 +107,7 @@ class WriteLog:
     name: str = ""
     _begun: bool = False
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: LogEntry) -> None:
         """Append one step. A full disk must not stop an undo: from the first change on, it ends the log only.
 
         Raise NodeAccessError before that: who wants a log gets no change that is not in it.
@@ -124,7 +124,7 @@ class WriteLog:
             raise NodeAccessError(self.problem, where=f"{option_names.LOG} {self.name}", hint=hint)
         self._begun = True
 
-    def _append(self, handle: int, entry: Entry) -> None:
+    def _append(self, handle: int, entry: LogEntry) -> None:
         line = json.dumps(
             {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **step_answer(entry)}
         )
@@ -147,7 +147,7 @@ class WriteLog:
         self.problem = self.problem or f"the log could not be written to its end: {os_reason(error)}"
 
 
-def step_answer(entry: Entry) -> StepAnswer:
+def step_answer(entry: LogEntry) -> StepAnswer:
     """Describe one step as a plain document."""
     change = entry.change
     return {

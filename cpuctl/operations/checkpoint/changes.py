@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.migration import Loss
     from cpuctl.engine.start import NotStarted
-    from cpuctl.engine.state_repair.actions import Action
+    from cpuctl.engine.state_repair.actions import RepairAction
     from cpuctl.inputs.state_files import StateInput
 
 
@@ -53,7 +53,7 @@ class _FileChange(NamedTuple):
     file_name: StateFileName
     state: StateInput | None
     text: str = ""
-    actions: tuple[Action, ...] = ()
+    actions: tuple[RepairAction, ...] = ()
     losses: tuple[Loss, ...] = ()
     refused: Refused | None = None
 

@@ -14,7 +14,7 @@ from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR
-from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
@@ -139,7 +139,7 @@ def _resummed(state: StateInput, case: Case, before: StateVerdict) -> FileChange
     return _refused(state, Refused(why, DRAIN))
 
 
-def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
+def _readable(state: StateInput) -> tuple[StateInput, tuple[RepairAction, ...]]:
     """Return what can be repaired: where the newest part of a file is broken, the copy for older kubelets.
 
     Raise InputError where nothing can be read.
@@ -152,7 +152,7 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
         return state, ()
     why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
     taken = part._replace(format=found.format)
-    return state._replace(inspection=taken), (Action(did=Did.FORMAT, reason=why),)
+    return state._replace(inspection=taken), (RepairAction(did=ActionKind.FORMAT, reason=why),)
 
 
 _NEW = f"{DRAIN}, or write a new one: cpuctl checkpoint new"
@@ -202,19 +202,19 @@ def _named(state: StateInput, found: CPUStateFile, case: Case) -> Repaired[CPUSt
             entries.setdefault(uid, {})[name] = cpus
         else:
             why = f"no running container has the id {container_id}"
-            actions.append(Action(did=Did.DROPPED, reason=why, before=str(cpus)))
+            actions.append(RepairAction(did=ActionKind.DROPPED, reason=why, before=str(cpus)))
     return Repaired(found._replace(entries=entries), tuple(actions))
 
 
-def _formal(state: StateInput, *, unread: bool) -> list[Action]:
+def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
     """Say what is wrong with the file as a file, so that it must be written again.
 
     *unread*: the kubelet refuses it although nothing is wrong with what it says.
     """
     found = state.inspection
     actions = [
-        Action(
-            did=Did.CHECKSUM,
+        RepairAction(
+            did=ActionKind.CHECKSUM,
             reason=f"{each.name} is not that of the content",
             before=str(each.written),
             after=str(each.right),
@@ -224,10 +224,10 @@ def _formal(state: StateInput, *, unread: bool) -> list[Action]:
     ]
     if found.embedded_differs:
         reason = "the copy for kubelets before 1.37 does not say what the file says"
-        actions.append(Action(did=Did.FORMAT, reason=reason))
+        actions.append(RepairAction(did=ActionKind.FORMAT, reason=reason))
     if unread and not actions:
         reason = f"this kubelet does not read format {found.format}"
-        actions.append(Action(did=Did.FORMAT, reason=reason, before=found.format))
+        actions.append(RepairAction(did=ActionKind.FORMAT, reason=reason, before=found.format))
     return actions
 
 

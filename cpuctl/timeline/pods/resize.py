@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling, conditions_of
+from cpuctl.engine.resize.outcome import ResizeOutcome, ResizeResult, conditions_of
 from cpuctl.engine.resize.pending import retry_order
 from cpuctl.engine.resize.running import POD, PodResize, requirements, same_resources, with_requirements
 from cpuctl.engine.resize.server_side import ResizeServer
@@ -29,10 +29,10 @@ IN_PROGRESS: Final = "PodResizeInProgress"
 """The types of conditions that a pod's status tells resizes in."""
 
 _TOLD = {
-    Ruling.DEFERRED: (What.RESIZE_DEFERRED, "is deferred"),
-    Ruling.INFEASIBLE: (What.RESIZE_INFEASIBLE, "is infeasible"),
-    Ruling.IGNORED: (What.IGNORED, "is not looked at"),
-    Ruling.UNKNOWN: (What.UNDETERMINED, "cannot be decided on"),
+    ResizeResult.DEFERRED: (What.RESIZE_DEFERRED, "is deferred"),
+    ResizeResult.INFEASIBLE: (What.RESIZE_INFEASIBLE, "is infeasible"),
+    ResizeResult.IGNORED: (What.IGNORED, "is not looked at"),
+    ResizeResult.UNKNOWN: (What.UNDETERMINED, "cannot be decided on"),
 }
 
 
@@ -86,7 +86,7 @@ def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     kubelet.touch(world.now)
     if isinstance(outcome.verdict, KubeletFault):
         kubelet_fails(world, outcome.verdict)
-    elif outcome.ruling.accepted:
+    elif outcome.result.accepted:
         _accept(world, kubelet, life, outcome)
         _start_delays(world, kubelet, life, _Before(held, waiting), outcome.delay)
         save_waits(world, kubelet, life.uid)
@@ -101,7 +101,7 @@ def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     changes = ", ".join(_changes(before, desired)) or "nothing that counts"
     unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
     text = f"resize is accepted: {changes}{unfollowed if outcome.unfollowed else ''}"
-    world.record(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.ruling), preview=outcome.preview)
+    world.record(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.result), preview=outcome.preview)
     kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
@@ -177,7 +177,7 @@ def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], d
 
 
 def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
-    if outcome.ruling is Ruling.UNCHANGED:
+    if outcome.result is ResizeResult.UNCHANGED:
         life.running = life.running._replace(waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
             world.record(What.RESIZE_UNCHANGED, "is to have what it has been granted", life)
@@ -186,19 +186,19 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     news = told.get(PENDING) != life.conditions.get(PENDING) or not told
     life.conditions |= told
     since = ""
-    if outcome.ruling is Ruling.DEFERRED:
+    if outcome.result is ResizeResult.DEFERRED:
         since = life.running.waiting_since or f"{world.now:020}"
         kubelet.retry_after = world.now if kubelet.retry_after is None else kubelet.retry_after
     life.running = life.running._replace(waiting_since=since)
     if news:
-        what, words = _TOLD[outcome.ruling]
+        what, words = _TOLD[outcome.result]
         text = f"resize {words}: {outcome.message}{_held_back(world, kubelet, outcome)}"
         world.record(what, text, life, reason=outcome.reason, message=outcome.message)
 
 
 def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) -> str:
     """Say of a refusal that is final that CPUs are about to come free, and that nobody asks again."""
-    if outcome.ruling is not Ruling.INFEASIBLE or not outcome.preview:
+    if outcome.result is not ResizeResult.INFEASIBLE or not outcome.preview:
         return ""
     state = kubelet.node.state
     waiting = [

@@ -8,7 +8,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.capacity.capacity import (
     TOPOLOGY_POLICIES,
     Largest,
-    Refusal,
+    RefusedRequest,
     largest_request,
     rooms,
     under_policy,
@@ -98,7 +98,7 @@ def test_a_node_full_of_pods_takes_nothing() -> None:
 def test_a_kubelet_that_hangs_takes_nothing() -> None:
     node = settled(node_with())
     node.fault = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="somewhere", why="for a test")
-    assert largest_request(node) == Largest(0, Refusal(1, node.fault))
+    assert largest_request(node) == Largest(0, RefusedRequest(1, node.fault))
 
 
 def test_whole_cores_grow_by_cores() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.engine.capacity.probe import nobody, settled
-from cpuctl.engine.capacity.remedy import Attempt, Finding, MoveSearch
+from cpuctl.engine.capacity.remedy import Attempt, BestRemedy, MoveSearch
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import StoredPod
@@ -33,7 +33,7 @@ class Search:
     budget: int = 1000
     least: int = 1
 
-    def done(self) -> tuple[Finding, MoveSearch]:
+    def done(self) -> tuple[BestRemedy, MoveSearch]:
         pods = [shared(f"p{place}", f"cpu={size}") for place, size in enumerate(self.sizes)]
         search = MoveSearch(
             node=settled(node_with(*pods)),

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, Change, advise
+from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, SpecEdit, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.stored import Place
@@ -15,7 +15,7 @@ from tests.support.pods import app, init, pod, resources, sidecar
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
 
 
-def told(change: Change) -> str:
+def told(change: SpecEdit) -> str:
     if change.after is None:
         return f"-{change.path}"
     return f"{change.path.removeprefix('spec.').replace('.resources', '')}={change.after}" + "?" * change.free

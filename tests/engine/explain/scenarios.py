@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.explanation import Explanation, deciding_rule, explain
 from cpuctl.engine.explain.offers import round_of
-from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, replay_scenario
+from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
@@ -112,7 +112,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, *, fit: bool, devices: DeviceInv
 
 
 def told(one: Scenario) -> Replay:
-    replay = replay_scenario(one, Runs())
+    replay = replay_scenario(one, SearchBudget())
     assert isinstance(replay, Replay), replay
     return replay
 

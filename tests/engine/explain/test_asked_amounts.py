@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.explain.offers import memory_asked, whole_cpus
+from cpuctl.engine.explain.offers import memory_requested, whole_cpus
 from cpuctl.engine.node import Node
 from tests.engine.explain.scenarios import GIB, TWO_NODES, divided, named, scenario, told, whole
 from tests.support.pods import app, init, resources
@@ -24,28 +24,28 @@ def node(**config: Any) -> Node:
 
 def test_a_pod_asks_for_what_its_containers_need_at_once() -> None:
     pod = named("a", init("memory=5Gi"), whole(1), app("memory=3Gi hugepages-2Mi=4Mi", name="other"))
-    assert memory_asked(node(), pod, None) == {"memory": 5 * GIB, "hugepages-2Mi": 4 << 20}
-    assert memory_asked(node(), pod, pod.init_containers[0]) == {"memory": 5 * GIB}
+    assert memory_requested(node(), pod, None) == {"memory": 5 * GIB, "hugepages-2Mi": 4 << 20}
+    assert memory_requested(node(), pod, pod.init_containers[0]) == {"memory": 5 * GIB}
 
 
 def test_a_pod_that_is_divided_asks_for_its_own_resources() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(1, memory="2Gi"), SHARED)
-    assert memory_asked(node(**DIVIDING), pod, None) == {"memory": 8 * GIB}
-    assert memory_asked(node(), pod, None) == {"memory": 3 * GIB}
+    assert memory_requested(node(**DIVIDING), pod, None) == {"memory": 8 * GIB}
+    assert memory_requested(node(), pod, None) == {"memory": 3 * GIB}
 
 
 def test_only_a_container_like_a_guaranteed_pod_has_memory_of_its_own_in_a_divided_pod() -> None:
     pod = divided("a", "cpu=4 memory=8Gi", whole(1, memory="2Gi"), SHARED)
     exclusive, shared = pod.containers
-    assert memory_asked(node(**DIVIDING), pod, exclusive) == {"memory": 2 * GIB}
-    assert memory_asked(node(**DIVIDING), pod, shared) == {}
-    assert memory_asked(node(), pod, shared) == {"memory": GIB}
+    assert memory_requested(node(**DIVIDING), pod, exclusive) == {"memory": 2 * GIB}
+    assert memory_requested(node(**DIVIDING), pod, shared) == {}
+    assert memory_requested(node(), pod, shared) == {"memory": GIB}
 
 
 def test_memory_that_is_no_whole_number_is_not_told() -> None:
     pod = named("a", whole(1, memory="1.5Gi"), static=True)
-    assert memory_asked(node(), pod, None) is None
-    assert memory_asked(node(), pod, pod.containers[0]) is None
+    assert memory_requested(node(), pod, None) is None
+    assert memory_requested(node(), pod, pod.containers[0]) is None
 
 
 @pytest.mark.parametrize(

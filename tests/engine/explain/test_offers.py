@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing, round_of
+from cpuctl.engine.explain.offers import LISTED_NODES, Offer, OfferStatus, round_of
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, TopologyManager
 from cpuctl.engine.masks import NodeMask
@@ -43,8 +43,10 @@ def offer(hints: HintList | None, seen: Node, resource: str = "memory") -> Offer
     return found
 
 
-@pytest.mark.parametrize(("answer", "standing"), [(None, Standing.NO_PREFERENCE), ({}, Standing.NO_HINTS)])
-def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, standing: Standing) -> None:
+@pytest.mark.parametrize(
+    ("answer", "standing"), [(None, OfferStatus.NO_PREFERENCE), ({}, OfferStatus.NO_HINTS)]
+)
+def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, standing: OfferStatus) -> None:
     (found,) = offers(answer, node())
     assert found == Offer(provider="devices", resource="devices", standing=standing)
     assert (found.hints, found.usable, found.rule, found.request) == ((), frozenset(), None, None)
@@ -56,28 +58,28 @@ def test_every_resource_is_an_offer_of_its_own() -> None:
         Offer(
             provider="devices",
             resource="memory",
-            standing=Standing.USABLE,
+            standing=OfferStatus.USABLE,
             hints=(LEFT,),
             usable=frozenset({NodeMask(1)}),
             request=2 * GIB,
         ),
-        Offer(provider="devices", resource="example.com/card", standing=Standing.NO_PREFERENCE),
+        Offer(provider="devices", resource="example.com/card", standing=OfferStatus.NO_PREFERENCE),
     ]
 
 
 @pytest.mark.parametrize(
     ("hints", "standing", "usable", "alone"),
     [
-        ([], Standing.IMPOSSIBLE, [], []),
-        ([DONT_CARE], Standing.NO_PREFERENCE, [], []),
-        ([IMPOSSIBLE], Standing.UNUSABLE, [], []),
-        ([BOTH], Standing.UNUSABLE, [], []),
-        ([BOTH, LEFT], Standing.USABLE, [0b01], [0b01]),
-        ([WIDE, LEFT], Standing.USABLE, [0b01, 0b11], [0b01]),
+        ([], OfferStatus.IMPOSSIBLE, [], []),
+        ([DONT_CARE], OfferStatus.NO_PREFERENCE, [], []),
+        ([IMPOSSIBLE], OfferStatus.UNUSABLE, [], []),
+        ([BOTH], OfferStatus.UNUSABLE, [], []),
+        ([BOTH, LEFT], OfferStatus.USABLE, [0b01], [0b01]),
+        ([WIDE, LEFT], OfferStatus.USABLE, [0b01, 0b11], [0b01]),
     ],
 )
 def test_what_a_policy_takes_of_a_list(
-    hints: list[Hint], standing: Standing, usable: list[int], alone: list[int]
+    hints: list[Hint], standing: OfferStatus, usable: list[int], alone: list[int]
 ) -> None:
     """``single-numa-node`` takes no hint of several nodes, preferred or not."""
     found, single = offer(hints, node()), offer(hints, node("single-numa-node"))
@@ -86,8 +88,8 @@ def test_what_a_policy_takes_of_a_list(
 
 
 def test_a_wide_hint_alone_is_nothing_for_a_single_node() -> None:
-    assert offer([WIDE], node("single-numa-node")).standing is Standing.UNUSABLE
-    assert offer([WIDE], node()).standing is Standing.USABLE
+    assert offer([WIDE], node("single-numa-node")).standing is OfferStatus.UNUSABLE
+    assert offer([WIDE], node()).standing is OfferStatus.USABLE
 
 
 def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
@@ -104,16 +106,16 @@ def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
 @pytest.mark.parametrize(
     ("policy", "free", "request_", "width", "standing", "usable"),
     [
-        ("restricted", [1, 4], 3, 1, Standing.USABLE, ["1"]),
-        ("restricted", [2, 2], 3, 1, Standing.UNUSABLE, []),
-        ("restricted", [2, 2], 3, 2, Standing.USABLE, ["0-1"]),
-        ("restricted", [2, 2], 5, 2, Standing.IMPOSSIBLE, []),
-        ("single-numa-node", [2, 2], 3, 2, Standing.UNUSABLE, []),
-        ("single-numa-node", [2, 2], 2, 1, Standing.USABLE, ["0", "1"]),
+        ("restricted", [1, 4], 3, 1, OfferStatus.USABLE, ["1"]),
+        ("restricted", [2, 2], 3, 1, OfferStatus.UNUSABLE, []),
+        ("restricted", [2, 2], 3, 2, OfferStatus.USABLE, ["0-1"]),
+        ("restricted", [2, 2], 5, 2, OfferStatus.IMPOSSIBLE, []),
+        ("single-numa-node", [2, 2], 3, 2, OfferStatus.UNUSABLE, []),
+        ("single-numa-node", [2, 2], 2, 1, OfferStatus.USABLE, ["0", "1"]),
     ],
 )
 def test_what_a_policy_takes_of_a_rule(
-    policy: str, free: list[int], request_: int, width: int, standing: Standing, usable: list[str]
+    policy: str, free: list[int], request_: int, width: int, standing: OfferStatus, usable: list[str]
 ) -> None:
     hints = rule(free, request_, width)
     found = offer(hints, node(policy), "cpu")
@@ -126,21 +128,21 @@ def test_what_a_policy_takes_of_a_rule(
 def test_hints_of_very_many_nodes_are_not_listed(nodes: int, listed: bool) -> None:
     found = offer(rule([2] * nodes, 2), node("restricted", nodes))
     assert (found.hints is not None, found.usable is not None) == (listed, listed)
-    assert found.standing is Standing.USABLE
+    assert found.standing is OfferStatus.USABLE
 
 
 @pytest.mark.parametrize(
     ("policy", "free", "request_", "standing", "usable"),
     [
-        ("restricted", {3: 2}, 2, Standing.USABLE, None),
-        ("restricted", {3: 2}, 3, Standing.UNUSABLE, None),
-        ("restricted", {3: 2}, 40, Standing.IMPOSSIBLE, None),
-        ("single-numa-node", {0: 2, 5: 2}, 2, Standing.USABLE, ["0", "5"]),
-        ("single-numa-node", {3: 2}, 3, Standing.UNUSABLE, []),
+        ("restricted", {3: 2}, 2, OfferStatus.USABLE, None),
+        ("restricted", {3: 2}, 3, OfferStatus.UNUSABLE, None),
+        ("restricted", {3: 2}, 40, OfferStatus.IMPOSSIBLE, None),
+        ("single-numa-node", {0: 2, 5: 2}, 2, OfferStatus.USABLE, ["0", "5"]),
+        ("single-numa-node", {3: 2}, 3, OfferStatus.UNUSABLE, []),
     ],
 )
 def test_what_a_policy_takes_where_hints_are_not_listed(
-    policy: str, free: dict[int, int], request_: int, standing: Standing, usable: list[str] | None
+    policy: str, free: dict[int, int], request_: int, standing: OfferStatus, usable: list[str] | None
 ) -> None:
     counts = {**dict.fromkeys(range(LISTED_NODES + 1), 1), **free}
     hints = rule(list(counts.values()), request_)
@@ -154,7 +156,7 @@ def test_a_single_node_is_taken_only_where_its_hint_is_preferred() -> None:
     """More nodes than one may be the size that is preferred, although one has enough."""
     nodes = LISTED_NODES + 1
     found = offer(rule([2] * nodes, 2, width=2), node("single-numa-node", nodes))
-    assert (found.standing, found.usable) == (Standing.UNUSABLE, frozenset())
+    assert (found.standing, found.usable) == (OfferStatus.UNUSABLE, frozenset())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cpuctl.engine.explain.scenario import Replay, Runs, Scenario, Starter, replay_scenario
+from cpuctl.engine.explain.scenario import Replay, Scenario, SearchBudget, Starter, replay_scenario
 from cpuctl.engine.memory.tables import charge
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
@@ -39,7 +39,7 @@ def found_as(change: Callable[[Node], None], one: Scenario) -> Starter:
 
 
 def test_a_kubelet_that_does_not_start_decides_nothing() -> None:
-    refused = replay_scenario(scenario(EIGHT, A, topology_manager_policy="no-such-policy"), Runs())
+    refused = replay_scenario(scenario(EIGHT, A, topology_manager_policy="no-such-policy"), SearchBudget())
     assert isinstance(refused, StartRefused)
     assert refused.stage == "configValidation"
 
@@ -61,8 +61,8 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
     """The files are read again only where something has been taken out of them."""
     one = scenario(with_memory(TWO_NODES, 10), A, B, **memory_config())
     restarted = one._replace(start=found_as(change, one), restarted=True)
-    assert isinstance(replay_scenario(restarted, Runs()), Replay)
-    refused = replay_scenario(restarted._replace(removed=frozenset({"a"})), Runs())
+    assert isinstance(replay_scenario(restarted, SearchBudget()), Replay)
+    refused = replay_scenario(restarted._replace(removed=frozenset({"a"})), SearchBudget())
     assert isinstance(refused, StartRefused)
     assert refused.stage == stage
 

@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
-from cpuctl.engine.explain.scenario import Replay, Runs, replay_scenario
+from cpuctl.engine.explain.scenario import Replay, SearchBudget, replay_scenario
 from cpuctl.engine.node import Node
 from tests.engine.explain.scenarios import FOUR_NODES, TWO_NODES, named, scenario, told, whole
 
@@ -40,7 +40,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_node_is_copied_only_where_the_copy_is_kept(
     calls: Counter[str], remembered: int, kept: int
 ) -> None:
-    replay = replay_scenario(scenario(FOUR_NODES, *TEN), Runs(), remembered)
+    replay = replay_scenario(scenario(FOUR_NODES, *TEN), SearchBudget(), remembered)
     assert isinstance(replay, Replay)
     assert len(replay.befores) == kept
     assert calls["copy"] == kept + 1, "and once to keep the node as the pod leaves it"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.node import Node
-from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, Trial, lint_pod
+from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, TrialNode, lint_pod
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
@@ -24,11 +24,11 @@ ALONE = " | on an empty node of this kind"
 MACHINE = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
 
 
-def trial(**config: Any) -> Trial:
+def trial(**config: Any) -> TrialNode:
     told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
     node = start_node(MACHINE, Kubelet(version=KubeletVersion(36), config=told), fit=True)
     assert isinstance(node, Node)
-    return Trial(node)
+    return TrialNode(node)
 
 
 def whole(count: int) -> StoredPod:
@@ -92,7 +92,7 @@ def test_a_kubelet_that_does_not_survive_a_pod() -> None:
     )
     node = start_node(machine, Kubelet(version=KubeletVersion(36), config=told), fit=True)
     assert isinstance(node, Node)
-    assert linted(whole(54), STATIC, Trial(node)) == [
+    assert linted(whole(54), STATIC, TrialNode(node)) == [
         f"error kubelet-fault spec: the kubelet does not survive this pod (endless loop in CPU Manager, distributing CPUs across NUMA nodes): a set of nodes has enough free CPUs for the remainder, but too few whole groups{ALONE}"
     ]
 
@@ -142,7 +142,7 @@ def test_an_amount_that_is_written_otherwise_is_another_one() -> None:
     """The Memory Manager counts ``1536Mi``, but not ``1.5Gi``, which only static pods bring to it."""
     node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
     assert isinstance(node, Node)
-    asked = Trial(node)
+    asked = TrialNode(node)
     view = NONE._replace(memory_policy="None")
     found = [
         linted(pod(app(text, text), static=True), view, asked)
@@ -158,9 +158,9 @@ def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
     view = KubeletView.of(kubelet())
     amounts = "cpu=1 memory=1.5Gi"
     manifest = pod(app(amounts, amounts), static=True)
-    assert len(linted(manifest, view, Trial(node))) == len(linted(manifest, view)) == 1
+    assert len(linted(manifest, view, TrialNode(node))) == len(linted(manifest, view)) == 1
     warned = pod(app("cpu=20", "cpu=20"))
-    assert [text.partition(" ")[0] for text in linted(warned, view, Trial(node))] == ["warning", "error"]
+    assert [text.partition(" ")[0] for text in linted(warned, view, TrialNode(node))] == ["warning", "error"]
 
 
 def test_without_a_known_node_nobody_is_asked() -> None:

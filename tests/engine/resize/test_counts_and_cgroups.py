@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from cpuctl.engine.resize.effects import cgroup_change, counted, most_requested
-from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
+from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import POD, PodResize, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues
@@ -22,29 +22,29 @@ def sized(cpus: int) -> StoredPod:
 
 
 @pytest.mark.parametrize(
-    ("ruling", "allocated", "actual", "desired", "takes"),
+    ("result", "allocated", "actual", "desired", "takes"),
     [
-        (Ruling.INFEASIBLE, 3, 2, 9, (5, 3, 3)),
-        (Ruling.INFEASIBLE, 3, 4, 9, (5, 4, 4)),
-        (Ruling.INFEASIBLE, 6, 4, 9, (6, 6, 6)),
-        (Ruling.ADMITTED, 3, 2, 1, (5, 2, 1)),
-        (Ruling.NO_EFFECT, 3, 7, 4, (7, 7, 4)),
-        (Ruling.DEFERRED, 3, 2, 1, (5, 3, 3)),
-        (Ruling.DEFERRED, 2, 3, 1, (5, 3, 3)),
-        (Ruling.IGNORED, 3, 2, 4, (5, 4, 4)),
-        *((ruling, 3, 2, 9, (5, 5, 5)) for ruling in (
-            Ruling.FORBIDDEN, Ruling.UNCHANGED, Ruling.FAULT, Ruling.UNKNOWN)),
+        (ResizeResult.INFEASIBLE, 3, 2, 9, (5, 3, 3)),
+        (ResizeResult.INFEASIBLE, 3, 4, 9, (5, 4, 4)),
+        (ResizeResult.INFEASIBLE, 6, 4, 9, (6, 6, 6)),
+        (ResizeResult.ADMITTED, 3, 2, 1, (5, 2, 1)),
+        (ResizeResult.NO_EFFECT, 3, 7, 4, (7, 7, 4)),
+        (ResizeResult.DEFERRED, 3, 2, 1, (5, 3, 3)),
+        (ResizeResult.DEFERRED, 2, 3, 1, (5, 3, 3)),
+        (ResizeResult.IGNORED, 3, 2, 4, (5, 4, 4)),
+        *((result, 3, 2, 9, (5, 5, 5)) for result in (
+            ResizeResult.FORBIDDEN, ResizeResult.UNCHANGED, ResizeResult.FAULT, ResizeResult.UNKNOWN)),
     ],
 )  # fmt: skip
 def test_of_which_versions_the_scheduler_counts_the_most(
-    ruling: Ruling, allocated: int, actual: int, desired: int, takes: tuple[int, ...]
+    result: ResizeResult, allocated: int, actual: int, desired: int, takes: tuple[int, ...]
 ) -> None:
     """Of a pod whose spec asks for five CPUs since an earlier resize."""
     running = RunningPod.settled(sized(5))._replace(
         allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
     )
     given = PodResize(running, sized(desired))
-    told = counted(ResizeOutcome(request=given, ruling=ruling, judge=Judge.MANAGERS), ResizeRules())
+    told = counted(ResizeOutcome(request=given, result=result, decided_by=DecidedBy.MANAGERS), ResizeRules())
     found = tuple(each["cpu"].value for each in (told.before, told.meanwhile, told.settled))
     assert found == takes
 
@@ -78,8 +78,8 @@ def change(
 ) -> tuple[Mapping[str, CgroupValues], Mapping[str, CgroupValues]]:
     outcome = ResizeOutcome(
         request=PodResize(RunningPod.settled(old), new),
-        ruling=Ruling.ADMITTED,
-        judge=Judge.MANAGERS,
+        result=ResizeResult.ADMITTED,
+        decided_by=DecidedBy.MANAGERS,
         shares=shares,
     )
     found = cgroup_change(outcome, SETTINGS, view)
@@ -142,7 +142,9 @@ def test_memory_is_reserved_by_the_class_of_the_pod(
     """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
     settings = SETTINGS._replace(memory_qos=True, tiered=True)
     outcome = ResizeOutcome(
-        request=PodResize(RunningPod.settled(given), given), ruling=Ruling.ADMITTED, judge=Judge.MANAGERS
+        request=PodResize(RunningPod.settled(given), given),
+        result=ResizeResult.ADMITTED,
+        decided_by=DecidedBy.MANAGERS,
     )
     after = cgroup_change(outcome, settings, NodeRules()).after
     assert {(each.memory_min, each.memory_low) for each in after.values()} == {reserved}

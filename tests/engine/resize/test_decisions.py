@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import CPUShare, Judge, Ruling
+from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeResult
 from cpuctl.engine.resize.rules import IN_PLACE
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.engine.resize.server_side import ResizeServer
@@ -38,21 +38,21 @@ def path(setting: Setting, semantics: Semantics = Semantics.KEP) -> ResizePath:
 
 
 @pytest.mark.parametrize(
-    ("setting", "to", "server", "ruling"),
+    ("setting", "to", "server", "result"),
     [
-        (Setting(), "2", None, Ruling.UNCHANGED),
-        (Setting(minor=36, gates={}), "4", None, Ruling.INFEASIBLE),
-        (Setting(minor=32, gates={}), "4", None, Ruling.IGNORED),
-        (Setting(), "4", ResizeServer(in_place=False), Ruling.FORBIDDEN),
+        (Setting(), "2", None, ResizeResult.UNCHANGED),
+        (Setting(minor=36, gates={}), "4", None, ResizeResult.INFEASIBLE),
+        (Setting(minor=32, gates={}), "4", None, ResizeResult.IGNORED),
+        (Setting(), "4", ResizeServer(in_place=False), ResizeResult.FORBIDDEN),
     ],
 )
 def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
-    setting: Setting, to: str, server: ResizeServer | None, ruling: Ruling
+    setting: Setting, to: str, server: ResizeServer | None, result: ResizeResult
 ) -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
     outcome = decide(node, request(running, c=f"cpu={to}"), path(setting)._replace(server=server))
-    assert (outcome.ruling, outcome.shares) == (ruling, {"c": TWO})
+    assert (outcome.result, outcome.shares) == (result, {"c": TWO})
     assert (outcome.preview, outcome.placements, outcome.delay) == (False, (), 0)
     assert outcome.request.running.spec == running
 
@@ -65,8 +65,8 @@ def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: l
     node = used.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
     outcome = decide(node, request(running, c="memory=2Gi"), path(used))
-    assert (outcome.ruling, outcome.judge, outcome.preview) == (
-        Ruling.ADMITTED, Judge.MANAGERS, setting.minor == 38
+    assert (outcome.result, outcome.decided_by, outcome.preview) == (
+        ResizeResult.ADMITTED, DecidedBy.MANAGERS, setting.minor == 38
     )  # fmt: skip
     assert [each.container.name for each in outcome.asked if each.container] == rounds
     assert [(each.container.name, each.exclusive) for each in outcome.placements] == [
@@ -81,7 +81,7 @@ def test_cpus_that_come_and_go_are_told_with_those_that_were_promised() -> None:
     running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("2", "b"), guaranteed("500m", "c")))
     outcome = decide(node, request(running, a="cpu=2"), path(setting))
     assert outcome.shares == {"a": CPUShare(None, 0b11 << 8, 0b11 << 8), "b": TWO}
-    assert (outcome.ruling, outcome.unfollowed) == (Ruling.ADMITTED, ())
+    assert (outcome.result, outcome.unfollowed) == (ResizeResult.ADMITTED, ())
 
 
 def test_what_nobody_has_promised_has_no_baseline() -> None:
@@ -104,14 +104,14 @@ def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
     parts = pod_of(guaranteed("2", "a"), guaranteed("1500m", "b"))
     running = admitted(node, parts._replace(resources=resources(*["cpu=4 memory=4Gi"] * 2)))
     outcome = decide(node, request(running, a="memory=2Gi"), path(setting))
-    assert (outcome.ruling, outcome.unfollowed, len(outcome.shares)) == (Ruling.ADMITTED, (), 2)
+    assert (outcome.result, outcome.unfollowed, len(outcome.shares)) == (ResizeResult.ADMITTED, (), 2)
 
 
 def test_all_containers_are_named_whose_cpus_do_not_follow() -> None:
     node = RELEASED.node()
     running = admitted(node, pod_of(guaranteed("1", "a"), guaranteed("2", "b"), guaranteed("1", "c")))
     outcome = decide(node, request(running, a="cpu=2", c="cpu=1500m"), path(RELEASED))
-    assert (outcome.ruling, outcome.unfollowed) == (Ruling.NO_EFFECT, ("a", "c"))
+    assert (outcome.result, outcome.unfollowed) == (ResizeResult.NO_EFFECT, ("a", "c"))
 
 
 def test_a_kubelet_that_hangs_decides_nothing() -> None:
@@ -120,8 +120,8 @@ def test_a_kubelet_that_hangs_decides_nothing() -> None:
     running = admitted(node, pod_of(guaranteed("2")))
     node.fault = FAULT
     outcome = decide(node, request(running, c="cpu=4"), path(setting))
-    assert (outcome.ruling, outcome.message, outcome.reason) == (Ruling.FAULT, "for a test", "")
-    assert (outcome.judge, outcome.unfollowed, node.active["p"]) == (Judge.MANAGERS, (), running)
+    assert (outcome.result, outcome.message, outcome.reason) == (ResizeResult.FAULT, "for a test", "")
+    assert (outcome.decided_by, outcome.unfollowed, node.active["p"]) == (DecidedBy.MANAGERS, (), running)
 
 
 NO_ROOM = (
@@ -130,14 +130,16 @@ NO_ROOM = (
 
 
 @pytest.mark.parametrize(
-    ("setting", "judge"),
-    [(Setting(minor=36, gates={}, config=NO_POLICY), Judge.MANAGERS), (Setting(), Judge.NODE_FIT)],
+    ("setting", "decided_by"),
+    [(Setting(minor=36, gates={}, config=NO_POLICY), DecidedBy.MANAGERS), (Setting(), DecidedBy.NODE_FIT)],
 )
-def test_whether_others_make_room_for_a_critical_pod_cannot_be_said(setting: Setting, judge: Judge) -> None:
+def test_whether_others_make_room_for_a_critical_pod_cannot_be_said(
+    setting: Setting, decided_by: DecidedBy
+) -> None:
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2"), priority=CRITICAL))
     outcome = decide(node, request(running, c="memory=65Gi"), path(setting))
-    assert (outcome.ruling, outcome.judge) == (Ruling.UNKNOWN, judge)
+    assert (outcome.result, outcome.decided_by) == (ResizeResult.UNKNOWN, decided_by)
     assert outcome.message.startswith(NO_ROOM)
     assert node.active["p"] == running
 
@@ -149,7 +151,7 @@ def test_a_missing_affinity_is_final_to_both(semantics: Semantics) -> None:
     running = admitted(node, pod_of(guaranteed("2")))
     before = held(node)
     outcome = decide(node, request(running, c="cpu=8"), path(setting, semantics))
-    assert (outcome.ruling, outcome.reason) == (Ruling.INFEASIBLE, "TopologyAffinityError")
+    assert (outcome.result, outcome.reason) == (ResizeResult.INFEASIBLE, "TopologyAffinityError")
     assert (outcome.departures, held(node)) == ((), before)
 
 
@@ -159,7 +161,11 @@ def test_managers_refuse_before_anybody_looks_whether_the_pod_fits() -> None:
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("4")))
     outcome = decide(node, request(running, c="cpu=2 memory=65Gi"), path(setting))
-    assert (outcome.ruling, outcome.judge, outcome.preview) == (Ruling.INFEASIBLE, Judge.MANAGERS, True)
+    assert (outcome.result, outcome.decided_by, outcome.preview) == (
+        ResizeResult.INFEASIBLE,
+        DecidedBy.MANAGERS,
+        True,
+    )
     assert outcome.departures == (Departure.FINAL,)
     assert (node.active["p"], held(node)) == (running, "0-3")
 
@@ -181,13 +187,17 @@ def test_what_does_not_fit_and_moves_no_cpus_departs_from_nothing(semantics: Sem
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
     outcome = decide(node, request(running, c="memory=65Gi"), path(setting, semantics))
-    assert (outcome.ruling, outcome.judge, outcome.preview) == (Ruling.DEFERRED, Judge.NODE_FIT, True)
+    assert (outcome.result, outcome.decided_by, outcome.preview) == (
+        ResizeResult.DEFERRED,
+        DecidedBy.NODE_FIT,
+        True,
+    )
     assert (outcome.departures, node.active["p"]) == ((), running)
     assert [each.container.name for each in outcome.placements] == ["c"]
 
 
-@pytest.mark.parametrize(("level", "judge"), [(True, Judge.NODE_FIT), (False, Judge.MANAGERS)])
-def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, judge: Judge) -> None:
+@pytest.mark.parametrize(("level", "decided_by"), [(True, DecidedBy.NODE_FIT), (False, DecidedBy.MANAGERS)])
+def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, decided_by: DecidedBy) -> None:
     """As far as its kubelet looks at them."""
     setting = Setting()
     node = setting.node(fit=True)
@@ -195,7 +205,7 @@ def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, judge: 
     running = pod_of(app("cpu=1", "cpu=2", "c"))._replace(resources=resources("memory=65Gi"))
     node.resume([running])
     outcome = decide(node, request(running, c="cpu=2"), path(setting))
-    assert (outcome.judge, outcome.ruling.accepted) == (judge, judge is Judge.MANAGERS)
+    assert (outcome.decided_by, outcome.result.accepted) == (decided_by, decided_by is DecidedBy.MANAGERS)
 
 
 @pytest.mark.parametrize(("minor", "gates"), [(32, {IN_PLACE: True}), (36, {})])

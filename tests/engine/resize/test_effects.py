@@ -10,7 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted, restarting
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
+from cpuctl.engine.resize.outcome import DecidedBy, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.pending import refused_after_restart
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, PodResize, RunningPod
@@ -83,27 +83,27 @@ def test_resources_of_the_pod_itself_restart_nothing() -> None:
     assert restarting(PodResize(RunningPod.settled(SHARING), desired), POD, ResizeRules()) == ()
 
 
-def outcome_of(given: PodResize, ruling: Ruling) -> ResizeOutcome:
-    return ResizeOutcome(request=given, ruling=ruling, judge=Judge.MANAGERS)
+def outcome_of(given: PodResize, result: ResizeResult) -> ResizeOutcome:
+    return ResizeOutcome(request=given, result=result, decided_by=DecidedBy.MANAGERS)
 
 
 @pytest.mark.parametrize(
-    ("ruling", "to", "takes"),
+    ("result", "to", "takes"),
     [
-        (Ruling.ADMITTED, "4", ("2", "4", "4")),
-        (Ruling.ADMITTED, "1", ("2", "2", "1")),
-        (Ruling.NO_EFFECT, "4", ("2", "4", "4")),
-        (Ruling.DEFERRED, "4", ("2", "4", "4")),
-        (Ruling.DEFERRED, "1", ("2", "2", "2")),
-        (Ruling.IGNORED, "4", ("2", "4", "4")),
-        (Ruling.INFEASIBLE, "4", ("2", "2", "2")),
-        (Ruling.FORBIDDEN, "4", ("2", "2", "2")),
+        (ResizeResult.ADMITTED, "4", ("2", "4", "4")),
+        (ResizeResult.ADMITTED, "1", ("2", "2", "1")),
+        (ResizeResult.NO_EFFECT, "4", ("2", "4", "4")),
+        (ResizeResult.DEFERRED, "4", ("2", "4", "4")),
+        (ResizeResult.DEFERRED, "1", ("2", "2", "2")),
+        (ResizeResult.IGNORED, "4", ("2", "4", "4")),
+        (ResizeResult.INFEASIBLE, "4", ("2", "2", "2")),
+        (ResizeResult.FORBIDDEN, "4", ("2", "2", "2")),
     ],
 )
-def test_what_the_scheduler_counts(ruling: Ruling, to: str, takes: tuple[str, ...]) -> None:
+def test_what_the_scheduler_counts(result: ResizeResult, to: str, takes: tuple[str, ...]) -> None:
     """The most of what is asked for, granted and in use; what is infeasible does not count."""
     given = request(pod_of(guaranteed("2")), c=f"cpu={to}")
-    told = counted(outcome_of(given, ruling), ResizeRules())
+    told = counted(outcome_of(given, result), ResizeRules())
     assert tuple(str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)) == takes
 
 
@@ -111,7 +111,9 @@ def test_the_scheduler_counts_what_is_still_in_use() -> None:
     """A resize is asked for while another one is under way."""
     small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
     running = RunningPod.settled(small)._replace(actual=large)
-    told = counted(outcome_of(PodResize(running, changed(small, c="cpu=3")), Ruling.ADMITTED), ResizeRules())
+    told = counted(
+        outcome_of(PodResize(running, changed(small, c="cpu=3")), ResizeResult.ADMITTED), ResizeRules()
+    )
     assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["6", "6", "3"]
 
 
@@ -119,9 +121,9 @@ def test_pod_level_requests_count_as_a_whole() -> None:
     small = SHARING._replace(resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
     large = small._replace(resources=resources("cpu=5 memory=4Gi", "cpu=5 memory=4Gi"))
     given = PodResize(RunningPod.settled(small), large)
-    told = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules())
+    told = counted(outcome_of(given, ResizeResult.ADMITTED), ResizeRules())
     assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["3", "5", "5"]
-    blind = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules(pod_level_resources=False))
+    blind = counted(outcome_of(given, ResizeResult.ADMITTED), ResizeRules(pod_level_resources=False))
     assert [str(each["cpu"]) for each in (blind.before, blind.meanwhile, blind.settled)] == ["1", "1", "1"]
 
 
@@ -143,7 +145,7 @@ def test_exclusive_cpus_have_no_quota_before_and_after() -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2")))
     outcome = decide(node, request(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
-    assert outcome.ruling is Ruling.ADMITTED
+    assert outcome.result is ResizeResult.ADMITTED
     change = cgroup_change(outcome, CgroupSettings(minor=38), node.pod_rules)
     assert [(each["c"].shares, each["c"].quota) for each in (change.before, change.after)] == [
         (2048, -1),
@@ -158,7 +160,7 @@ def test_nothing_is_written_for_what_is_refused() -> None:
     refused = ResizePath(kubelet=ResizeRules(static_cpus=True))
     outcome = decide(node, request(running, c="cpu=4"), refused)
     change = cgroup_change(outcome, CgroupSettings(), node.pod_rules)
-    assert outcome.ruling is Ruling.INFEASIBLE
+    assert outcome.result is ResizeResult.INFEASIBLE
     assert change.before == change.after
 
 
@@ -169,7 +171,7 @@ def test_a_restart_finds_cpus_that_have_not_followed(manager: str, *, survives: 
     node = lenient.node()
     running = admitted(node, pod_of(guaranteed("2")))
     outcome = decide(node, request(running, c="cpu=4"), ResizePath(kubelet=lenient.rules()))
-    assert (outcome.ruling, outcome.unfollowed) == (Ruling.NO_EFFECT, ("c",))
+    assert (outcome.result, outcome.unfollowed) == (ResizeResult.NO_EFFECT, ("c",))
     strict = replace(lenient, config={"topology_manager_policy": manager}).node()
     assert strict.restore(node.state_file()) is None
     strict.resume(node.active.values())

@@ -12,7 +12,7 @@ from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Undetermined
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling, conditions_of
+from cpuctl.engine.resize.outcome import DecidedBy, ResizeOutcome, ResizeResult, conditions_of
 from cpuctl.engine.resize.rules import EXCLUSIVE_MEMORY, POD_LEVEL, ResizeRules
 from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.semantics import Semantics
@@ -50,7 +50,11 @@ def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
     outcome = decide(
         node, PodResize(RunningPod.settled(running), changed(running, c="cpu=2000m")), ResizePath()
     )
-    assert (outcome.ruling, outcome.judge, outcome.message) == (Ruling.UNCHANGED, Judge.NOBODY, "")
+    assert (outcome.result, outcome.decided_by, outcome.message) == (
+        ResizeResult.UNCHANGED,
+        DecidedBy.NOBODY,
+        "",
+    )
     assert (outcome.preview, outcome.delay) == (False, 0)
     assert conditions_of(outcome, ResizeRules()) == ()
 
@@ -63,19 +67,19 @@ def test_a_pod_that_does_not_run_is_the_callers_mistake() -> None:
 @pytest.mark.parametrize(
     ("gates", "want"),
     [
-        (NOTHING, (Ruling.INFEASIBLE,
+        (NOTHING, (ResizeResult.INFEASIBLE,
                    'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"')),
-        ({EXCLUSIVE_MEMORY: True}, (Ruling.ADMITTED, "")),
+        ({EXCLUSIVE_MEMORY: True}, (ResizeResult.ADMITTED, "")),
     ],
 )  # fmt: skip
-def test_a_static_memory_manager(gates: Mapping[str, bool], want: tuple[Ruling, str]) -> None:
+def test_a_static_memory_manager(gates: Mapping[str, bool], want: tuple[ResizeResult, str]) -> None:
     setting = Setting(minor=36, gates=gates, config=STATIC_MEMORY)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("500m")))
     outcome = decide(node, request(running, c="memory=2Gi"), ResizePath(kubelet=setting.rules()))
-    assert (outcome.ruling, outcome.message) == want
+    assert (outcome.result, outcome.message) == want
     cpu_only = decide(node, request(node.active["p"], c="cpu=700m"), ResizePath(kubelet=setting.rules()))
-    assert cpu_only.ruling is Ruling.ADMITTED
+    assert cpu_only.result is ResizeResult.ADMITTED
 
 
 @pytest.mark.parametrize(
@@ -136,11 +140,11 @@ def test_pod_level_resources_need_a_gate_of_their_own() -> None:
     running = admitted(node, level(pod_of(app(name="c")), "cpu=2 memory=1Gi"))
     more = PodResize(RunningPod.settled(running), level(running, "cpu=3 memory=1Gi"))
     outcome = decide(node, more, ResizePath(kubelet=setting.rules()))
-    assert (outcome.ruling, outcome.message) == (
-        Ruling.INFEASIBLE,
+    assert (outcome.result, outcome.message) == (
+        ResizeResult.INFEASIBLE,
         "InPlacePodLevelResourcesVerticalScaling is disabled",
     )
-    assert decide(node, more, path(replace(setting, gates=NOTHING))).ruling is Ruling.ADMITTED
+    assert decide(node, more, path(replace(setting, gates=NOTHING))).result is ResizeResult.ADMITTED
 
 
 def path(setting: Setting, **more: Any) -> ResizePath:
@@ -153,8 +157,8 @@ def test_exclusive_cpus_of_pods_with_pod_level_resources_are_never_resized() -> 
     node = setting.node()
     running = admitted(node, level(pod_of(guaranteed("2")), "cpu=4 memory=2Gi"))
     outcome = decide(node, request(running, c="cpu=3"), path(setting))
-    assert (outcome.ruling, outcome.reason, held(node)) == (
-        Ruling.INFEASIBLE,
+    assert (outcome.result, outcome.reason, held(node)) == (
+        ResizeResult.INFEASIBLE,
         "getOriginalCPUSetError",
         "shared",
     )
@@ -166,7 +170,7 @@ def test_a_refusal_on_the_way_leaves_what_containers_were_given_before() -> None
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("500m", "b")))
     outcome = decide(node, request(running, a="cpu=2", b="cpu=40"), path(setting))
-    assert (outcome.ruling, outcome.reason) == (Ruling.DEFERRED, "UnexpectedAdmissionError")
+    assert (outcome.result, outcome.reason) == (ResizeResult.DEFERRED, "UnexpectedAdmissionError")
     assert (held(node, "a"), held(node, "b")) == ("6-7", "shared")
     assert node.active["p"] == running
 
@@ -182,31 +186,39 @@ def crowded(semantics: Semantics) -> tuple[Node, ResizeOutcome]:
 
 def test_what_does_not_fit_is_deferred_and_keeps_its_cpus_as_they_were() -> None:
     node, outcome = crowded(Semantics.KEP)
-    assert (outcome.ruling, outcome.judge, outcome.reason) == (Ruling.DEFERRED, Judge.NODE_FIT, "OutOfmemory")
+    assert (outcome.result, outcome.decided_by, outcome.reason) == (
+        ResizeResult.DEFERRED,
+        DecidedBy.NODE_FIT,
+        "OutOfmemory",
+    )
     assert (held(node), outcome.departures) == ("6-7", (Departure.NOTHING_KEPT,))
 
 
 def test_the_reference_gives_cpus_before_it_looks_whether_the_pod_fits() -> None:
     node, outcome = crowded(Semantics.REFERENCE)
-    assert (outcome.ruling, outcome.judge, held(node)) == (Ruling.DEFERRED, Judge.NODE_FIT, "6-9")
+    assert (outcome.result, outcome.decided_by, held(node)) == (
+        ResizeResult.DEFERRED,
+        DecidedBy.NODE_FIT,
+        "6-9",
+    )
     assert node.active["p"].containers[0].resources.requests["cpu"] == Quantity.parse("2")
 
 
 @pytest.mark.parametrize(
-    ("semantics", "ruling", "departures"),
+    ("semantics", "result", "departures"),
     [
-        (Semantics.KEP, Ruling.INFEASIBLE, (Departure.FINAL,)),
-        (Semantics.REFERENCE, Ruling.DEFERRED, ()),
+        (Semantics.KEP, ResizeResult.INFEASIBLE, (Departure.FINAL,)),
+        (Semantics.REFERENCE, ResizeResult.DEFERRED, ()),
     ],
 )
 def test_a_refusal_is_final_to_the_kep_and_tried_again_by_the_reference(
-    semantics: Semantics, ruling: Ruling, departures: tuple[Departure, ...]
+    semantics: Semantics, result: ResizeResult, departures: tuple[Departure, ...]
 ) -> None:
     setting = Setting(minor=38)
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("4")))
     outcome = decide(node, request(running, c="cpu=2"), path(setting, semantics=semantics))
-    assert (outcome.ruling, outcome.departures) == (ruling, departures)
+    assert (outcome.result, outcome.departures) == (result, departures)
 
 
 def test_init_containers_and_sidecars() -> None:
@@ -218,7 +230,7 @@ def test_init_containers_and_sidecars() -> None:
     before = {name: held(node, name) for name in ("s", "c")}
     node.remove_container("p", "i")
     outcome = decide(node, request(running, s="cpu=4"), path(setting))
-    assert outcome.ruling is Ruling.ADMITTED
+    assert outcome.result is ResizeResult.ADMITTED
     assert (held(node, "i"), held(node, "c")) == ("shared", before["c"])
     assert outcome.shares["s"].after is not None
     assert outcome.shares["s"].after.bit_count() == 4
@@ -232,7 +244,7 @@ def test_what_depends_on_devices_that_nobody_has_named_cannot_be_said() -> None:
     running = pod_of(gpu)
     node.resume([running])
     outcome = decide(node, request(running, c="cpu=2"), path(setting))
-    assert outcome.ruling is Ruling.UNKNOWN
+    assert outcome.result is ResizeResult.UNKNOWN
     assert isinstance(outcome.verdict, Undetermined)
     assert node.active["p"] == running
 
@@ -243,7 +255,7 @@ def test_the_order_of_running_pods_survives_a_refusal() -> None:
     node = setting.node()
     first = admitted(node, pod_of(guaranteed("2"), name="first"))
     admitted(node, pod_of(guaranteed("2"), name="second"))
-    assert decide(node, request(first, c="cpu=4"), path(setting)).ruling is Ruling.DEFERRED
+    assert decide(node, request(first, c="cpu=4"), path(setting)).result is ResizeResult.DEFERRED
     assert list(node.active) == ["first", "second"]
 
 
@@ -252,6 +264,6 @@ def test_without_effect_but_granted() -> None:
     setting = Setting(minor=36, gates=PREVIEW)
     node = setting.node(fit=True)
     running = admitted(node, pod_of(guaranteed("2")))
-    assert decide(node, request(running, c="cpu=9"), path(setting)).ruling is Ruling.NO_EFFECT
+    assert decide(node, request(running, c="cpu=9"), path(setting)).result is ResizeResult.NO_EFFECT
     late = node.admit(pod_of(guaranteed("4"), name="late"))
     assert not isinstance(late.verdict, Admitted)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.resize.obstacles import Objecting
+from cpuctl.engine.resize.obstacles import KubeletResize
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.pods.model import Container, StoredPod
@@ -23,7 +23,7 @@ SYSTEM_CRITICAL = 2_000_000_000
 
 
 def objection(old: StoredPod, new: StoredPod, capacity: Mapping[str, int] | None = None, **rules: Any) -> str:
-    return Objecting(PodResize(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
+    return KubeletResize(PodResize(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
 
 
 def beside(container: Container) -> StoredPod:
@@ -177,5 +177,7 @@ def test_more_than_the_whole_node_has(
 
 
 def test_the_first_obstacle_is_told() -> None:
-    told = Objecting(request(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}).objection()
+    told = KubeletResize(
+        request(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}
+    ).objection()
     assert told == "InPlacePodVerticalScaling is disabled"

@@ -6,8 +6,8 @@ import pytest
 
 from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.resize.handler import ResizePath
-from cpuctl.engine.resize.outcome import Ruling
-from cpuctl.engine.resize.pending import Attempted, resize_all, retry_order
+from cpuctl.engine.resize.outcome import ResizeResult
+from cpuctl.engine.resize.pending import RetriedResize, resize_all, retry_order
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
@@ -124,10 +124,10 @@ def test_what_waits_is_tried_again_when_another_pod_shrinks() -> None:
     requests = [request(first, c="cpu=6"), request(second, c="cpu=5"), request(third, c="cpu=1")]
     path = ResizePath(kubelet=setting.rules())
     done = resize_all(node, requests, path)
-    assert [(each.outcome.ruling, each.attempts) for each in done] == [
-        (Ruling.ADMITTED, 2),
-        (Ruling.ADMITTED, 2),
-        (Ruling.ADMITTED, 1),
+    assert [(each.outcome.result, each.attempts) for each in done] == [
+        (ResizeResult.ADMITTED, 2),
+        (ResizeResult.ADMITTED, 2),
+        (ResizeResult.ADMITTED, 1),
     ]
 
 
@@ -140,8 +140,8 @@ def test_the_order_decides_who_gets_what_comes_free() -> None:
     ]
     requests = [request(pods[0], c="cpu=6"), request(pods[1], c="cpu=6"), request(pods[2], c="cpu=2")]
     done = resize_all(node, requests, ResizePath(kubelet=setting.rules()))
-    rulings = [each.outcome.ruling for each in done]
-    assert rulings == [Ruling.DEFERRED, Ruling.ADMITTED, Ruling.ADMITTED]
+    rulings = [each.outcome.result for each in done]
+    assert rulings == [ResizeResult.DEFERRED, ResizeResult.ADMITTED, ResizeResult.ADMITTED]
     # It was asked again after the third one's turn, and after the second one's.
     assert [each.attempts for each in done] == [3, 2, 1]
 
@@ -153,9 +153,9 @@ def test_what_is_infeasible_is_not_tried_again() -> None:
     done = resize_all(
         node, [request(first, c="cpu=3"), request(second, c="memory=2Gi")], setting_path(setting)
     )
-    assert [(each.outcome.ruling, each.attempts) for each in done] == [
-        (Ruling.INFEASIBLE, 1),
-        (Ruling.ADMITTED, 1),
+    assert [(each.outcome.result, each.attempts) for each in done] == [
+        (ResizeResult.INFEASIBLE, 1),
+        (ResizeResult.ADMITTED, 1),
     ]
 
 
@@ -163,7 +163,7 @@ def setting_path(setting: Setting) -> ResizePath:
     return ResizePath(kubelet=setting.rules())
 
 
-def departing(setting: Setting) -> Attempted:
+def departing(setting: Setting) -> RetriedResize:
     """Ask for fewer CPUs than the container was promised."""
     node = setting.node()
     given = admitted(node, pod_of(guaranteed("2")))
@@ -175,10 +175,10 @@ def departing(setting: Setting) -> Attempted:
 
 def test_where_the_reference_implementation_differs_it_is_asked_as_well() -> None:
     told = departing(Setting())
-    assert told.outcome.ruling is Ruling.INFEASIBLE
+    assert told.outcome.result is ResizeResult.INFEASIBLE
     assert told.outcome.departures == (Departure.FINAL,)
     assert told.reference is not None
-    assert told.reference.ruling is Ruling.DEFERRED
+    assert told.reference.result is ResizeResult.DEFERRED
 
 
 def test_nobody_else_is_asked_where_both_agree() -> None:
@@ -192,4 +192,4 @@ def test_nobody_else_is_asked_where_both_agree() -> None:
         [request(node.active["p"], c="cpu=1")],
         setting_path(setting)._replace(semantics=Semantics.REFERENCE),
     )
-    assert (own.outcome.ruling, own.reference) == (Ruling.DEFERRED, None)
+    assert (own.outcome.result, own.reference) == (ResizeResult.DEFERRED, None)

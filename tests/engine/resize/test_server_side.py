@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import Judge, Ruling
+from cpuctl.engine.resize.outcome import DecidedBy, ResizeResult
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL, ResizeRules
 from cpuctl.engine.resize.running import PodResize, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
@@ -171,7 +171,7 @@ def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None
     before = node.state.copy()
     unequal = PodResize(RunningPod.settled(running), first(running, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"))
     outcome = decide(node, unequal, ResizePath(kubelet=ResizeRules(), server=ResizeServer()))
-    assert (outcome.ruling, outcome.judge) == (Ruling.FORBIDDEN, Judge.API_SERVER)
+    assert (outcome.result, outcome.decided_by) == (ResizeResult.FORBIDDEN, DecidedBy.API_SERVER)
     assert outcome.message.startswith("spec: Invalid value")
     assert node.state == before
     several = request(running, c="cpu=1")

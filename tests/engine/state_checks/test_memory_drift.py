@@ -12,8 +12,8 @@ from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_findings import (
     Amount,
-    Cause,
-    Difference,
+    DriftCause,
+    DriftDifference,
     DriftKind,
     MemoryDrift,
     drift_findings,
@@ -221,8 +221,8 @@ def test_changes_name_node_and_number() -> None:
     found = drift(tables(8 * GIB), tables(9 * GIB, 8 * GIB))
     assert found is not None
     assert found.changes == (
-        (Difference(0, "memory", Amount.TOTAL, 8 * GIB, 9 * GIB), Cause.MEMORY),
-        (Difference(1, "", Amount.ASSIGNMENTS, None, 0), Cause.NODES),
+        (DriftDifference(0, "memory", Amount.TOTAL, 8 * GIB, 9 * GIB), DriftCause.MEMORY),
+        (DriftDifference(1, "", Amount.ASSIGNMENTS, None, 0), DriftCause.NODES),
     )
 
 

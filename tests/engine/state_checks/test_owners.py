@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, Standing
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, OwnerStatus
 from tests.support.pods import app, init
 from tests.support.verifying import pod
 
@@ -14,21 +14,21 @@ RUNNING = Owners.of([pod("u1", app(name="main"), app(name="log"), inits=(init(na
 @pytest.mark.parametrize(
     ("uid", "container", "standing"),
     [
-        ("u1", "log", Standing.RUNNING),
-        ("u1", "first", Standing.RUNNING),
-        ("u1", "old", Standing.CONTAINER_GONE),
-        ("u2", "main", Standing.CONTAINER_GONE),
-        ("u3", "main", Standing.POD_GONE),
+        ("u1", "log", OwnerStatus.RUNNING),
+        ("u1", "first", OwnerStatus.RUNNING),
+        ("u1", "old", OwnerStatus.CONTAINER_GONE),
+        ("u2", "main", OwnerStatus.CONTAINER_GONE),
+        ("u3", "main", OwnerStatus.POD_GONE),
     ],
 )
-def test_what_became_of_somebody(uid: str, container: str, standing: Standing) -> None:
+def test_what_became_of_somebody(uid: str, container: str, standing: OwnerStatus) -> None:
     assert RUNNING.standing(uid, container) is standing
-    assert NOBODY_SAYS.standing(uid, container) is Standing.UNKNOWN
+    assert NOBODY_SAYS.standing(uid, container) is OwnerStatus.UNKNOWN
 
 
 def test_what_became_of_a_pod() -> None:
     standings = [RUNNING.standing("u1"), RUNNING.standing("u3"), NOBODY_SAYS.standing("u1")]
-    assert standings == [Standing.RUNNING, Standing.POD_GONE, Standing.UNKNOWN]
+    assert standings == [OwnerStatus.RUNNING, OwnerStatus.POD_GONE, OwnerStatus.UNKNOWN]
 
 
 def test_a_container_is_found_by_its_name() -> None:

@@ -10,7 +10,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_repair.actions import Action, Did, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, RepairAction, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -44,28 +44,34 @@ STATE = CPUStateFile(
 P, Q = STATE.entries["p"], STATE.entries["q"]
 
 
-def pool(why: str, before: str, after: str) -> Action:
-    return Action(did=Did.POOL, reason=why, before=before, after=after)
+def pool(why: str, before: str, after: str) -> RepairAction:
+    return RepairAction(did=ActionKind.POOL, reason=why, before=before, after=after)
 
 
-def whole(why: str, uid: str, before: str, after: str = "") -> Action:
-    return Action(did=Did.POD, reason=why, pod_uid=uid, before=before, after=after)
+def whole(why: str, uid: str, before: str, after: str = "") -> RepairAction:
+    return RepairAction(did=ActionKind.POD, reason=why, pod_uid=uid, before=before, after=after)
 
 
-def baseline(why: str, uid: str, name: str, before: str, after: str = "") -> Action:
-    return Action(did=Did.BASELINE, reason=why, pod_uid=uid, container=name, before=before, after=after)
+def baseline(why: str, uid: str, name: str, before: str, after: str = "") -> RepairAction:
+    return RepairAction(
+        did=ActionKind.BASELINE, reason=why, pod_uid=uid, container=name, before=before, after=after
+    )
 
 
-def moved(why: str, uid: str, name: str, before: str, after: str) -> Action:
-    return Action(did=Did.MOVED, reason=why, pod_uid=uid, container=name, before=before, after=after)
+def moved(why: str, uid: str, name: str, before: str, after: str) -> RepairAction:
+    return RepairAction(
+        did=ActionKind.MOVED, reason=why, pod_uid=uid, container=name, before=before, after=after
+    )
 
 
-def dropped(why: str, uid: str, name: str, before: str) -> Action:
-    return Action(did=Did.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+def dropped(why: str, uid: str, name: str, before: str) -> RepairAction:
+    return RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
 
 
-def policy(before: str, after: str) -> Action:
-    return Action(did=Did.POLICY, reason=f"the policy {after} is configured", before=before, after=after)
+def policy(before: str, after: str) -> RepairAction:
+    return RepairAction(
+        did=ActionKind.POLICY, reason=f"the policy {after} is configured", before=before, after=after
+    )
 
 
 ENDS = "the policy none knows no exclusive CPUs; it runs on them until it is started again"
@@ -79,7 +85,7 @@ class Case:
     name: str
     state: CPUStateFile
     after: CPUStateFile
-    actions: tuple[Action, ...] = ()
+    actions: tuple[RepairAction, ...] = ()
     rules: CPURules = field(default_factory=rules)
     owners: Owners = NOBODY_SAYS
 
@@ -244,5 +250,5 @@ def test_what_is_done(case: Case) -> None:
 
 
 def test_an_action_on_all_of_a_file_is_nobodys() -> None:
-    action = Action(did=Did.TABLES, reason="drift")
+    action = RepairAction(did=ActionKind.TABLES, reason="drift")
     assert (action.pod_uid, action.container, action.before, action.after) == ("", "", "", "")

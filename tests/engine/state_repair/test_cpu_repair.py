@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
-from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -82,7 +82,7 @@ def test_what_containers_share_moves_together() -> None:
     assert held(result) == {"p/init": "5,7", "p/app": "5,7,20-21", "p/rest": "6,22"}
     assert isinstance(result, Repaired)
     assert str(result.state.pod_entries["p"]) == "5-7,20-23"
-    moved = [action.container for action in result.actions if action.did is Did.MOVED]
+    moved = [action.container for action in result.actions if action.did is ActionKind.MOVED]
     assert moved == ["app", "init", ""]
 
 

@@ -10,7 +10,7 @@ from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.engine.memory.tables import Tables, fresh_tables
 from cpuctl.engine.state_checks.memory_findings import replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAction, Repaired
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from tests.support.memory import HUGE, PAGE, memory_machine
 from tests.support.pods import app
@@ -47,20 +47,22 @@ def state(
     return empty._replace(machine_state=replayed(empty, fresh).tables)
 
 
-def dropped(why: str, uid: str, name: str, before: str) -> Action:
-    return Action(did=Did.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+def dropped(why: str, uid: str, name: str, before: str) -> RepairAction:
+    return RepairAction(did=ActionKind.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
 
 
-def tables(why: str) -> Action:
-    return Action(did=Did.TABLES, reason=why)
+def tables(why: str) -> RepairAction:
+    return RepairAction(did=ActionKind.TABLES, reason=why)
 
 
-def whole(why: str, uid: str, before: str) -> Action:
-    return Action(did=Did.POD, reason=why, pod_uid=uid, before=before)
+def whole(why: str, uid: str, before: str) -> RepairAction:
+    return RepairAction(did=ActionKind.POD, reason=why, pod_uid=uid, before=before)
 
 
-def policy(before: str, after: str) -> Action:
-    return Action(did=Did.POLICY, reason=f"the policy {after} is configured", before=before, after=after)
+def policy(before: str, after: str) -> RepairAction:
+    return RepairAction(
+        did=ActionKind.POLICY, reason=f"the policy {after} is configured", before=before, after=after
+    )
 
 
 GOOD = state(ENTRIES)
@@ -83,7 +85,7 @@ class Case:
     name: str
     state: MemoryStateFile
     after: MemoryStateFile
-    actions: tuple[Action, ...] = ()
+    actions: tuple[RepairAction, ...] = ()
     rules: MemoryRules = field(default=READ)
     owners: Owners = NOBODY_SAYS
 

@@ -126,7 +126,7 @@ class Removal(NamedTuple):
         return scenario._replace(removed=scenario.removed | {pod.uid for pod in self.pods})
 
 
-class Earlier(NamedTuple):
+class EarlierPosition(NamedTuple):
     """The pod comes before others, at another position in their order; ``overtaken`` are those."""
 
     position: int
@@ -144,5 +144,5 @@ class Earlier(NamedTuple):
         return scenario._replace(pods=tuple(pods), asked=self.position)
 
 
-Change = RequestChange | SettingChange | Removal | Earlier
+Change = RequestChange | SettingChange | Removal | EarlierPosition
 """One thing changed; ``applied`` gives the scenario as it would have been."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
-from cpuctl.engine.explain.offers import memory_asked
+from cpuctl.engine.explain.offers import memory_requested
 from cpuctl.engine.explain.rules import OUT_OF
-from cpuctl.engine.explain.scenario import Replay, Runs
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, FieldChange, RequestChange
 from cpuctl.engine.explain.searches.requests import amounts_below
 from cpuctl.engine.memory.tables import MEMORY, is_memory
@@ -42,7 +42,7 @@ class _Wish(NamedTuple):
 
 
 def guest_changes(
-    replay: Replay, decision: Decision, machine: VirtualMachine, runs: Runs
+    replay: Replay, decision: Decision, machine: VirtualMachine, runs: SearchBudget
 ) -> Iterator[RequestChange]:
     """Yield the nearest guests that are admitted: each way to change one, and the first that helps of it."""
     if replay.scenario.restarted:
@@ -61,7 +61,7 @@ def guest_changes(
 
 
 def _first_admitted(
-    replay: Replay, machine: VirtualMachine, wishes: Iterable[_Wish], runs: Runs
+    replay: Replay, machine: VirtualMachine, wishes: Iterable[_Wish], runs: SearchBudget
 ) -> Iterator[RequestChange]:
     pod = replay.scenario.pod
     for wish in wishes:
@@ -165,7 +165,7 @@ def _surplus(replay: Replay, decision: Decision, resource: str, asked: int) -> I
         details = verdict.details
         yield details["requested"] - (details["capacity"] - details["used"])
         return
-    total = memory_asked(replay.before, replay.scenario.pod, None) or {}
+    total = memory_requested(replay.before, replay.scenario.pod, None) or {}
     # Hints for the pod as a whole are asked for with what its containers need at once.
     beside = 0 if decision.container else total.get(resource, asked) - asked
     for amount in amounts_below(replay.after.memory.state.tables, resource, asked + beside):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.explain.scenario import Replay, Runs, Starter, replay_scenario
+from cpuctl.engine.explain.scenario import Replay, SearchBudget, Starter, replay_scenario
 from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
 from cpuctl.engine.outcome import Admitted
 
@@ -25,7 +25,7 @@ class MorePages(NamedTuple):
 
 
 def more_huge_pages(
-    replay: Replay, info: MachineInfo, start_on: Callable[[MachineInfo], Starter], runs: Runs
+    replay: Replay, info: MachineInfo, start_on: Callable[[MachineInfo], Starter], runs: SearchBudget
 ) -> Iterator[MorePages]:
     """Yield, for every NUMA node, the fewest more pages of one size with which the pod is admitted."""
     scenario = replay.scenario

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryTable
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.offers import LISTED_NODES, memory_asked, whole_cpus
+from cpuctl.engine.explain.offers import LISTED_NODES, memory_requested, whole_cpus
 from cpuctl.engine.explain.rules import OUT_OF
-from cpuctl.engine.explain.scenario import Replay, Runs
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.memory.tables import MEMORY, is_memory
 from cpuctl.engine.outcome import Admitted, Rejected
@@ -33,7 +33,7 @@ _LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
 _NOTHING = Quantity()
 
 
-def nearest_requests(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+def nearest_requests(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
     """Yield other requests that might be admitted, of what was decided about.
 
     First of one container: the refused one, or the one that requests most where the pod was refused as a
@@ -59,10 +59,12 @@ def nearest_requests(replay: Replay, decision: Decision, runs: Runs) -> Iterator
     yield from found or first_admitted(replay, in_proportion(replay.scenario.pod, _unit(replay)), runs)
 
 
-def _fitting(replay: Replay, decision: Decision, refused: Rejected, runs: Runs) -> Iterator[RequestChange]:
+def _fitting(
+    replay: Replay, decision: Decision, refused: Rejected, runs: SearchBudget
+) -> Iterator[RequestChange]:
     """Take what the node is short of from the container that requests most of it."""
     resource, details = refused.reason.removeprefix(OUT_OF), refused.details
-    for asker in askers_to_change(replay, decision, resource):
+    for asker in containers_to_change(replay, decision, resource):
         before = asker.requests[resource]
         short = details["requested"] - (details["capacity"] - details["used"])
         if resource in replay.before.devices.pools:
@@ -79,11 +81,11 @@ def _fitting(replay: Replay, decision: Decision, refused: Rejected, runs: Runs) 
         yield from first_admitted(replay, choices, runs)
 
 
-def _other_cpus(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+def _other_cpus(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
     unit, free = _unit(replay), _free(replay)
     counts = {each.name: whole_cpus(each.resources.requests) for each in replay.scenario.pod.all_containers}
     whole = {name: count for name, count in counts.items() if count}
-    for asker in askers_to_change(replay, decision, "cpu"):
+    for asker in containers_to_change(replay, decision, "cpu"):
         count = whole_cpus(asker.requests)
         if not count:
             continue
@@ -98,30 +100,30 @@ def _other_cpus(replay: Replay, decision: Decision, runs: Runs) -> Iterator[Requ
             yield from found or first_admitted(replay, for_all if whole and asker.name else (), runs)
 
 
-def _fewer_devices(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+def _fewer_devices(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
     for resource, pool in replay.before.devices.pools.items():
-        for asker in askers_to_change(replay, decision, resource):
+        for asker in containers_to_change(replay, decision, resource):
             most = min(asker.requests[resource].value - 1, pool.healthy.bit_count())
             fewer = ({(asker.name, resource): Quantity.from_value(count)} for count in range(most, 0, -1))
             yield from first_admitted(replay, fewer, runs)
 
 
-def _other_memory(replay: Replay, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
+def _other_memory(replay: Replay, decision: Decision, runs: SearchBudget) -> Iterator[RequestChange]:
     """Try what sets of NUMA nodes have of each resource, or the same amounts as whole numbers."""
     pod = replay.scenario.pod
     if decision.rule is Rule.QUANTITY_FORM:
         yield from first_admitted(replay, written_anew(pod), runs)
         return
-    for asker in askers_to_change(replay, decision, MEMORY):
+    for asker in containers_to_change(replay, decision, MEMORY):
         for resource in asker.requests:  # NUMA nodes have nothing of what the Memory Manager does not count
             yield from _other_amounts(replay, asker, decision, resource, runs)
 
 
 def _other_amounts(
-    replay: Replay, asker: Asker, decision: Decision, resource: str, runs: Runs
+    replay: Replay, asker: RequestingContainer, decision: Decision, resource: str, runs: SearchBudget
 ) -> Iterator[RequestChange]:
     tables, amount = replay.after.memory.state.tables, asker.requests[resource].value
-    total = memory_asked(replay.before, replay.scenario.pod, None) or {}
+    total = memory_requested(replay.before, replay.scenario.pod, None) or {}
     # Hints for the pod as a whole are asked for with what its containers need at once.
     beside = 0 if decision.container else total.get(resource, amount) - amount
     below = amounts_below(tables, resource, amount + beside)
@@ -216,29 +218,29 @@ def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
     return Quantity.from_milli(amount.milli_value * part // _PARTS)
 
 
-class Asker(NamedTuple):
+class RequestingContainer(NamedTuple):
     """Who asks for something: a container, or the pod itself where the name is empty."""
 
     name: str
     requests: Mapping[str, Quantity]
 
 
-def askers_to_change(replay: Replay, decision: Decision, resource: str) -> list[Asker]:
+def containers_to_change(replay: Replay, decision: Decision, resource: str) -> list[RequestingContainer]:
     """Name whose request of a resource decides: the refused container's, or else the largest.
 
     Where the pod's own resources are divided among its containers, it is the pod's, too.
     """
     pod = replay.scenario.pod
-    containers = [Asker(each.name, each.resources.requests) for each in pod.all_containers]
+    containers = [RequestingContainer(each.name, each.resources.requests) for each in pod.all_containers]
     asking = [each for each in containers if each.requests.get(resource, _NOTHING).sign > 0]
     named = [each for each in asking if each.name == decision.container]
     if pod.resources is not None and replay.before.cpu.rules.divides(pod):
-        own = Asker("", pod.resources.requests)
+        own = RequestingContainer("", pod.resources.requests)
         return [*named, own] if own.requests.get(resource, _NOTHING).sign > 0 else named
     return [max(named or asking, key=lambda each: each.requests[resource])] if asking else []
 
 
-def first_admitted(replay: Replay, choices: Iterable[Choice], runs: Runs) -> Iterator[RequestChange]:
+def first_admitted(replay: Replay, choices: Iterable[Choice], runs: SearchBudget) -> Iterator[RequestChange]:
     """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
     pod = replay.scenario.pod
     requests = {each.name: each.resources.requests for each in pod.all_containers}

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
-from cpuctl.engine.explain.scenario import REMEMBERED, Replay, Runs, replay_scenario
-from cpuctl.engine.explain.searches.changes import Change, ChangeKind, Earlier, Removal, SettingChange
+from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
+from cpuctl.engine.explain.searches.changes import Change, ChangeKind, EarlierPosition, Removal, SettingChange
 from cpuctl.engine.explain.searches.guests import guest_changes
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.hints.topology_manager import POLICIES
@@ -37,7 +37,7 @@ PAIRED = 40
 _NOTHING = Quantity()
 
 
-def removals(replay: Replay, runs: Runs) -> Iterator[Removal]:
+def removals(replay: Replay, runs: SearchBudget) -> Iterator[Removal]:
     """Yield the pods without which the pod might be admitted, then pairs; those that hold least first.
 
     After pods that are enough alone, pairs are not looked at.
@@ -63,7 +63,9 @@ def _others(replay: Replay) -> list[StoredPod]:
     return [pod for pod in running if pod.uid != scenario.pod.uid]
 
 
-def _enough(replay: Replay, choices: Iterable[tuple[StoredPod, ...]], runs: Runs) -> Iterator[Removal]:
+def _enough(
+    replay: Replay, choices: Iterable[tuple[StoredPod, ...]], runs: SearchBudget
+) -> Iterator[Removal]:
     for pods in choices:
         if replay.scenario.restarted:
             # What is gone before a restart changes the whole of it: only a full run can tell.
@@ -89,7 +91,7 @@ def _weight(node: Node, pod: StoredPod) -> tuple[int, int, str]:
     )
 
 
-def earlier_positions(replay: Replay, runs: Runs) -> Iterator[Earlier]:
+def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPosition]:
     """Yield the places at which the pod might be admitted, the one that overtakes the fewest pods first.
 
     After a restart there is nothing to choose: a kubelet takes the oldest pod first.
@@ -104,7 +106,7 @@ def earlier_positions(replay: Replay, runs: Runs) -> Iterator[Earlier]:
             return
         if scenario.is_met_by(runs.admit(node.copy(), scenario.pod)):
             position = scenario.asked - back
-            yield Earlier(position, scenario.pods[position : scenario.asked])
+            yield EarlierPosition(position, scenario.pods[position : scenario.asked])
 
 
 _STRICTEST_FIRST = (*reversed(POLICIES), "none")
@@ -211,13 +213,13 @@ class Search(NamedTuple):
 class _Method(NamedTuple):
     """How to look for one kind of change: after ``most`` the search ends, and the ``best`` are kept."""
 
-    changes: Callable[[Replay, Runs], Iterator[Change]]
+    changes: Callable[[Replay, SearchBudget], Iterator[Change]]
     bound: int
     most: int = sys.maxsize
     best: int = sys.maxsize
 
 
-def _settings(replay: Replay, _runs: Runs) -> Iterator[SettingChange]:
+def _settings(replay: Replay, _runs: SearchBudget) -> Iterator[SettingChange]:
     kubelet = replay.scenario.kubelet
     return setting_candidates(kubelet.config, kubelet.version.minor)
 
@@ -235,8 +237,8 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
     return tuple(_search(replay, kind, method, tick) for kind, method in methods.items())
 
 
-def _requests(decision: Decision) -> Callable[[Replay, Runs], Iterator[Change]]:
-    def changes(replay: Replay, runs: Runs) -> Iterator[Change]:
+def _requests(decision: Decision) -> Callable[[Replay, SearchBudget], Iterator[Change]]:
+    def changes(replay: Replay, runs: SearchBudget) -> Iterator[Change]:
         machine = replay.scenario.pod.virtual_machine
         if machine is None:
             return nearest_requests(replay, decision, runs)
@@ -246,7 +248,7 @@ def _requests(decision: Decision) -> Callable[[Replay, Runs], Iterator[Change]]:
 
 
 def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[], None]) -> Search:
-    runs = Runs(bound=method.bound, tick=tick)
+    runs = SearchBudget(bound=method.bound, tick=tick)
     found: list[Suggestion] = []
     for change in method.changes(replay, runs):
         if suggestion := _verified(replay, change, runs):
@@ -264,7 +266,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
     )
 
 
-def _verified(replay: Replay, change: Change, runs: Runs) -> Suggestion | None:
+def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion | None:
     """Tell the whole scenario again with the change; None where that is not what is asked for."""
     scenario = replay.scenario
     if not runs.allow(len(scenario.pods)):

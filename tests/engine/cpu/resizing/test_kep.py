@@ -13,7 +13,7 @@ from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import Ruling
+from cpuctl.engine.resize.outcome import ResizeResult
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from tests.support.pods import app, init, sidecar
 from tests.support.resizing import (
@@ -116,7 +116,7 @@ def test_the_table_is_the_same_for_every_kind_of_container(
     wanted = request(running, x=f"cpu={sizes[1]}", other="cpu=4" if sizes[0] == sizes[1] else "cpu=2")
     outcome = decide(node, wanted, ResizePath(kubelet=setting.rules()))
     assert outcome.reason == FEASIBLE[sizes]
-    assert outcome.ruling is (Ruling.INFEASIBLE if FEASIBLE[sizes] else Ruling.ADMITTED)
+    assert outcome.result is (ResizeResult.INFEASIBLE if FEASIBLE[sizes] else ResizeResult.ADMITTED)
 
 
 def test_the_reference_refuses_init_containers_for_another_reason() -> None:

@@ -13,7 +13,7 @@ from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.engine.resize.outcome import Ruling
+from cpuctl.engine.resize.outcome import ResizeResult
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, keeps_baselines
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from tests.support.resizing import PREVIEW, Setting, admitted, guaranteed, held, pod_of, request
@@ -53,17 +53,17 @@ def two_cpus(setting: Setting) -> Node:
     return node
 
 
-def resized(node: Node, setting: Setting, cpus: int) -> Ruling:
+def resized(node: Node, setting: Setting, cpus: int) -> ResizeResult:
     return decide(
         node, request(node.active["p"], c=f"cpu={cpus}"), ResizePath(kubelet=setting.rules(preview=True))
-    ).ruling
+    ).result
 
 
 def test_the_promise_is_written_and_stays() -> None:
     setting = Setting()
     node, files = two_cpus(setting), Files(setting)
     assert data(files.write(node))["baselines"] == PROMISED
-    assert resized(node, setting, 4) is Ruling.ADMITTED
+    assert resized(node, setting, 4) is ResizeResult.ADMITTED
     document = data(files.write(node))
     assert (document["entries"], document["baselines"]) == ({"p": {"c": "6-9"}}, PROMISED)
 
@@ -72,12 +72,12 @@ def test_after_a_restart_the_promise_still_holds() -> None:
     setting = Setting()
     node, files = two_cpus(setting), Files(setting)
     (given,) = node.active.values()
-    assert resized(node, setting, 4) is Ruling.ADMITTED
+    assert resized(node, setting, 4) is ResizeResult.ADMITTED
     again = files.restored(files.write(node))
     again.resume(node.active.values())
     assert again.state_file() == node.state_file()
-    assert resized(again, setting, 1) is Ruling.INFEASIBLE
-    assert resized(again, setting, 2) is Ruling.ADMITTED
+    assert resized(again, setting, 1) is ResizeResult.INFEASIBLE
+    assert resized(again, setting, 2) is ResizeResult.ADMITTED
     assert held(again) == "6-7"
     assert again.active["p"].containers == given.containers
 
@@ -98,11 +98,11 @@ def test_one_that_forgets_the_promise_takes_the_present_for_it() -> None:
     """Up to 1.36 a restart promises a container whatever it holds by then."""
     setting = Setting(minor=36)
     node, files = two_cpus(setting), Files(setting)
-    assert resized(node, setting, 4) is Ruling.ADMITTED
+    assert resized(node, setting, 4) is ResizeResult.ADMITTED
     again = files.restored(files.write(node))
     again.resume(node.active.values())
     assert again.state.baseline("p", "c") == again.state.assigned("p", "c")
-    assert resized(again, setting, 2) is Ruling.INFEASIBLE
+    assert resized(again, setting, 2) is ResizeResult.INFEASIBLE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.devices.allocation import DeviceHints
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.offers import Offer, Round, Standing
+from cpuctl.engine.explain.offers import Offer, OfferStatus, Round
 from cpuctl.engine.explain.rules import hint_decision
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
@@ -29,7 +29,9 @@ def seen(policy: str = "restricted", **more: Any) -> Node:
     return told(scenario(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
 
 
-def offer(provider: str, standing: Standing, usable: frozenset[NodeMask] = frozenset(), **more: Any) -> Offer:
+def offer(
+    provider: str, standing: OfferStatus, usable: frozenset[NodeMask] = frozenset(), **more: Any
+) -> Offer:
     return Offer(provider=provider, resource=provider, standing=standing, usable=usable, **more)
 
 
@@ -39,18 +41,18 @@ def decision(*offers: Offer, merged: Merged | KubeletFault = NO, node: Node | No
 
 
 def test_a_preferred_hint_leaves_nothing_to_explain() -> None:
-    bad = offer("cpu", Standing.IMPOSSIBLE)
+    bad = offer("cpu", OfferStatus.IMPOSSIBLE)
     assert decision(bad, merged=Merged(Hint(NodeMask(1), preferred=True), admit=True)) is None
     assert decision(bad, merged=KubeletFault(kind=FaultKind.CRASH, where="here", why="so")) is None
     assert decision(bad) is not None
 
 
 def test_what_is_impossible_decides_before_what_is_unusable() -> None:
-    first, second = offer("memory", Standing.UNUSABLE), offer("example.com/card", Standing.IMPOSSIBLE)
+    first, second = offer("memory", OfferStatus.UNUSABLE), offer("example.com/card", OfferStatus.IMPOSSIBLE)
     found = decision(first, second)
     assert found is not None
     assert (found.provider, found.container) == ("example.com/card", "main")
-    found = decision(offer("devices", Standing.USABLE), first, offer("cpu", Standing.UNUSABLE))
+    found = decision(offer("devices", OfferStatus.USABLE), first, offer("cpu", OfferStatus.UNUSABLE))
     assert found is not None
     assert found.provider == "memory"
 
@@ -69,7 +71,7 @@ def test_what_is_impossible_decides_before_what_is_unusable() -> None:
     ],
 )
 def test_a_list_without_a_rule_comes_from_what_the_container_holds(provider: str, why: str) -> None:
-    assert decision(offer(provider, Standing.IMPOSSIBLE)) == Decision(
+    assert decision(offer(provider, OfferStatus.IMPOSSIBLE)) == Decision(
         rule=Rule.OTHER_ASSIGNMENT, why=why, container="main", provider=provider
     )
 
@@ -83,7 +85,7 @@ def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(hold
     if holds:
         node.cpu.state.assignments["a"] = {"main": CPUMask(0b110)}
     found = hint_decision(
-        Round(container=None, offers=(offer("memory", Standing.IMPOSSIBLE),), merged=NO), node, pod
+        Round(container=None, offers=(offer("memory", OfferStatus.IMPOSSIBLE),), merged=NO), node, pod
     )
     assert found is not None
     assert (found.rule, found.container, found.provider) == (rule, "", "memory")
@@ -127,7 +129,7 @@ IMPOSSIBLE = "it asks for more of example.com/card than is free on the whole nod
     ],
 )
 def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule: Rule, why: str) -> None:
-    standing = Standing.UNUSABLE if hints.narrowest else Standing.IMPOSSIBLE
+    standing = OfferStatus.UNUSABLE if hints.narrowest else OfferStatus.IMPOSSIBLE
     found = decision(offer("example.com/card", standing, rule=hints), node=seen(policy))
     assert found == Decision(rule=rule, why=why, container="main", provider="example.com/card")
 
@@ -135,9 +137,9 @@ def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule:
 def test_providers_that_want_different_nodes_disagree() -> None:
     """Small sets are named before large ones, then low nodes first; who has no preference is not named."""
     found = decision(
-        offer("cpu", Standing.USABLE, frozenset(map(NodeMask, (0b11, 0b10000, 0b1)))),
-        offer("devices", Standing.NO_PREFERENCE),
-        offer("memory", Standing.USABLE, frozenset({NodeMask(0b1111)})),
+        offer("cpu", OfferStatus.USABLE, frozenset(map(NodeMask, (0b11, 0b10000, 0b1)))),
+        offer("devices", OfferStatus.NO_PREFERENCE),
+        offer("memory", OfferStatus.USABLE, frozenset({NodeMask(0b1111)})),
     )
     assert found == Decision(
         rule=Rule.MASK_INEQUALITY,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cpuctl.engine.explain.decision import Decision
-from cpuctl.engine.explain.scenario import Replay, Runs
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.machine.machine_info import MachineInfo
@@ -33,7 +33,7 @@ class Case:
 
 def nearest(replay: Replay, decision: Decision | None = None) -> tuple[Found, int]:
     """Look for other requests; return what is found, and how many were tried."""
-    runs = Runs()
+    runs = SearchBudget()
     changes = list(nearest_requests(replay, decision or decided(replay), runs))
     found = [
         {_key(each.container, each.resource): str(each.after) for each in change.amounts}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.explain.searches.changes import Amount, ChangeKind, Earlier, Removal, RequestChange
+from cpuctl.engine.explain.searches.changes import Amount, ChangeKind, EarlierPosition, Removal, RequestChange
 from cpuctl.quantity import Quantity
 from tests.engine.explain.scenarios import EIGHT, divided, named, scenario, whole
 from tests.support.pods import app, init, resources
@@ -54,7 +54,7 @@ def test_the_same_amount_in_another_form_is_a_change() -> None:
 
 def test_who_comes_after_the_pod_stays_behind_it() -> None:
     asked = scenario(EIGHT, *FOUR)._replace(asked=2)
-    moved = Earlier(0, (FOUR[0], FOUR[1])).applied(asked)
+    moved = EarlierPosition(0, (FOUR[0], FOUR[1])).applied(asked)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]
     assert moved.asked == 0
 
@@ -65,6 +65,6 @@ def test_removed_pods_add_up() -> None:
 
 
 def test_every_change_names_its_kind() -> None:
-    assert Earlier(0, ()).kind is ChangeKind.ORDER
+    assert EarlierPosition(0, ()).kind is ChangeKind.ORDER
     assert Removal(()).kind is ChangeKind.REMOVAL
     assert RequestChange(()).kind is ChangeKind.REQUEST

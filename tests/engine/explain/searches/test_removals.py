@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.explain.scenario import Replay, Runs
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
 from cpuctl.engine.explain.searches.searches import PAIRED, removals
 from cpuctl.pods.model import StoredPod
 from tests.engine.explain.scenarios import EIGHT, FOUR_NODES, named, scenario, told, whole
 from tests.support.pods import app
 
 
-def names(replay: Replay, runs: Runs | None = None) -> list[str]:
+def names(replay: Replay, runs: SearchBudget | None = None) -> list[str]:
     """Name the pods of every removal that is found."""
-    return ["+".join(pod.name for pod in each.pods) for each in removals(replay, runs or Runs())]
+    return ["+".join(pod.name for pod in each.pods) for each in removals(replay, runs or SearchBudget())]
 
 
 def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
@@ -31,7 +31,7 @@ def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Replay:
 
 
 def test_only_pods_that_run_can_go() -> None:
-    runs = Runs()
+    runs = SearchBudget()
     pods = named("a", whole(2)), named("refused", whole(9)), named("asked", whole(6))
     assert names(told(scenario(EIGHT, *pods)), runs) == ["a"]
     assert runs.made == 1
@@ -46,7 +46,7 @@ def test_pairs_that_hold_least_together_come_first() -> None:
 @pytest.mark.parametrize(("count", "left_out"), [(PAIRED, False), (PAIRED + 1, True)])
 def test_more_pods_than_are_paired(count: int, left_out: bool) -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(count)]
-    runs = Runs(bound=count)
+    runs = SearchBudget(bound=count)
     assert names(told(scenario(FOUR_NODES, *pods, named("asked", whole(60)))), runs) == []
     assert bool(runs.left_out) == left_out
 

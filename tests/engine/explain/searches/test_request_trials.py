@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.scenario import Replay, Runs
-from cpuctl.engine.explain.searches.requests import Choice, askers_to_change, first_admitted
+from cpuctl.engine.explain.scenario import Replay, SearchBudget
+from cpuctl.engine.explain.searches.requests import Choice, containers_to_change, first_admitted
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.engine.explain.scenarios import EIGHT, TWO_NODES, divided, named, scenario, told, whole
@@ -53,7 +53,7 @@ CASES = [
 def test_whose_request_is_changed(case: Case) -> None:
     replay = told(scenario(TWO_NODES, case.pod, **(DIVIDING if case.divides else {})))
     decision = Decision(rule=Rule.UNKNOWN, why="", container=case.container)
-    askers = askers_to_change(replay, decision, case.resource)
+    askers = containers_to_change(replay, decision, case.resource)
     assert [asker.name for asker in askers] == case.askers
 
 
@@ -61,20 +61,20 @@ def cpus(*counts: int, container: str = "main") -> list[Choice]:
     return [{(container, "cpu"): Quantity.from_value(count)} for count in counts]
 
 
-def tried(replay: Replay, choices: list[Choice], runs: Runs | None = None) -> list[dict[str, str]]:
-    changes = first_admitted(replay, choices, runs or Runs())
+def tried(replay: Replay, choices: list[Choice], runs: SearchBudget | None = None) -> list[dict[str, str]]:
+    changes = first_admitted(replay, choices, runs or SearchBudget())
     return [{each.container: f"{each.before}->{each.after}" for each in change.amounts} for change in changes]
 
 
 def test_the_first_that_is_admitted_ends_the_trials() -> None:
     replay = told(scenario(EIGHT, named("a", whole(9))))
-    runs = Runs()
+    runs = SearchBudget()
     assert tried(replay, cpus(8, 7, 6), runs) == [{"main": "9->7"}]
     assert runs.made == 2
 
 
 def test_trials_end_at_the_bound() -> None:
-    runs = Runs(bound=2)
+    runs = SearchBudget(bound=2)
     assert tried(told(scenario(EIGHT, named("a", whole(20)))), cpus(10, 9, 8, 7), runs) == []
     assert (runs.made, runs.cut) == (2, True)
 

@@ -8,8 +8,8 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
-from cpuctl.engine.explain.scenario import Runs
-from cpuctl.engine.explain.searches.changes import Earlier, Removal, RequestChange, SettingChange
+from cpuctl.engine.explain.scenario import SearchBudget
+from cpuctl.engine.explain.searches.changes import EarlierPosition, Removal, RequestChange, SettingChange
 from cpuctl.engine.explain.searches.searches import Search, earlier_positions, removals
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import QosClass, StoredPod
@@ -203,7 +203,7 @@ def test_coming_earlier_names_who_then_is_not_admitted() -> None:
     pods = named("a", whole(2)), named("b", whole(4)), named("c", whole(4))
     search = found(explained(EIGHT, *pods), "order")
     (suggestion,) = search.found
-    assert suggestion.change == Earlier(1, (pods[1],))
+    assert suggestion.change == EarlierPosition(1, (pods[1],))
     assert [pod.name for pod in suggestion.lost] == ["b"]
 
 
@@ -212,7 +212,7 @@ def test_the_place_that_costs_nobody_anything_is_preferred() -> None:
     sizes = {"a": 1, "b": 3, "c": 4, "d": 6}
     pods = [named(name, whole(cpus)) for name, cpus in sizes.items()]
     (suggestion,) = found(explained(TWO_NODES, *pods, **RESTRICTED), "order").found
-    assert suggestion.change == Earlier(1, (pods[1], pods[2]))
+    assert suggestion.change == EarlierPosition(1, (pods[1], pods[2]))
     assert suggestion.lost == ()
 
 
@@ -220,7 +220,7 @@ def test_very_early_places_are_not_tried() -> None:
     """A copy of the node is kept for every place, so not for all of them."""
     pods = [named(f"p{number}", app("cpu=1m")) for number in range(300)]
     asked = named("asked", whole(9))
-    runs, fewer = Runs(), Runs()
+    runs, fewer = SearchBudget(), SearchBudget()
     assert list(earlier_positions(told(scenario(EIGHT, *pods, asked)), runs)) == []
     assert (runs.made, runs.left_out) == (255, "places more than 255 pods earlier")
     assert list(earlier_positions(told(scenario(EIGHT, *pods[:255], asked)), fewer)) == []
@@ -238,14 +238,14 @@ def test_every_suggestion_is_a_full_run_that_admits() -> None:
 
 def test_a_bound_ends_the_search_and_says_so() -> None:
     replay = told(scenario(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7))))
-    runs = Runs(bound=3)
+    runs = SearchBudget(bound=3)
     assert list(removals(replay, runs)) == []
     assert (runs.made, runs.cut) == (3, True)
 
 
 def test_of_very_many_pods_only_the_largest_are_paired() -> None:
     pods = [named(f"p{number}", whole(1)) for number in range(50)]
-    runs = Runs()
+    runs = SearchBudget()
     assert list(removals(told(scenario(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
     assert (runs.cut, runs.left_out) == (False, "pairs with pods that are not among the 40 largest")
     assert runs.made == 50 + 40 * 39 // 2

@@ -11,7 +11,16 @@ import pytest
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.obstacles import whole_node
-from cpuctl.engine.resize.outcome import Condition, Judge, ResizeOutcome, Ruling, conditions_of, legacy_status
+from cpuctl.engine.resize.outcome import (
+    Condition,
+    DecidedBy,
+    ResizeOutcome,
+    conditions_of,
+    legacy_status,
+)
+from cpuctl.engine.resize.outcome import (
+    ResizeResult as Result,
+)
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, IN_PLACE, ResizeRules
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.pods import app
@@ -34,12 +43,12 @@ class Case:
 
     name: str
     minor: int
-    ruling: Ruling
+    result: Result
     gates: Mapping[str, bool] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     before: str = "cpu=2 memory=1Gi"
     after: str = "cpu=4"
-    judge: Judge = Judge.RESIZE_HANDLER
+    by: DecidedBy = DecidedBy.RESIZE_HANDLER
     message: str = ""
     reason: str = ""
     holds: str = ""
@@ -67,90 +76,90 @@ def decided(case: Case) -> Decided:
     return Decided(node, decide(node, request(running, c=case.after), path), rules, before)
 
 
-MANAGERS, FIT = Judge.MANAGERS, Judge.NODE_FIT
+MANAGERS, FIT = DecidedBy.MANAGERS, DecidedBy.NODE_FIT
 BEFORE_ANY = [
-    Case(name="1.27 does not look", minor=27, ruling=Ruling.IGNORED,
+    Case(name="1.27 does not look", minor=27, result=Result.IGNORED,
          message="the kubelet does not look at resizes: InPlacePodVerticalScaling is off"),
-    Case(name="1.32 does not look either", minor=32, ruling=Ruling.IGNORED,
+    Case(name="1.32 does not look either", minor=32, result=Result.IGNORED,
          message="the kubelet does not look at resizes: InPlacePodVerticalScaling is off"),
-    Case(name="1.33 says so", minor=33, gates={IN_PLACE: False}, ruling=Ruling.INFEASIBLE,
+    Case(name="1.33 says so", minor=33, gates={IN_PLACE: False}, result=Result.INFEASIBLE,
          message="InPlacePodVerticalScaling is disabled"),
 ]  # fmt: skip
 STATIC_CPUS = [
-    Case(name="1.31 knows no obstacle", minor=31, gates=ALPHA, ruling=Ruling.NO_EFFECT, judge=MANAGERS),
-    Case(name="1.31, restricted", minor=31, gates=ALPHA, config=RESTRICTED, ruling=Ruling.DEFERRED,
-         judge=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
-    Case(name="1.32 refuses", minor=32, gates=ALPHA, ruling=Ruling.INFEASIBLE, message=OLD_WORDS),
-    Case(name="1.33 refuses", minor=33, ruling=Ruling.INFEASIBLE, message=OLD_WORDS),
-    Case(name="1.33 refuses memory, too", minor=33, after="memory=2Gi", ruling=Ruling.INFEASIBLE,
+    Case(name="1.31 knows no obstacle", minor=31, gates=ALPHA, result=Result.NO_EFFECT, by=MANAGERS),
+    Case(name="1.31, restricted", minor=31, gates=ALPHA, config=RESTRICTED, result=Result.DEFERRED,
+         by=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
+    Case(name="1.32 refuses", minor=32, gates=ALPHA, result=Result.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.33 refuses", minor=33, result=Result.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.33 refuses memory, too", minor=33, after="memory=2Gi", result=Result.INFEASIBLE,
          message=OLD_WORDS),
     Case(name="1.33 refuses shared containers, too", minor=33, before="cpu=1500m memory=1Gi",
-         after="cpu=1700m", ruling=Ruling.INFEASIBLE, message=OLD_WORDS),
-    Case(name="1.34 lets memory pass", minor=34, after="memory=2Gi", ruling=Ruling.ADMITTED, judge=MANAGERS),
-    Case(name="1.34 refuses", minor=34, ruling=Ruling.INFEASIBLE, message=NEW_WORDS),
+         after="cpu=1700m", result=Result.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.34 lets memory pass", minor=34, after="memory=2Gi", result=Result.ADMITTED, by=MANAGERS),
+    Case(name="1.34 refuses", minor=34, result=Result.INFEASIBLE, message=NEW_WORDS),
     Case(name="1.36 refuses shared containers, too", minor=36, before="cpu=1500m memory=1Gi",
-         after="cpu=1700m", ruling=Ruling.INFEASIBLE, message=NEW_WORDS),
-    Case(name="1.38 without the gate", minor=38, ruling=Ruling.INFEASIBLE, message=NEW_WORDS),
-    Case(name="policy none", minor=36, config=NO_POLICY, ruling=Ruling.ADMITTED, judge=MANAGERS),
+         after="cpu=1700m", result=Result.INFEASIBLE, message=NEW_WORDS),
+    Case(name="1.38 without the gate", minor=38, result=Result.INFEASIBLE, message=NEW_WORDS),
+    Case(name="policy none", minor=36, config=NO_POLICY, result=Result.ADMITTED, by=MANAGERS),
 ]  # fmt: skip
 GATE_WITHOUT_ALLOCATOR = [
     *(
         Case(name=f"1.{minor}, policy {policy}", minor=minor, gates=BOTH if minor < 33 else PREVIEW,
-             config={"topology_manager_policy": policy}, ruling=Ruling.NO_EFFECT, judge=MANAGERS)
+             config={"topology_manager_policy": policy}, result=Result.NO_EFFECT, by=MANAGERS)
         for minor in (32, 33, 36, 37) for policy in ("none", "best-effort")
     ),
     *(
         Case(name=f"1.{minor}, policy {policy}", minor=minor, gates=BOTH if minor < 33 else PREVIEW,
-             config={"topology_manager_policy": policy}, ruling=Ruling.DEFERRED, judge=MANAGERS,
+             config={"topology_manager_policy": policy}, result=Result.DEFERRED, by=MANAGERS,
              reason="TopologyAffinityError", message=AFFINITY)
         for minor in (32, 33, 36, 37) for policy in ("restricted", "single-numa-node")
     ),
     Case(name="from the shared pool", minor=36, gates=PREVIEW, before="cpu=1500m memory=1Gi",
-         ruling=Ruling.ADMITTED, judge=MANAGERS, holds="6-9"),
-    Case(name="to the shared pool", minor=36, gates=PREVIEW, after="cpu=2500m", ruling=Ruling.NO_EFFECT,
-         judge=MANAGERS),
+         result=Result.ADMITTED, by=MANAGERS, holds="6-9"),
+    Case(name="to the shared pool", minor=36, gates=PREVIEW, after="cpu=2500m", result=Result.NO_EFFECT,
+         by=MANAGERS),
     Case(name="inside the shared pool", minor=36, gates=PREVIEW, before="cpu=1500m memory=1Gi",
-         after="cpu=1700m", ruling=Ruling.ADMITTED, judge=MANAGERS),
-    Case(name="whole cores", minor=36, gates=PREVIEW, after="cpu=3", ruling=Ruling.DEFERRED, judge=MANAGERS,
+         after="cpu=1700m", result=Result.ADMITTED, by=MANAGERS),
+    Case(name="whole cores", minor=36, gates=PREVIEW, after="cpu=3", result=Result.DEFERRED, by=MANAGERS,
          config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}, reason="SMTAlignmentError",
          message="SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"),
 ]  # fmt: skip
 ALLOCATOR = [
-    Case(name="1.38", minor=38, gates=PREVIEW, ruling=Ruling.ADMITTED, judge=MANAGERS, holds="6-9"),
-    Case(name="1.38, restricted", minor=38, gates=PREVIEW, config=RESTRICTED, ruling=Ruling.ADMITTED,
-         judge=MANAGERS, holds="0-3"),
-    Case(name="1.36 with the preview", minor=36, gates=PREVIEW, preview=True, ruling=Ruling.ADMITTED,
-         judge=MANAGERS, holds="6-9"),
-    Case(name="the preview needs the gate", minor=36, preview=True, ruling=Ruling.INFEASIBLE,
+    Case(name="1.38", minor=38, gates=PREVIEW, result=Result.ADMITTED, by=MANAGERS, holds="6-9"),
+    Case(name="1.38, restricted", minor=38, gates=PREVIEW, config=RESTRICTED, result=Result.ADMITTED,
+         by=MANAGERS, holds="0-3"),
+    Case(name="1.36 with the preview", minor=36, gates=PREVIEW, preview=True, result=Result.ADMITTED,
+         by=MANAGERS, holds="6-9"),
+    Case(name="the preview needs the gate", minor=36, preview=True, result=Result.INFEASIBLE,
          message=NEW_WORDS),
     Case(name="over two nodes", minor=38, gates=PREVIEW, config=SINGLE, after="cpu=8",
-         ruling=Ruling.INFEASIBLE, judge=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
+         result=Result.INFEASIBLE, by=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
     Case(name="too few cores", minor=38, gates=PREVIEW, after="cpu=9",
-         config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}, ruling=Ruling.INFEASIBLE,
-         judge=MANAGERS, reason="SMTAlignmentError",
+         config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}, result=Result.INFEASIBLE,
+         by=MANAGERS, reason="SMTAlignmentError",
          message="SMT Alignment Error: requested 9 cpus not multiple cpus per core = 2"),
     Case(name="from the shared pool", minor=38, gates=PREVIEW, before="cpu=1500m memory=1Gi",
-         after="cpu=2", ruling=Ruling.INFEASIBLE, judge=MANAGERS, reason="inconsistentCPUAllocationError",
+         after="cpu=2", result=Result.INFEASIBLE, by=MANAGERS, reason="inconsistentCPUAllocationError",
          message="inconsistentCPUAllocation Error: Not allowed to move a container from shared pool to"
          " exclusively allocated pool, (requested CPUs = 2, allocated CPUs = 1500m)"),
-    Case(name="to the shared pool", minor=38, gates=PREVIEW, after="cpu=2500m", ruling=Ruling.INFEASIBLE,
-         judge=MANAGERS, reason="inconsistentCPUAllocationError",
+    Case(name="to the shared pool", minor=38, gates=PREVIEW, after="cpu=2500m", result=Result.INFEASIBLE,
+         by=MANAGERS, reason="inconsistentCPUAllocationError",
          message="inconsistentCPUAllocation Error: Not allowed to move a container from exclusively allocated"
          " pool to shared pool, not allowed (requested CPUs = 2500m, allocated CPUs = 2)"),
     Case(name="inside the shared pool", minor=38, gates=PREVIEW, before="cpu=1500m memory=1Gi",
-         after="cpu=1700m", ruling=Ruling.ADMITTED, judge=MANAGERS),
-    Case(name="memory alone", minor=38, gates=PREVIEW, after="memory=2Gi", ruling=Ruling.ADMITTED,
-         judge=MANAGERS),
+         after="cpu=1700m", result=Result.ADMITTED, by=MANAGERS),
+    Case(name="memory alone", minor=38, gates=PREVIEW, after="memory=2Gi", result=Result.ADMITTED,
+         by=MANAGERS),
 ]  # fmt: skip
 NODE_SIZE = [
     Case(name="1.33: beyond the whole node", minor=33, config=NO_POLICY, after="cpu=13",
-         ruling=Ruling.INFEASIBLE, message="Node didn't have enough capacity: cpu, requested: 13000, "
+         result=Result.INFEASIBLE, message="Node didn't have enough capacity: cpu, requested: 13000, "
          "capacity: 12000"),
     Case(name="1.35: beyond the whole node", minor=35, config=NO_POLICY, after="memory=65Gi",
-         ruling=Ruling.INFEASIBLE, message="Node didn't have enough capacity: memory, requested: "
+         result=Result.INFEASIBLE, message="Node didn't have enough capacity: memory, requested: "
          "69793218560, capacity: 68719476736"),
     Case(name="1.36 leaves that to the API server", minor=36, config=NO_POLICY, after="memory=65Gi",
-         ruling=Ruling.DEFERRED, judge=FIT, reason="OutOfmemory",
+         result=Result.DEFERRED, by=FIT, reason="OutOfmemory",
          message="Node didn't have enough resource: memory, requested: 69793218560, used: 0, "
          "capacity: 68719476736"),
 ]  # fmt: skip
@@ -161,7 +170,7 @@ ALL = [*BEFORE_ANY, *STATIC_CPUS, *GATE_WITHOUT_ALLOCATOR, *ALLOCATOR, *NODE_SIZ
 def test_what_becomes_of_a_resize(case: Case) -> None:
     found = decided(case)
     outcome = found.outcome
-    assert (outcome.ruling, outcome.judge) == (case.ruling, case.judge)
+    assert (outcome.result, outcome.decided_by) == (case.result, case.by)
     assert (outcome.message, outcome.reason) == (case.message, case.reason)
     assert held(found.node) == (case.holds or found.before)
 
@@ -169,7 +178,7 @@ def test_what_becomes_of_a_resize(case: Case) -> None:
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.minor}: {case.name}")
 def test_the_kubelet_counts_what_it_has_granted(case: Case) -> None:
     node, outcome = (found := decided(case)).node, found.outcome
-    granted = outcome.request.desired if outcome.ruling.accepted else outcome.request.running.allocated
+    granted = outcome.request.desired if outcome.result.accepted else outcome.request.running.allocated
     assert node.active["p"].containers == granted.containers
 
 
@@ -200,6 +209,6 @@ def test_what_the_pods_status_says(name: str, want: Condition | str) -> None:
 
 
 def test_a_resize_in_progress_has_neither_reason_nor_message() -> None:
-    found = decided(Case(name="", minor=36, config=NO_POLICY, ruling=Ruling.ADMITTED))
+    found = decided(Case(name="", minor=36, config=NO_POLICY, result=Result.ADMITTED))
     (condition,) = conditions_of(found.outcome, found.rules)
     assert (condition.type, condition.reason, condition.message) == ("PodResizeInProgress", "", "")

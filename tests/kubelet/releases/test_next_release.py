@@ -36,6 +36,7 @@ STAYS: Mapping[str, str] = {
     "cpuctl/answering/plan/plan_answer.py": r"mended in 1\.38",
     "cpuctl/engine/cpu/picking/balance.py": r"from 1\.38 on",
     "cpuctl/engine/cpu/picking/rules.py": r"from 1\.38\)",
+    "cpuctl/engine/explain/known_defects.py": r"mended in 1\.38",
     "cpuctl/engine/readmission.py": r"mended in 1\.38",
     "cpuctl/messages/admission.py": r"^1\.27 to 1\.38\.$",  # the recordings that were read
     "cpuctl/messages/starting.py": r"recorded answers of 1\.27 to 1\.38",

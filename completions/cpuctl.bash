@@ -5,11 +5,12 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan resize replay explain pods topology config cgroups audit fleet checkpoint capture schema completion' ;;
+        '') verbs='plan resize replay explain pods topology config cgroups audit dra fleet checkpoint capture schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
+        'dra') verbs='slices' ;;
         'fleet') verbs='list plan' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
@@ -42,6 +43,8 @@ _cpuctl_options() {
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'dra') options='-h --help' ;;
+        'dra slices') options='-m --machine --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -220,6 +223,7 @@ _cpuctl_value() {
         'cgroups apply:--kubelet-args' | \
         'audit:--pod-resources' | \
         'audit:--kubelet-args' | \
+        'dra slices:--hostname-override' | \
         'fleet list:-T' | \
         'fleet list:--template' | \
         'fleet list:--kubelet-args' | \
@@ -294,6 +298,9 @@ _cpuctl_value() {
         'audit:-m' | \
         'audit:--machine' | \
         'audit:1' | \
+        'dra slices:-m' | \
+        'dra slices:--machine' | \
+        'dra slices:1' | \
         'checkpoint dump:-m' | \
         'checkpoint dump:--machine' | \
         'checkpoint verify:-m' | \
@@ -423,6 +430,8 @@ _cpuctl_value() {
         'config versions:--output' | \
         'cgroups apply:-o' | \
         'cgroups apply:--output' | \
+        'dra slices:-o' | \
+        'dra slices:--output' | \
         'checkpoint diff:-o' | \
         'checkpoint diff:--output' | \
         'checkpoint migrate:-o' | \
@@ -459,7 +468,8 @@ _cpuctl_value() {
         'topology show:--columns') value='columns' ;;
         'topology:--cpus' | \
         'topology show:--cpus' | \
-        'topology map:--cpus') value='cpus' ;;
+        'topology map:--cpus' | \
+        'dra slices:--reserved-cpus') value='cpus' ;;
         'topology:-o' | \
         'topology:--output' | \
         'topology show:-o' | \
@@ -469,6 +479,8 @@ _cpuctl_value() {
         'audit:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan' ;;
+        'dra slices:--cpu-device-mode') value='words grouped individual' ;;
+        'dra slices:--group-by') value='words numanode socket machine' ;;
         'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;

@@ -74,6 +74,8 @@ set -g __cpuctl_paths 'plan' \
     'cgroups show' \
     'cgroups apply' \
     'audit' \
+    'dra' \
+    'dra slices' \
     'fleet' \
     'fleet list' \
     'fleet plan' \
@@ -357,6 +359,14 @@ set -g __cpuctl_values 'plan:-f' \
     'audit:--check' \
     'audit:-o' \
     'audit:--output' \
+    'dra slices:-m' \
+    'dra slices:--machine' \
+    'dra slices:--cpu-device-mode' \
+    'dra slices:--group-by' \
+    'dra slices:--reserved-cpus' \
+    'dra slices:--hostname-override' \
+    'dra slices:-o' \
+    'dra slices:--output' \
     'fleet list:-f' \
     'fleet list:--filename' \
     'fleet list:-T' \
@@ -475,6 +485,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s configuration; would it start with it?'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): the slices of the driver dra.cpu.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, find odd ones, plan pods.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
@@ -869,6 +880,20 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with N
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a slices -d 'Show the ResourceSlices that the driver dra.cpu would publish for a machine.'
+complete -c cpuctl -n '__cpuctl_at "dra"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "dra slices:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l expose-pcie-roots -d 'Tell which PCIe roots are near, for claims with other devices.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l publish-node-allocatable-resource-mapping -d 'Count claims\' CPUs as the node\'s (KEP-5517), as the driver\'s setting of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l hostname-override -x -d 'The node\'s name; else what the machine\'s etc/hostname says.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: the scheduler\'s choice of a node, then the kubelet\'s full decision there.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-ARGUMENTS, INPUT, KUBELET, OPTIONS, OUTPUT = "Arguments", "Input", "Kubelet", "Options", "Output"
-_ORDER = (ARGUMENTS, INPUT, KUBELET, OPTIONS, OUTPUT)
+ARGUMENTS, INPUT, KUBELET = "Arguments", "Input", "Kubelet"
+DRIVER, OPTIONS, OUTPUT = "Driver", "Options", "Output"
+_ORDER = (ARGUMENTS, INPUT, KUBELET, DRIVER, OPTIONS, OUTPUT)
 _UNFOLD = "--help-kubelet"
 
 

@@ -107,6 +107,7 @@ WITH_MACHINE: dict[str, tuple[str, ...]] = {
     "topology distances": (),
     "topology synthetic": (),
     "topology devices": (),
+    "dra slices": (),
     "config reserve": ("--reserved-cpus", "1"),
     "config show": (),
     "config check": (),

@@ -1,0 +1,1 @@
+"""``cpuctl dra``: CPUs as devices."""

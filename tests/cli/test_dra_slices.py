@@ -1,0 +1,53 @@
+"""The ResourceSlices of a machine on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Cpuctl
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_slices_are_objects_that_kubectl_applies(cpuctl: Cpuctl, form: str) -> None:
+    words = (
+        "--cpu-device-mode",
+        "individual",
+        "--reserved-cpus",
+        "node:0",
+        "--hostname-override",
+        "worker-1",
+    )
+    out = cpuctl("dra", "slices", "synthetic:2s2n2c2t", *words, "-o", form).out
+    document = json.loads(out) if form == "json" else yaml.safe_load(out)
+    (only,) = document["items"]
+    assert (document["apiVersion"], document["kind"]) == ("v1", "List")
+    assert only["metadata"] == {"name": "00000-dra.cpu-worker-1"}
+    assert [each["attributes"]["dra.cpu/cpuID"]["int"] for each in only["spec"]["devices"]] == [2, 6, 3, 7]
+
+
+def test_people_see_the_cpus_of_every_device(cpuctl: Cpuctl) -> None:
+    lines = cpuctl("dra", "slices", "-m", "synthetic:2s4n8c2t", "--group-by", "socket", "-q").out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["DEVICE", "SLICE", "CPUS", "COUNT", "SOCKET"],
+        ["cpudevsocket000", "0", "0-7,16-23", "16", "0"],
+        ["cpudevsocket001", "0", "8-15,24-31", "16", "1"],
+        [],
+        ["2", "devices", "in", "1", "slice", "of", "node", "node:", "available", "CPUs", "0-31"],
+    ]
+
+
+def test_what_the_driver_does_otherwise_than_expected_is_said(cpuctl: Cpuctl) -> None:
+    told = cpuctl("dra", "slices", "synthetic:2s2n2c2t", "--expose-pcie-roots", "--reserved-cpus", "9").err
+    assert "core ids repeat across sockets (0, 1)" in told
+    assert "no PCIe roots are recorded" in told
+    assert "--reserved-cpus names CPUs that are not online: 9" in told
+    assert "skips CPUs 0-1: they have no NUMA node" in cpuctl("dra", "slices", "synthetic:0n2c").err
+
+
+def test_reserved_cpus_that_make_no_sense_are_refused(cpuctl: Cpuctl) -> None:
+    refused = cpuctl("dra", "slices", "synthetic:2c", "--reserved-cpus", "node:7")
+    assert refused.code == 2
+    assert "--reserved-cpus" in refused.err

@@ -166,6 +166,9 @@ class FittingNodes(TypedDict):
     """The first of those."""
 
 
+FleetPodOutcome = Literal["Admitted", "Pending", "Rejected", "Forbidden", "KubeletFault", "Undetermined"]
+
+
 class PendingPod(TypedDict):
     outcome: Literal["Pending"]
     message: str
@@ -183,6 +186,27 @@ class FitsPart(TypedDict, total=False):
     """Only where the kubelet rejects the pod."""
 
 
+class DaemonShare(Reasons):
+    """Nodes on which the same becomes of a DaemonSet's pod."""
+
+    outcome: FleetPodOutcome
+    count: Count
+    nodes: list[str]
+
+
+class FleetDaemonSet(TypedDict):
+    """What becomes of a DaemonSet, which makes a pod for every node whose labels and taints let it."""
+
+    namespace: str
+    name: str
+    shares: list[DaemonShare]
+    """The largest first."""
+    running: list[str]
+    """Nodes where a pod of it runs already (--pods)."""
+    leftOut: list[str]
+    """Nodes for which it makes no pod: they are not selected, or have a taint that it does not tolerate."""
+
+
 class FleetPod(Reasons, FitsPart):
     """What becomes of a pod: where the scheduler sends it, and what the kubelet there makes of it."""
 
@@ -191,10 +215,10 @@ class FleetPod(Reasons, FitsPart):
     uid: str
     owner: str
     """The workload that it is a replica of, as ``Kind/name``; empty where that is not known."""
-    outcome: Literal["Admitted", "Pending", "Rejected", "Forbidden", "KubeletFault", "Undetermined"]
-    """Pending: the scheduler finds no node."""
+    outcome: FleetPodOutcome
+    """Pending: the scheduler finds no node, or the kubelet of its node does not start."""
     node: str | None
-    """Where the scheduler sends it; null where it finds no node."""
+    """Where the scheduler sends it, or the node that it names; null where there is none."""
     cpus: dict[str, CPUList]
     """Exclusive CPUs by container."""
     replacement: str
@@ -204,6 +228,7 @@ class FleetPod(Reasons, FitsPart):
 class FleetPlanSummary(TypedDict):
     nodes: Count
     pods: Count
+    """Those of DaemonSets, a pod for each of their nodes, are among them."""
     admitted: Count
     pending: Count
     rejected: Count
@@ -233,5 +258,7 @@ class FleetPlan(RepeatedPart):
     sources: Sources
     summary: FleetPlanSummary
     pods: list[FleetPod]
+    """All but those of DaemonSets."""
+    daemonSets: list[FleetDaemonSet]
     nodes: list[PlannedNode | UnreadableNode]
     """Every node before the plan."""

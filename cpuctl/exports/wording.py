@@ -33,10 +33,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def few(names: Sequence[str]) -> str:
-    """Write the first names, and how many there are more."""
+def few(names: Sequence[str], count: int = 0) -> str:
+    """Write the first names, and how many there are more; *count* is how many in all, if *names* are cut."""
     shown = ", ".join(names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"
+    more = max(count, len(names)) - _NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def byte_text(amount: int) -> str:

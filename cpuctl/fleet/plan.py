@@ -6,7 +6,7 @@ out once for each, so that a plan takes time by kinds of nodes, not by their num
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,15 @@ from cpuctl.engine.outcome import Admitted
 from cpuctl.fleet.plan_nodes import FleetInputs, read_node
 from cpuctl.inputs.sources import Sources
 from cpuctl.pods.node_selection import Taint
-from cpuctl.scheduler.decisions import Candidate, Wanted, filter_reasons, no_node_message, scores
+from cpuctl.scheduler.decisions import (
+    Candidate,
+    Wanted,
+    daemon_pod_message,
+    filter_reasons,
+    gets_daemon_pod,
+    no_node_message,
+    scores,
+)
 from cpuctl.scheduler.model import Load, NodeObject
 
 if TYPE_CHECKING:
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
 
 _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 """What keeps pods off a node whose kubelet does not run."""
+_NOT_STARTED = "it is bound, but the kubelet of its node does not start"
 _MOST_TRIED = 64
 """Lots on which a rejected pod is tried to tell where it would have fitted."""
 _SHOWN = 10
@@ -40,7 +49,7 @@ class Fitting(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What becomes of a pod; without a node the scheduler's message says why."""
+    """What becomes of a pod; where no kubelet decides on it, the message says why."""
 
     pod: StoredPod
     node: str | None = None
@@ -54,15 +63,37 @@ class Placed(NamedTuple):
         return self.admission is not None and isinstance(self.admission.verdict, Admitted)
 
 
-class _Lot:
-    """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are."""
+class Share(NamedTuple):
+    """Nodes on which the same becomes of a DaemonSet's pod."""
 
-    def __init__(self, node: NodeObject, load: Load, members: Iterable[int] = ()) -> None:
+    placed: Placed
+    nodes: tuple[str, ...]
+
+
+class Everywhere(NamedTuple):
+    """What becomes of a DaemonSet: where its pods come, where they run already, and who gets none."""
+
+    pod: StoredPod
+    shares: tuple[Share, ...]
+    running: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+class _Lot:
+    """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are.
+
+    ``members`` is a heap. ``starts`` tells whether their kubelets run.
+    """
+
+    def __init__(
+        self, node: NodeObject, load: Load, members: Iterable[int] = (), *, starts: bool = True
+    ) -> None:
         self.node = node
         self.load = load
         self.members = list(members)
+        self.starts = starts
         self.kubelet: Node | None = None
-        self.next: dict[Hashable, tuple[Admission, _Lot | None]] = {}
+        self.next: dict[Hashable, tuple[Admission | None, _Lot | None]] = {}
 
 
 class FleetPlanner:
@@ -98,7 +129,7 @@ class FleetPlanner:
                 repr(load),
             )
             if key not in found:
-                found[key] = _Lot(node, load)
+                found[key] = _Lot(node, load, starts=row["start"]["outcome"] == "Started")
                 yield found[key]
             found[key].members.append(index)
 
@@ -110,21 +141,63 @@ class FleetPlanner:
         return node._replace(labels=labels, taints=node.taints if ready else (*node.taints, _NOT_READY))
 
     def plan(self, pod: StoredPod) -> Placed:
-        """Choose a node, and let its kubelet decide; a pod that it admits stays there."""
+        """Choose a node, and let its kubelet decide; a pod that it admits stays there.
+
+        A pod that names its node does not come before the scheduler.
+        """
         wanted = Wanted.of(pod)
+        if pod.node_name:
+            lots = [lot for lot in self._lots if lot.members and lot.node.name == pod.node_name]
+            if not lots:
+                return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
+            return self._bound(lots[0], pod, wanted)
         lots, reasons = self._filtered(wanted)
         if not lots:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
         found = scores(wanted, [Candidate(lot.node, lot.load) for lot in lots])
         best = max(found)
         lot = min((lot for lot, score in zip(lots, found, strict=True) if score == best), key=_first)
+        placed = self._bound(lot, pod, wanted)
+        stays = placed.admitted or placed.admission is None
+        return placed if stays else placed._replace(fitting=self._fitting(lots, pod, wanted))
+
+    def _bound(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> Placed:
+        """Bind a pod to the first node of a lot."""
         admission, after = self._admitted(lot, pod, wanted)
         if after is None:
-            name = self._nodes[_first(lot)]["node"]
-            return Placed(pod, name, admission=admission, fitting=self._fitting(lots, pod, wanted))
+            return Placed(pod, self._nodes[_first(lot)]["node"], admission=admission)
         index = heappop(lot.members)
         heappush(after.members, index)
-        return Placed(pod, self._nodes[index]["node"], admission=admission)
+        message = "" if admission else _NOT_STARTED
+        return Placed(pod, self._nodes[index]["node"], message, admission)
+
+    def plan_everywhere(self, pod: StoredPod, running: Container[str] = ()) -> Everywhere:
+        """Make a pod of a DaemonSet for every node that is to have one, unless it is *running* there."""
+        wanted = Wanted.of(pod)
+        shares, there, left_out = [], [], []
+        for lot, members in [(lot, sorted(lot.members)) for lot in self._lots if lot.members]:
+            names = {index: self._nodes[index]["node"] for index in members}
+            coming = [index for index, name in names.items() if name not in running]
+            there += [index for index in members if index not in coming]
+            if not gets_daemon_pod(wanted.selection, lot.node):
+                left_out += coming
+            elif coming:
+                placed = self._bound_everywhere(lot, coming, pod, wanted)
+                shares.append(Share(placed, tuple(names[index] for index in coming)))
+        return Everywhere(pod, tuple(shares), self._names(there), self._names(left_out))
+
+    def _bound_everywhere(self, lot: _Lot, members: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
+        if reasons := filter_reasons(wanted, lot.node, lot.load):
+            return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
+        admission, after = self._admitted(lot, pod, wanted)
+        if after is not None:
+            lot.members = sorted(set(lot.members).difference(members))
+            after.members = sorted((*after.members, *members))
+        message = "" if admission else _NOT_STARTED
+        return Placed(pod, self._nodes[members[0]]["node"], message, admission)
+
+    def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self._nodes[index]["node"] for index in sorted(indexes))
 
     def _filtered(self, wanted: Wanted) -> tuple[list[_Lot], list[tuple[tuple[str, ...], int]]]:
         lots, reasons = [], []
@@ -137,18 +210,22 @@ class FleetPlanner:
                 lots.append(lot)
         return lots, reasons
 
-    def _admitted(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission, _Lot | None]:
-        """Ask the kubelet of a lot, and return the lot that a node comes to which admits the pod."""
+    def _admitted(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission | None, _Lot | None]:
+        """Ask the kubelet of a lot, and return the lot that a node comes to which admits the pod.
+
+        Where no kubelet runs, a pod is bound, and waits.
+        """
         shape = (shape_of(pod), pod.restart_policy)
         if shape not in lot.next:
-            kubelet = self._kubelet(lot).copy()
-            admission = kubelet.admit(pod)
-            after = None
-            if isinstance(admission.verdict, Admitted):
-                after = _Lot(lot.node, lot.load.plus(wanted.load))
-                after.kubelet = kubelet
+            after = _Lot(lot.node, lot.load.plus(wanted.load), starts=lot.starts)
+            admission = None
+            if lot.starts:
+                after.kubelet = self._kubelet(lot).copy()
+                admission = after.kubelet.admit(pod)
+            stays = admission is None or isinstance(admission.verdict, Admitted)
+            if stays:
                 self._lots.append(after)
-            lot.next[shape] = (admission, after)
+            lot.next[shape] = (admission, after if stays else None)
         return lot.next[shape]
 
     def _kubelet(self, lot: _Lot) -> Node:
@@ -157,7 +234,7 @@ class FleetPlanner:
             row = self._nodes[_first(lot)]
             planning = read_node(row["source"], row["node"], self._inputs)
             started = planning.start(planning.kubelet, Sources())
-            assert isinstance(started, Node), "the scheduler sends no pod to a kubelet that does not start"
+            assert isinstance(started, Node), "only kubelets that start are asked"
             lot.kubelet = started
         return lot.kubelet
 
@@ -173,7 +250,8 @@ class FleetPlanner:
         )
 
     def _would_admit(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> bool:
-        return self._admitted(lot, pod, wanted)[1] is not None
+        admission, _ = self._admitted(lot, pod, wanted)
+        return admission is not None and isinstance(admission.verdict, Admitted)
 
 
 def _first(lot: _Lot) -> int:

@@ -11,7 +11,7 @@ from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.replacement import replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
-from cpuctl.fleet.plan import FleetPlanner, Placed
+from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
 from cpuctl.fleet.plan_inputs import Cluster, Coming, FleetPlanInputs, coming_pods, doubts, first_kubelet
 from cpuctl.fleet.plan_nodes import FleetInputs
 from cpuctl.pods.manifest import owner_of
@@ -28,7 +28,7 @@ _MOST_COPIES = 100_000
 class FleetPlanned(NamedTuple):
     """What becomes of every pod, and of how many copies of them where that was asked for."""
 
-    placed: tuple[Placed, ...]
+    found: tuple[Placed | Everywhere, ...]
     copies: int | None = None
     stop: Placed | None = None
 
@@ -39,25 +39,34 @@ def plan_fleet(
     rounds: int | Literal["max"] | None,
     told: Callable[[int, int], None],
 ) -> FleetPlanned:
-    """Plan pods once or, with *rounds*, again and again until one is not admitted."""
-    pods = [pod for pod in coming.pods if pod.uid not in coming.refused]
+    """Plan pods once or, with *rounds*, again and again until one is not admitted; DaemonSets once."""
+    first: list[Placed | Everywhere] = []
     if rounds is None:
-        placed = []
-        for number, pod in enumerate(pods):
-            told(number, len(pods))
-            placed.append(planner.plan(pod))
-        return FleetPlanned(tuple(placed))
-    first: list[Placed] = []
-    most = _MOST_COPIES // max(len(pods), 1) if rounds == "max" else rounds
-    for copy in range(most if pods else 0):
+        for number, found in enumerate(_planned(planner, coming, None)):
+            told(number, len(coming.pods))
+            first.append(found)
+        return FleetPlanned(tuple(first))
+    repeated = len([pod for pod in coming.pods if pod.uid not in (coming.refused | coming.daemons)])
+    most = _MOST_COPIES // max(repeated, 1) if rounds == "max" else rounds
+    for copy in range(most if repeated else 1):
         told(copy, 0 if rounds == "max" else most)
-        for pod in pods:
-            found = planner.plan(pod._replace(uid=f"{pod.uid}-{copy}"))
+        for found in _planned(planner, coming, copy):
             if copy == 0:
-                first.append(found._replace(pod=pod))
-            if not found.admitted:
+                first.append(found)
+            if isinstance(found, Placed) and not found.admitted:
                 return FleetPlanned(tuple(first), copy, found)
-    return FleetPlanned(tuple(first), most)
+    return FleetPlanned(tuple(first), most if repeated else 0)
+
+
+def _planned(planner: FleetPlanner, coming: Coming, copy: int | None) -> Iterator[Placed | Everywhere]:
+    for pod in coming.pods:
+        if pod.uid in coming.refused:
+            continue
+        if pod.uid not in coming.daemons:
+            copied = pod if copy is None else pod._replace(uid=f"{pod.uid}-{copy}")
+            yield planner.plan(copied)._replace(pod=pod)
+        elif not copy:
+            yield planner.plan_everywhere(pod, coming.daemons[pod.uid])
 
 
 def fleet_plan_document(
@@ -89,12 +98,13 @@ def _document(
     nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
     sources: Sources,
 ) -> answers.FleetPlan:
-    by_uid = {placed.pod.uid: placed for placed in planned.placed}
+    by_uid = {each.pod.uid: each for each in planned.found if isinstance(each, Placed)}
     pods = [
         _forbidden(pod, coming.refused[pod.uid]) if pod.uid in coming.refused else pod_answer(by_uid[pod.uid])
         for pod in coming.pods
         if pod.uid in coming.refused or pod.uid in by_uid
     ]
+    daemon_sets = [_daemon_set(each) for each in planned.found if isinstance(each, Everywhere)]
     repeated: answers.RepeatedPart = {}
     if planned.copies is not None:
         stop = None if planned.stop is None else pod_answer(planned.stop)
@@ -103,20 +113,25 @@ def _document(
         "apiVersion": API_VERSION,
         "kind": "FleetPlan",
         "sources": sources.entries,
-        "summary": _summary(pods, nodes),
+        "summary": _summary(pods, daemon_sets, nodes),
         "pods": pods,
+        "daemonSets": daemon_sets,
         "nodes": list(nodes),
         **repeated,
     }
 
 
 def _summary(
-    pods: Sequence[answers.FleetPod], nodes: Sequence[answers.PlannedNode | answers.UnreadableNode]
+    pods: Sequence[answers.FleetPod],
+    daemon_sets: Sequence[answers.FleetDaemonSet],
+    nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
 ) -> answers.FleetPlanSummary:
     outcomes = Counter(pod["outcome"] for pod in pods)
+    for share in (share for each in daemon_sets for share in each["shares"]):
+        outcomes[share["outcome"]] += share["count"]
     return {
         "nodes": len(nodes),
-        "pods": len(pods),
+        "pods": outcomes.total(),
         "admitted": outcomes["Admitted"],
         "pending": outcomes["Pending"],
         "rejected": outcomes["Rejected"] + outcomes["Forbidden"],
@@ -129,16 +144,32 @@ def _forbidden(pod: StoredPod, refusals: tuple[str, ...]) -> answers.FleetPod:
     return _pod(pod, refusal_answer(Forbidden(refusals)))
 
 
+def _daemon_set(found: Everywhere) -> answers.FleetDaemonSet:
+    shares: dict[str, answers.DaemonShare] = {}
+    for each in found.shares:
+        outcome = _outcome(each.placed)
+        share = shares.setdefault(repr(outcome), {**outcome, "count": 0, "nodes": []})
+        share["nodes"] += each.nodes
+        share["count"] += len(each.nodes)
+    return {
+        "namespace": found.pod.namespace,
+        "name": found.pod.owner.partition("/")[2],
+        "shares": sorted(shares.values(), key=lambda share: -share["count"]),
+        "running": list(found.running),
+        "leftOut": list(found.left_out),
+    }
+
+
 def pod_answer(placed: Placed) -> answers.FleetPod:
     """Tell where the scheduler sends a pod, and what the kubelet there makes of it."""
+    return _pod(placed.pod, _outcome(placed), placed)
+
+
+def _outcome(placed: Placed) -> answers.FleetOutcome:
     if placed.admission is None:
-        pending: answers.PendingPod = {"outcome": "Pending", "message": placed.message}
-        return _pod(placed.pod, pending)
+        return {"outcome": "Pending", "message": placed.message}
     verdict = placed.admission.verdict
-    if isinstance(verdict, Admitted):
-        admitted: answers.AdmittedPod = {"outcome": "Admitted"}
-        return _pod(placed.pod, admitted, placed)
-    return _pod(placed.pod, refusal_answer(verdict), placed)
+    return {"outcome": "Admitted"} if isinstance(verdict, Admitted) else refusal_answer(verdict)
 
 
 def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = None) -> answers.FleetPod:
@@ -156,7 +187,7 @@ def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = 
         **outcome,
         "node": placed.node if placed else None,
         "cpus": dict(_exclusive(placed)) if placed and placed.admitted else {},
-        "replacement": _replacement(placed) if placed else "",
+        "replacement": _replacement(placed) if placed and placed.admission else "",
         **fits,
     }
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.exports.wording import few
 from cpuctl.fleet.plan_nodes import FleetInputs, read_node
 from cpuctl.inputs.pods import load_pods, rules_of_pods
+from cpuctl.pods.manifest import manifest_of, owner_of
 from cpuctl.pods.node_selection import NodeSelection
+from cpuctl.scheduler.decisions import daemon_selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,25 +92,23 @@ def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
 
 
 class Coming(NamedTuple):
-    """The pods that come, as the API server hands them on, and by UID what it says of those it rejects."""
+    """The pods that come, as the API server hands them on, and by UID what it says of those it rejects.
+
+    ``daemons`` are those that DaemonSets make for every node, by UID with the nodes where they run already.
+    """
 
     pods: tuple[StoredPod, ...]
-    refused: Mapping[str, tuple[str, ...]] = {}
+    refused: dict[str, tuple[str, ...]]
+    daemons: dict[str, frozenset[str]]
 
 
 def coming_pods(inputs: FleetPlanInputs, cluster: Cluster, kubelet: Kubelet, sources: Sources) -> Coming:
     """Read pods in the order in which the scheduler takes them: by priority, then as they are given.
 
-    Pods of drained nodes come first. Those of DaemonSets are left out, with a warning: the scheduler has no
-    choice there. Raise UsageError where there are none.
+    Pods of drained nodes come first, after those of DaemonSets. Raise UsageError where there are none.
     """
-    moved = [_unbound(pod) for name in inputs.drained for pod in (cluster.running or {}).get(name, ())]
     given = load_pods(inputs.filenames, inputs.templates, sources, needed=not inputs.drained)
-    pods = [pod for pod in (*moved, *given.pods) if not pod.owner.startswith(_EVERYWHERE)]
-    if left_out := sorted({pod.owner for pod in given.pods if pod.owner.startswith(_EVERYWHERE)}):
-        sources.warnings.append(
-            f"the pods of {', '.join(left_out)} are left out: every node gets one of them"
-        )
+    pods = [*_moved(inputs, cluster, sources), *given.pods]
     if cluster.objects is None and any(_selects(pod.node_selection) for pod in pods):
         sources.warnings.append(
             "node selectors and node affinity are not looked at: nobody told the labels of nodes (--nodes "
@@ -115,11 +116,55 @@ def coming_pods(inputs: FleetPlanInputs, cluster: Cluster, kubelet: Kubelet, sou
         )
         pods = [pod._replace(node_selection=_tolerating(pod.node_selection)) for pod in pods]
     rules = rules_of_pods(kubelet)
-    wanted = given._replace(pods=tuple(pods)).stored(rules)
+    wanted = given._replace(pods=tuple(map(_tolerant, pods))).stored(rules)
     server = given.server(rules.server, (), ()) if inputs.asks_server else None
     refused = {pod.uid: server.create(pod).refusals for pod in wanted} if server else {}
-    ordered = sorted(wanted, key=lambda pod: -(pod.priority or 0))
-    return Coming(tuple(ordered), {uid: texts for uid, texts in refused.items() if texts})
+    ordered = sorted(wanted, key=lambda pod: (-(pod.priority or 0), not _is_daemon(pod)))
+    return Coming(
+        tuple(ordered),
+        {uid: texts for uid, texts in refused.items() if texts},
+        {pod.uid: _nodes_of(pod, cluster) for pod in ordered if _is_daemon(pod)},
+    )
+
+
+def _is_daemon(pod: Pod) -> bool:
+    return pod.owner.startswith(_EVERYWHERE)
+
+
+def _tolerant(pod: Pod) -> Pod:
+    """Let the pod of a DaemonSet tolerate what its controller lets it tolerate."""
+    written = manifest_of(pod) if _is_daemon(pod) else None
+    if written is None:
+        return pod
+    on_host = written.spec.get("hostNetwork") is True
+    return pod._replace(node_selection=daemon_selection(pod.node_selection, host_network=on_host))
+
+
+def _nodes_of(daemon: Pod, cluster: Cluster) -> frozenset[str]:
+    """Name the nodes where a pod of the same DaemonSet runs."""
+    return frozenset(
+        node
+        for node, pods in (cluster.running or {}).items()
+        if any(each.namespace == daemon.namespace and owner_of(each) == daemon.owner for each in pods)
+    )
+
+
+def _moved(inputs: FleetPlanInputs, cluster: Cluster, sources: Sources) -> Iterator[Pod]:
+    """Yield the pods that controllers make anew elsewhere once their nodes are drained."""
+    lost = []
+    for name in inputs.drained:
+        for pod in (cluster.running or {}).get(name, ()):
+            owner = owner_of(pod)
+            if pod.static or (owner or "").startswith(_EVERYWHERE):
+                continue
+            if owner == "":
+                lost.append(pod.full_name)
+            else:
+                yield _unbound(pod)
+    if lost:
+        sources.warnings.append(
+            f"{few(lost)}: nobody makes it anew, and kubectl drain deletes it only with --force: not planned"
+        )
 
 
 def _unbound(pod: Pod) -> Pod:
@@ -138,8 +183,6 @@ def _tolerating(selection: NodeSelection | None) -> NodeSelection | None:
 
 def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[StoredPod]) -> Iterator[str]:
     """Say what nobody told, so that the scheduler may choose otherwise."""
-    from cpuctl.exports.wording import few
-
     if cluster.running is None:
         yield (
             "nobody told which pods run on the nodes: only what state files give to pods is taken "

@@ -13,7 +13,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.pods.stored import stored_pod
-from cpuctl.scheduler.decisions import Wanted
+from cpuctl.scheduler.decisions import bound_load
 from cpuctl.scheduler.model import Load
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _bound(planning: Planning, node: Node) -> Load:
     load = Load()
     if planning.past.known:
         for pod in planning.past.running:
-            load = load.plus(Wanted.of(pod).load)
+            load = load.plus(bound_load(pod))
         return load
     cpus = node.cpu.state.assignments
     blocks = node.memory.state.blocks

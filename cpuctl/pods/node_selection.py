@@ -6,6 +6,11 @@ Rule: ``k8s.io/component-helpers/scheduling/corev1`` of 1.36 (``nodeaffinity``, 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cpuctl.golang.conversions import parse_atoi
+from cpuctl.golang.text import GoError
+
+_NAME = "metadata.name"
+
 
 class Taint(NamedTuple):
     """What keeps pods off a node that do not tolerate it."""
@@ -62,8 +67,8 @@ class Requirement(NamedTuple):
 
 def _compares(operator: str, value: str, bounds: tuple[str, ...]) -> bool:
     try:
-        number, (bound,) = int(value), map(int, bounds)
-    except ValueError:
+        number, (bound,) = parse_atoi(value), map(parse_atoi, bounds)
+    except (GoError, ValueError):
         return False
     return number > bound if operator == "Gt" else number < bound
 
@@ -78,10 +83,18 @@ class Term(NamedTuple):
         """Tell whether a node meets it."""
         if not (self.labels or self.fields):
             return False
-        fields = {"metadata.name": name}
+        fields = {_NAME: name}
         return all(each.holds(labels) for each in self.labels) and all(
             each.holds(fields) for each in self.fields
         )
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The names of the only nodes that can meet it; None where it lists none."""
+        listed = [
+            frozenset(each.values) for each in self.fields if each.key == _NAME and each.operator == "In"
+        ]
+        return frozenset.intersection(*listed) if listed else None
 
 
 class NodeSelection(NamedTuple):
@@ -107,6 +120,13 @@ class NodeSelection(NamedTuple):
         """Whether it looks at the names of nodes."""
         terms = (*(self.required or ()), *(term for _, term in self.preferred))
         return any(term.fields for term in terms)
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The names of the only nodes that a required affinity leaves; None where it lists none."""
+        listed = [each.names for each in self.required or ()]
+        known = [names for names in listed if names is not None]
+        return frozenset[str]().union(*known) if known and len(known) == len(listed) else None
 
     def selects(self, name: str, labels: Mapping[str, str]) -> bool:
         """Tell whether a node is one that the pod may run on."""

@@ -34,13 +34,15 @@ NOTHING_REPORTED = ReportedResources()
 class ResizeStatus(NamedTuple):
     """How far a resize has come; ``pod_level`` is what the status tells of the pod's own resources.
 
-    ``waiting_since`` is when it became pending, as the API writes times: RFC 3339.
+    ``waiting_since`` is when it became pending, as the API writes times: RFC 3339. ``infeasible``: it is
+    pending, and the node could never grant it.
     """
 
     pending: bool = False
     in_progress: bool = False
     waiting_since: str = ""
     pod_level: ReportedResources = NOTHING_REPORTED
+    infeasible: bool = False
 
 
 class ContainerStatus(NamedTuple):

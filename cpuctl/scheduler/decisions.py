@@ -1,6 +1,6 @@
 """Filter and score of the default scheduler, as far as a Node object and the requests of pods tell.
 
-Filter: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
+Filter: NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
 of the default profile: NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration,
 NodeAffinity. Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
 
@@ -15,12 +15,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuctl.pods.model import Container, Pod
-from cpuctl.pods.node_selection import ANY_NODE, NodeSelection
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.node_selection import ANY_NODE, NodeSelection, Toleration
 from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.running import ReportedResources
 from cpuctl.quantity import Quantity
 from cpuctl.scheduler.model import UNSCHEDULABLE, Amounts, Load, NodeObject, amount_of
 
+_EVERYWHERE = (
+    Toleration("node.kubernetes.io/not-ready", "Exists", effect="NoExecute"),
+    Toleration("node.kubernetes.io/unreachable", "Exists", effect="NoExecute"),
+    Toleration("node.kubernetes.io/disk-pressure", "Exists", effect="NoSchedule"),
+    Toleration("node.kubernetes.io/memory-pressure", "Exists", effect="NoSchedule"),
+    Toleration("node.kubernetes.io/pid-pressure", "Exists", effect="NoSchedule"),
+    Toleration("node.kubernetes.io/unschedulable", "Exists", effect="NoSchedule"),
+)
+_ON_HOST_NETWORK = Toleration("node.kubernetes.io/network-unavailable", "Exists", effect="NoSchedule")
+_OTHER_NODES = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 _KEEPING_OFF, _DISCOURAGING = ("NoSchedule", "NoExecute"), ("PreferNoSchedule",)
 _BEST = 100
 _PODS = "pods"
@@ -36,14 +47,49 @@ class Wanted(NamedTuple):
 
     selection: NodeSelection
     load: Load
-    node_name: str = ""
 
     @classmethod
     def of(cls, pod: Pod) -> Wanted:
-        """Sum up a pod."""
-        scored = _amounts(pod_requests(_with_something(pod)))
-        load = Load(1, _amounts(pod_requests(pod)), scored.get("cpu", 0), scored.get("memory", 0))
-        return cls(pod.node_selection or ANY_NODE, load, pod.node_name)
+        """Sum up a pod that comes."""
+        return cls(pod.node_selection or ANY_NODE, _load(pod))
+
+
+def bound_load(pod: Pod) -> Load:
+    """Sum up a pod that is bound: while it is resized, the most of what it asks for, was granted and has."""
+    return _load(_in_force(pod))
+
+
+def _load(pod: Pod) -> Load:
+    scored = _amounts(pod_requests(_with_something(pod)))
+    return Load(1, _amounts(pod_requests(pod)), scored.get("cpu", 0), scored.get("memory", 0))
+
+
+def _in_force(pod: Pod) -> Pod:
+    """Rule: ``determineEffectiveRequests`` in ``k8s.io/component-helpers/resource/helpers.go``."""
+    resize = pod.resize
+    if resize is None:
+        return pod
+    told = {each.name: each.resources for each in pod.statuses if not each.ephemeral}
+
+    def effective(own: ResourceRequirements, reported: ReportedResources) -> ResourceRequirements:
+        if reported.requests is None:
+            return own
+        sides = (reported.requests, reported.granted or {}, {} if resize.infeasible else own.requests)
+        most: dict[str, Quantity] = {}
+        for name, amount in (item for side in sides for item in side.items()):
+            most[name] = max(most.get(name, amount), amount)
+        return own._replace(requests=most)
+
+    def container(each: Container) -> Container:
+        if each.kind is ContainerKind.INIT or each.name not in told:
+            return each
+        return each._replace(resources=effective(each.resources, told[each.name]))
+
+    return pod._replace(
+        containers=tuple(map(container, pod.containers)),
+        init_containers=tuple(map(container, pod.init_containers)),
+        resources=pod.resources and effective(pod.resources, resize.pod_level),
+    )
 
 
 def _amounts(requests: Mapping[str, Quantity]) -> dict[str, int]:
@@ -64,10 +110,10 @@ def _with_something(pod: Pod) -> Pod:
 def filter_reasons(wanted: Wanted, node: NodeObject, load: Load) -> tuple[str, ...]:
     """Say in the scheduler's words why a node cannot take a pod; nothing where it can."""
     selection = wanted.selection
+    if (names := selection.names) is not None and node.name not in names:
+        return (_OTHER_NODES,)  # sorted out before all other filters
     if node.unschedulable and selection.untolerated([UNSCHEDULABLE], _KEEPING_OFF):
         return ("node(s) were unschedulable",)
-    if wanted.node_name and wanted.node_name != node.name:
-        return ("node(s) didn't match the requested node name",)
     if selection.untolerated(node.taints, _KEEPING_OFF):
         return ("node(s) had untolerated taint(s)",)
     if not selection.selects(node.name, node.labels):
@@ -91,6 +137,31 @@ def no_node_message(reasons: Iterable[tuple[tuple[str, ...], int]], nodes: int) 
         counts.update(dict.fromkeys(texts, count))
     told = ", ".join(sorted(f"{count} {text}" for text, count in counts.items()))
     return f"0/{nodes} nodes are available: {told}." if told else f"0/{nodes} nodes are available."
+
+
+def daemon_selection(selection: NodeSelection | None, *, host_network: bool) -> NodeSelection:
+    """Add to what a pod says of nodes the taints that every pod of a DaemonSet tolerates.
+
+    Rule: ``AddOrUpdateDaemonPodTolerations`` in ``pkg/controller/daemon/util`` of 1.36.
+    """
+    own = selection or ANY_NODE
+    more = (*_EVERYWHERE, _ON_HOST_NETWORK) if host_network else _EVERYWHERE
+    return own._replace(tolerations=(*own.tolerations, *more))
+
+
+def gets_daemon_pod(selection: NodeSelection, node: NodeObject) -> bool:
+    """Tell whether a DaemonSet makes a pod for a node; whether that fits is for the scheduler to say.
+
+    Rule: ``NodeShouldRunDaemonPod`` in ``pkg/controller/daemon`` of 1.36.
+    """
+    selected = selection.selects(node.name, node.labels)
+    return selected and not selection.untolerated(node.taints, _KEEPING_OFF)
+
+
+def daemon_pod_message(reasons: tuple[str, ...], nodes: int) -> str:
+    """Write the message of a DaemonSet's pod that stays Pending: it is made for one node alone."""
+    others = [((_OTHER_NODES,), nodes - 1)] if nodes > 1 else []
+    return no_node_message([(reasons, 1), *others], nodes)
 
 
 class Candidate(NamedTuple):

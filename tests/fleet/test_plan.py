@@ -72,6 +72,21 @@ def pod_object(name: str, cpu: int, node: str = "", **spec: Any) -> dict[str, An
     }
 
 
+def owned(pod: dict[str, Any], kind: str, name: str = "x", **metadata: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": True}
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner], **metadata}}
+
+
+def daemon_set(cpu: int = 0, **spec: Any) -> dict[str, Any]:
+    container = pod_object("x", cpu)["spec"]["containers"][0] if cpu else {"name": "c"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "log"},
+        "spec": {"template": {"spec": {"containers": [container], **spec}}},
+    }
+
+
 def test_pods_are_spread_by_what_stays_free() -> None:
     answer, _ = document(dict.fromkeys(("n1", "n2"), "synthetic:2s2n4c2t"), templates=("a=2/2,1Gi x4",))
     assert [pod["node"] for pod in answer["pods"]] == ["n1", "n2", "n1", "n2"]
@@ -182,8 +197,17 @@ def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
 
 
 def test_pods_of_a_drained_node_are_planned_elsewhere_first(tmp_path: Path) -> None:
-    running = write(tmp_path / "running.json", pod_object("old", 4, "n1"), pod_object("other", 6, "n2"))
-    answer, _ = document(
+    """Pods of DaemonSets and static ones stay behind, and nobody makes one anew that nobody owns."""
+    mirror = {"kubernetes.io/config.mirror": "0", "kubernetes.io/config.source": "file"}
+    running = write(
+        tmp_path / "running.json",
+        owned(pod_object("old", 4, "n1"), "ReplicaSet"),
+        owned(pod_object("other", 6, "n2"), "ReplicaSet"),
+        owned(pod_object("log", 2, "n1"), "DaemonSet"),
+        owned(pod_object("proxy", 2, "n1"), "Node", annotations=mirror),
+        pod_object("bare", 2, "n1"),
+    )
+    answer, sources = document(
         dict.fromkeys(("n1", "n2", "n3"), "synthetic:2s2n4c2t"),
         pods=running,
         drained=("n1",),
@@ -192,6 +216,9 @@ def test_pods_of_a_drained_node_are_planned_elsewhere_first(tmp_path: Path) -> N
     assert [pod["name"] for pod in answer["pods"]] == ["old", "new"]
     assert where(answer)["old"] == ("n3", "Admitted")
     assert [node["node"] for node in answer["nodes"]] == ["n2", "n3"]
+    assert sources.warnings == [
+        "default/bare: nobody makes it anew, and kubectl drain deletes it only with --force: not planned"
+    ]
 
 
 def test_a_lost_node_is_left_out() -> None:
@@ -224,20 +251,105 @@ def test_pods_that_run_take_their_part(tmp_path: Path) -> None:
     assert answer["nodes"][0]["load"]["cpu"] == 8000
 
 
-def test_pods_of_daemon_sets_are_left_out(tmp_path: Path) -> None:
-    daemon = {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "log"},
-        "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}},
-    }
-    answer, sources = document(
-        {"n1": "synthetic:1s1n4c1t"},
-        filenames=(write(tmp_path / "d.json", daemon),),
-        templates=("a=1/1,1Gi",),
+def shares(answer: Any) -> dict[str, list[str]]:
+    (found,) = answer["daemonSets"]
+    return {each.get("message", each["outcome"]): each["nodes"] for each in found["shares"]}
+
+
+def test_every_node_gets_a_pod_of_a_daemon_set_before_other_pods(tmp_path: Path) -> None:
+    answer, _ = document(
+        {"n1": "synthetic:1s1n8c1t", "n2": "synthetic:4s4n4c1t", "n3": "synthetic:1s1n8c1t"},
+        filenames=(write(tmp_path / "d.json", daemon_set(5)),),
+        templates=("a=2/2,1Gi x3",),
     )
-    assert list(where(answer)) == ["a"]
-    assert "the pods of DaemonSet/log are left out: every node gets one of them" in sources.warnings
+    assert shares(answer) == {
+        "Admitted": ["n1", "n3"],
+        "Resources cannot be allocated with Topology locality": ["n2"],
+    }
+    # Of 6 CPUs for pods of the small nodes one is left: the large one takes all others.
+    assert {pod["node"] for pod in answer["pods"]} == {"n2"}
+    assert (answer["summary"]["pods"], answer["summary"]["admitted"]) == (6, 5)
+
+
+def test_a_daemon_set_comes_to_nodes_that_it_selects_and_whose_taints_it_tolerates(
+    tmp_path: Path,
+) -> None:
+    def tainted(name: str, key: str, effect: str, **labels: str) -> dict[str, Any]:
+        return node_object(name, labels=labels, taints=[{"key": key, "effect": effect}])
+
+    nodes = write(
+        tmp_path / "nodes.json",
+        tainted("cordoned", "node.kubernetes.io/unschedulable", "NoSchedule", disk="ssd"),
+        tainted("gone", "node.kubernetes.io/unreachable", "NoExecute", disk="ssd"),
+        tainted("starting", "node.kubernetes.io/not-ready", "NoSchedule", disk="ssd"),
+        tainted("offline", "node.kubernetes.io/network-unavailable", "NoSchedule", disk="ssd"),
+        tainted("gpu", "nvidia.com/gpu", "NoSchedule", disk="ssd"),
+        node_object("other", labels={"disk": "hdd"}),
+        node_object("full", cpu="1", labels={"disk": "ssd"}),
+        node_object("has", labels={"disk": "ssd"}),
+    )
+    names = ("cordoned", "gone", "starting", "offline", "gpu", "other", "full", "has")
+    fleet = dict.fromkeys(names, "synthetic:2s2n4c2t")
+    running = write(tmp_path / "running.json", owned(pod_object("log-1", 2, "has"), "DaemonSet", "log"))
+    words = {"nodes": nodes, "pods": running}
+    manifest = write(tmp_path / "d.json", daemon_set(2, nodeSelector={"disk": "ssd"}))
+    answer, _ = document(fleet, filenames=(manifest,), **words)
+    short = "0/8 nodes are available: 1 Insufficient cpu, 7 node(s) didn't satisfy plugin(s) [NodeAffinity]."
+    assert shares(answer) == {"Admitted": ["cordoned", "gone"], short: ["full"]}
+    (found,) = answer["daemonSets"]
+    assert (found["namespace"], found["name"], found["running"]) == ("default", "log", ["has"])
+    assert found["leftOut"] == ["starting", "offline", "gpu", "other"]
+
+    on_host = write(tmp_path / "h.json", daemon_set(2, hostNetwork=True, nodeSelector={"disk": "ssd"}))
+    assert "offline" in shares(document(fleet, filenames=(on_host,), **words)[0])["Admitted"]
+
+
+def test_a_daemon_set_is_not_repeated(tmp_path: Path) -> None:
+    answer, _ = document(
+        dict.fromkeys(("n1", "n2"), "synthetic:1s1n8c1t"),
+        filenames=(write(tmp_path / "d.json", daemon_set(1)),),
+        templates=("a=2/2,1Gi",),
+        rounds="max",
+    )
+    assert shares(answer) == {"Admitted": ["n1", "n2"]}
+    assert answer["repeat"]["copies"] == 4
+    alone, _ = document({"n1": "synthetic:1s1n8c1t"}, filenames=(str(tmp_path / "d.json"),), rounds="max")
+    assert alone["repeat"] == {"copies": 0, "stop": None}
+
+
+def test_a_pod_that_names_its_node_comes_before_no_scheduler(tmp_path: Path) -> None:
+    nodes = write(tmp_path / "nodes.json", node_object("n1", taints=[{"key": "a", "effect": "NoSchedule"}]))
+    pods = write(
+        tmp_path / "pods.json",
+        pod_object("tainted", 2, nodeName="n1"),
+        pod_object("large", 14, nodeName="n1"),
+        pod_object("nowhere", 2, nodeName="n9"),
+    )
+    answer, _ = document({"n1": "synthetic:2s2n4c2t"}, filenames=(pods,), nodes=nodes)
+    assert where(answer) == {
+        "tainted": ("n1", "Admitted"),
+        "large": ("n1", "Rejected"),
+        "nowhere": (None, "Pending"),
+    }
+    assert answer["pods"][1]["reason"] == "TopologyAffinityError"
+    assert answer["pods"][2]["message"] == "its node, n9, is none of the fleet"
+
+
+def test_a_pod_that_tolerates_everything_waits_on_a_node_whose_kubelet_does_not_start(tmp_path: Path) -> None:
+    nodes = write(tmp_path / "nodes.json", node_object("n1"), node_object("n2", cpu="1"))
+    everything = {"tolerations": [{"operator": "Exists"}]}
+    files = (
+        write(tmp_path / "p.json", pod_object("p", 2, **everything)),
+        write(tmp_path / "d.json", daemon_set(**everything)),
+    )
+    answer, _ = document(
+        {"n1": "synthetic:1s1n1c1t", "n2": "synthetic:1s1n8c1t"}, filenames=files, nodes=nodes
+    )
+    waits = "it is bound, but the kubelet of its node does not start"
+    assert shares(answer) == {waits: ["n1"], "Admitted": ["n2"]}
+    (pod,) = answer["pods"]
+    assert (pod["node"], pod["outcome"], pod["message"]) == ("n1", "Pending", waits)
+    assert answer["summary"]["pending"] == 2
 
 
 def test_what_no_api_server_stores_reaches_no_scheduler(tmp_path: Path) -> None:

@@ -51,7 +51,6 @@ FILTERS = {
         Load(),
         (),
     ),
-    "another node": (", nodeName: n2", {}, Load(), ("node(s) didn't match the requested node name",)),
     "tainted": (
         "",
         {"taints": (Taint("gpu", "yes", "NoSchedule"),)},
@@ -174,6 +173,11 @@ EXPRESSIONS = [
     ("Gt", ("4",), {"k": "4"}, False),
     ("Lt", ("4",), {"k": "x"}, False),
     ("Lt", ("4",), {"k": "3"}, True),
+    # Labels may have underscores, which are no part of a number to Go; nor is one beyond 64 bits.
+    ("Gt", ("4",), {"k": "1_0"}, False),
+    ("Gt", ("4",), {"k": "9223372036854775808"}, False),
+    ("Gt", ("-1",), {"k": "00"}, True),
+    ("Gt", ("4", "5"), {"k": "9"}, False),
     ("Like", ("4",), {"k": "4"}, False),
 ]
 
@@ -188,6 +192,31 @@ def test_terms_are_alternatives_and_an_empty_one_matches_nothing() -> None:
     assert selection.selects("n1", {})
     assert not selection.selects("n2", {})
     assert not NodeSelection(required=()).selects("n1", {})
+
+
+NAMED = [
+    ("", None),
+    ("matchFields: [{key: metadata.name, operator: In, values: [n1]}]", {"n1"}),
+    ("matchFields: [{key: metadata.name, operator: NotIn, values: [n1]}]", None),
+    ("matchExpressions: [{key: a, operator: Exists}]", None),
+]
+
+
+@pytest.mark.parametrize(("term", "names"), NAMED)
+def test_nodes_that_are_named_are_the_only_ones_looked_at(term: str, names: set[str] | None) -> None:
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    terms = [f"{{{term}}}", "{matchFields: [{key: metadata.name, operator: In, values: [n2]}]}"]
+
+    def wanted(*terms: str) -> Wanted:
+        affinity = f"{{nodeAffinity: {{{required}: {{nodeSelectorTerms: [{', '.join(terms)}]}}}}}}"
+        return Wanted.of(asking("2", "2Gi", f", affinity: {affinity}"))
+
+    assert wanted(terms[0]).selection.names == names
+    assert wanted(*terms).selection.names == (names and names | {"n2"})
+    others = filter_reasons(wanted(*terms), node("n3", unschedulable=True), Load())
+    assert others == (
+        ("node(s) didn't satisfy plugin(s) [NodeAffinity]",) if names else ("node(s) were unschedulable",)
+    )
 
 
 @pytest.mark.parametrize(

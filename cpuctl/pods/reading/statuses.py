@@ -10,6 +10,7 @@ from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, Res
 _LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 _EPHEMERAL = "ephemeralContainerStatuses"
 _PENDING, _IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+_INFEASIBLE = "Infeasible"
 
 
 def decode_statuses(status: Cursor) -> tuple[ContainerStatus, ...]:
@@ -29,6 +30,7 @@ def decode_resize_status(status: Cursor) -> ResizeStatus:
         in_progress=_IN_PROGRESS in conditions,
         waiting_since=since,
         pod_level=_resources(status),
+        infeasible=pending is not None and pending.optional("reason", Cursor.text, "") == _INFEASIBLE,
     )
 
 

@@ -105,6 +105,8 @@ def test_conditions_and_the_pods_own_resources_say_how_far_a_resize_is() -> None
         waiting_since="2026-11-01T09:30:00Z",
         pod_level=ReportedResources(granted=amounts("cpu=3"), limits=amounts("cpu=4")),
     )
+    infeasible = {"type": "PodResizePending", "reason": "Infeasible"}
+    assert read({"conditions": [infeasible]}).resize == ResizeStatus(pending=True, infeasible=True)
     assert read({"conditions": [{"type": "PodResizeInProgress"}]}).resize == ResizeStatus(in_progress=True)
     assert read({}).resize == ResizeStatus()
     assert read(None).resize is None

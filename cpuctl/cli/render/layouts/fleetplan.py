@@ -11,9 +11,9 @@ from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal
-    from cpuctl.answers.fleet import FleetPlan, FleetPod
+    from cpuctl.answers.fleet import DaemonShare, FleetDaemonSet, FleetPlan, FleetPod
 
-_PENDING = Look("pending", "yellow")
+_LOOKS = {**PODS, "Pending": Look("pending", "yellow")}
 _ROWS = 100
 """Pods of a table; beyond that only a summary by node is read."""
 
@@ -23,6 +23,8 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
     pods = document["pods"]
     if lines := [line for group in _alike(pods) for line in _trouble(group)]:
         yield Lines(tuple(lines))
+    if daemons := [line for each in document["daemonSets"] for line in _daemon_set(each)]:
+        yield Lines(tuple(daemons))
     if pods:
         shown = pods if wide else pods[:_ROWS]
         yield _table(shown)
@@ -39,27 +41,51 @@ def _alike(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
 
 
 def _why(pod: FleetPod) -> str:
+    return f"on {pod['node']} {_reason(pod)}" if pod["node"] else _reason(pod)
+
+
+def _reason(pod: FleetPod | DaemonShare) -> str:
     if pod["outcome"] == "Pending":
         return f"stays Pending: {pod['message']}"
-    where = f"on {pod['node']} " if pod["node"] else ""
-    return f"{where}{PODS[pod['outcome']].word}: {rejection_words(_refusal(pod))}"
+    return f"{PODS[pod['outcome']].word}: {rejection_words(_refusal(pod))}"
 
 
-def _refusal(pod: FleetPod) -> Refusal:
-    return cast(
-        "Refusal", pod
-    )  # its outcome is neither Admitted nor Pending: it has the members of a refusal
+def _refusal(pod: FleetPod | DaemonShare) -> Refusal:
+    # Its outcome is neither Admitted nor Pending: it has the members of a refusal.
+    return cast("Refusal", pod)
 
 
 def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
     first = pods[0]
-    look = _PENDING if first["outcome"] == "Pending" else PODS[first["outcome"]]
+    look = _LOOKS[first["outcome"]]
     yield Cell(f"{few([_name(pod) for pod in pods])}: {_why(first)}", look.style)
     if first["replacement"]:
         yield Cell(f"  {first['replacement']}")
     if fits := first.get("fits"):
-        where = f" ({few(fits['nodes'])})" if fits["nodes"] else ""
+        where = f" ({few(fits['nodes'], fits['count'])})" if fits["nodes"] else ""
         yield Cell(f"  would be admitted on {fits['count']} of {counted(fits['tried'], 'node')}{where}")
+
+
+def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
+    """Tell in one line on how many nodes it runs, and below it which nodes do not take its pod, and why."""
+    counts = dict.fromkeys(("Admitted", *_LOOKS), 0)
+    for share in daemon_set["shares"]:
+        counts[share["outcome"]] += share["count"]
+    parts = [
+        f"{count} {_LOOKS[outcome].word}"
+        for outcome, count in counts.items()
+        if count or outcome == "Admitted"
+    ]
+    for names, words in ((daemon_set["running"], "running already"), (daemon_set["leftOut"], "left out")):
+        if names:
+            parts.append(f"{len(names)} {words} ({few(names)})")
+    yield Cell(
+        f"DaemonSet {daemon_set['namespace']}/{daemon_set['name']}, "
+        f"{counted(sum(counts.values()), 'node')}: {', '.join(parts)}"
+    )
+    for share in daemon_set["shares"]:
+        if share["outcome"] != "Admitted":
+            yield Cell(f"  {few(share['nodes'])}: {_reason(share)}", _LOOKS[share["outcome"]].style)
 
 
 def _name(pod: FleetPod) -> str:
@@ -72,7 +98,7 @@ def _table(pods: Sequence[FleetPod]) -> Table:
 
 
 def _row(pod: FleetPod) -> tuple[Cell, ...]:
-    look = _PENDING if pod["outcome"] == "Pending" else PODS[pod["outcome"]]
+    look = _LOOKS[pod["outcome"]]
     word = look.word if pod["outcome"] in ("Admitted", "Pending") else brief_rejection(_refusal(pod))
     cpus = ", ".join(f"{name} {cpus}" if len(pod["cpus"]) > 1 else cpus for name, cpus in pod["cpus"].items())
     return Cell(_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")

@@ -70,7 +70,10 @@ def _sources(name: str, passed_over: list[str]) -> Iterator[str]:
 
 
 def _listed(name: str) -> list[str]:
-    """Read a list, one name a line; empty lines and comments do not count."""
+    """Read a list, one name a line, or NUL after each as ``find -print0`` writes it.
+
+    Empty lines and comments do not count; a name with line breaks needs NULs.
+    """
     where = "<stdin>" if name == STDIN else name.removeprefix(LIST)
     try:
         with sys.stdin.buffer if name == STDIN else Path(where).open("rb") as file:
@@ -79,7 +82,10 @@ def _listed(name: str) -> list[str]:
         raise unreadable(error, where) from None
     if len(data) > _MAX_LIST_BYTES:
         raise InputError(f"is larger than {_MAX_LIST_BYTES >> 20} MiB", where=where)
-    lines = (line.strip() for line in os.fsdecode(data).splitlines())
+    text = os.fsdecode(data)
+    if "\0" in text:
+        return [name for name in text.split("\0") if name]
+    lines = (line.strip() for line in text.split("\n"))
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -142,11 +148,25 @@ def _is_must_gather(path: Path) -> bool:
 
 
 def _named(sources: Sequence[str]) -> Iterator[Recording]:
-    """Call every node as its file, or by the whole path where two files have one name."""
-    short = [short_name(source) for source in sources]
-    shared = {name for name, count in Counter(short).items() if count > 1}
-    for source, name in zip(sources, short, strict=True):
-        yield Recording(source if name in shared else name, source, _digest(source))
+    """Call every node as its file.
+
+    Of files of one name, each goes by its directory where it is the only recording there, as in
+    ``node7/capture.tar.xz``, else by its whole path.
+    """
+    alone = Counter(map(os.path.dirname, sources))
+
+    def by_directory(source: str) -> str:
+        directory = os.path.dirname(source)  # noqa: PTH120  # a path may have a node behind it
+        return Path(directory).name or source if alone[directory] == 1 else source
+
+    names = list(map(short_name, sources))
+    for longer in (by_directory, str):
+        shared = {name for name, count in Counter(names).items() if count > 1}
+        names = [
+            longer(source) if name in shared else name for source, name in zip(sources, names, strict=True)
+        ]
+    for source, name in zip(sources, names, strict=True):
+        yield Recording(name, source, _digest(source))
 
 
 def short_name(source: str) -> str:

@@ -97,24 +97,14 @@ def is_memory(name: str) -> bool:
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield name and both values of every fact that differs; of lists, what only one side has."""
+    """Yield name and both values of every fact that differs."""
     for name in (*here, *(name for name in there if name not in here)):
         one, other = here.get(name, ""), there.get(name, "")
-        if one == other or (is_memory(name) and alike_amounts(one, other)):
-            continue
-        if " " in one and " " in other:
-            only_one, only_other = _only(one, other), _only(other, one)
-            yield (name, only_one, only_other) if only_one or only_other else (name, one, other)
-        else:
+        if one != other and not (is_memory(name) and alike_amounts(one, other)):
             yield name, one, other
-
-
-def _only(one: str, other: str) -> str:
-    beside = set(other.split())
-    return " ".join(each for each in one.split() if each not in beside)
 
 
 def alike_amounts(one: str, other: str) -> bool:
     """Tell whether two amounts of memory differ by less than a hundredth, as they do from boot to boot."""
     a, b = (int(each) if each else 0 for each in (one, other))
-    return abs(a - b) * 100 < max(a, b)
+    return a == b or abs(a - b) * 100 < max(a, b)

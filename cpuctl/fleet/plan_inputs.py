@@ -10,6 +10,7 @@ from cpuctl.fleet.plan_nodes import FleetInputs, read_node
 from cpuctl.inputs.pods import load_pods, rules_of_pods
 from cpuctl.pods.manifest import manifest_of, owner_of
 from cpuctl.pods.node_selection import NodeSelection
+from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
 from cpuctl.scheduler.decisions import daemon_selection
 
 if TYPE_CHECKING:
@@ -86,8 +87,11 @@ def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
     sources.add("runningPods", source_name(name), "given")
     found: dict[str, list[Pod]] = {}
     for pod in read_manifests([name], empty=True).pods:
-        if pod.node_name and not pod.terminal:
+        if not pod.terminal:
             found.setdefault(pod.node_name, []).append(pod)
+    if waiting := found.pop("", []):
+        names = few([pod.full_name for pod in waiting])
+        sources.warnings.append(f"{names}: on no node yet, and not planned (-f FILE plans pods)")
     return found
 
 
@@ -183,6 +187,11 @@ def _tolerating(selection: NodeSelection | None) -> NodeSelection | None:
 
 def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[StoredPod]) -> Iterator[str]:
     """Say what nobody told, so that the scheduler may choose otherwise."""
+    if names := [pod.full_name for pod in pods if any(_unheeded(pod))]:
+        what = ", ".join(dict.fromkeys(word for pod in pods for word in _unheeded(pod)))
+        yield f"{few(names)}: the scheduler may choose otherwise, as these are not looked at: {what}"
+    if cluster.running is not None and not any(node["node"] in cluster.running for node in nodes):
+        yield "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?"
     if cluster.running is None:
         yield (
             "nobody told which pods run on the nodes: only what state files give to pods is taken "
@@ -201,6 +210,31 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
             f"pods ask for {few(sorted(asked - told))}, and nobody told what nodes have of them (--nodes "
             "FILE, --devices FILE): taken for none"
         )
+
+
+def _unheeded(pod: Pod) -> Iterator[str]:
+    """Name what a manifest tells the scheduler that is not looked at."""
+    written = manifest_of(pod)
+    if written is None:
+        return
+    spec = written.spec
+    affinity = mapping_of(spec.get("affinity"))
+    if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
+        yield "affinity to other pods"
+    if spec.get("topologySpreadConstraints"):
+        yield "topology spread"
+    ports = (port for each in items_of(spec.get("containers")) for port in items_of(member_of(each, "ports")))
+    if any(member_of(port, "hostPort") for port in ports):
+        yield "host ports"
+    volumes = items_of(spec.get("volumes"))
+    if any(member_of(each, kind) for each in volumes for kind in ("persistentVolumeClaim", "ephemeral")):
+        yield "volume claims"
+    if spec.get("resourceClaims"):
+        yield "resource claims"
+    if spec.get("schedulingGates"):
+        yield "scheduling gates"
+    if spec.get("schedulerName") not in (None, "", "default-scheduler"):
+        yield f"scheduler {spec['schedulerName']}"
 
 
 def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:

@@ -73,6 +73,21 @@ def test_files_of_one_name_are_told_apart_by_their_paths(fleet: Path) -> None:
     assert names == [f"{fleet}/node1.tar.xz", "node3", f"{fleet}/rack2/node1.tar.gz", "node2"]
 
 
+def test_a_directory_a_node_names_the_node(tmp_path: Path) -> None:
+    for node in ("worker-1", "worker-2"):
+        (tmp_path / node).mkdir()
+        shutil.copy(RECORDING, tmp_path / node / "capture.tar.xz")
+    assert [each.name for each in collect([str(tmp_path)]).recordings] == ["worker-1", "worker-2"]
+
+
+def test_a_list_with_nuls_holds_any_name(tmp_path: Path) -> None:
+    odd = tmp_path / "a\n#b.tar.xz"
+    shutil.copy(RECORDING, odd)
+    (tmp_path / "list").write_text(f"{odd}\0synthetic:1s1n4c1t\0")
+    names = [each.name for each in collect([f"@{tmp_path}/list"]).recordings]
+    assert names == ["a\n#b", "synthetic:1s1n4c1t"]
+
+
 def test_what_is_named_twice_is_one_node(fleet: Path) -> None:
     name = f"{fleet}/node1.tar.xz"
     assert [each.source for each in collect([name, str(fleet), name]).recordings].count(name) == 1

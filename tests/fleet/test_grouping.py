@@ -52,7 +52,7 @@ def test_the_largest_group_comes_first_and_others_are_compared_with_it() -> None
         ("synthetic:2s2n8c2t,mem=32Gi", "memory", "68719476736", "137438953472"),
         ("synthetic:2s2n8c2t,near", "cores", "0-1 2-3", "0,16 1,17"),
         ("synthetic:2s2n8c2t,l3=4", "L3 0 CPUs", "0-3,16-19", ""),
-        ("synthetic:2s2n8c2t,distances=10+31/31+10", "NUMA node 0 distances", "31", "21"),
+        ("synthetic:2s2n8c2t,distances=10+31/31+10", "NUMA node 0 distances", "10 31", "10 21"),
     ],
 )
 def test_every_fact_that_a_kubelet_is_told_makes_a_difference(
@@ -70,6 +70,11 @@ def test_memory_that_differs_from_boot_to_boot_is_alike() -> None:
         "synthetic:2s2n8c2t,mem=65536Mi", "synthetic:2s2n8c2t,mem=65530Mi", "synthetic:2s2n8c2t,mem=64000Mi"
     )
     assert groups(answer) == [["n1", "n2"], ["n3"]]
+
+
+def test_nodes_without_memory_of_their_own_are_alike() -> None:
+    nodes = document(*["synthetic:2s2n8c2t,mem=64Gi/0"] * 2)
+    assert groups(nodes) == [["n1", "n2"]]
 
 
 def test_a_group_is_compared_with_the_one_that_is_most_alike() -> None:

@@ -337,7 +337,7 @@ def test_a_pod_that_names_its_node_comes_before_no_scheduler(tmp_path: Path) -> 
 
 def test_a_pod_that_tolerates_everything_waits_on_a_node_whose_kubelet_does_not_start(tmp_path: Path) -> None:
     nodes = write(tmp_path / "nodes.json", node_object("n1"), node_object("n2", cpu="1"))
-    everything = {"tolerations": [{"operator": "Exists"}]}
+    everything: dict[str, Any] = {"tolerations": [{"operator": "Exists"}]}
     files = (
         write(tmp_path / "p.json", pod_object("p", 2, **everything)),
         write(tmp_path / "d.json", daemon_set(**everything)),
@@ -350,6 +350,31 @@ def test_a_pod_that_tolerates_everything_waits_on_a_node_whose_kubelet_does_not_
     (pod,) = answer["pods"]
     assert (pod["node"], pod["outcome"], pod["message"]) == ("n1", "Pending", waits)
     assert answer["summary"]["pending"] == 2
+
+
+def test_what_the_scheduler_would_look_at_is_told(tmp_path: Path) -> None:
+    heeded = pod_object("heeded", 1, schedulerName="default-scheduler", affinity={"nodeAffinity": {}})
+    choosy = pod_object(
+        "choosy",
+        1,
+        affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}},
+        topologySpreadConstraints=[{}],
+        volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "v"}}],
+        schedulingGates=[{"name": "g"}],
+        schedulerName="volcano",
+    )
+    choosy["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    pods = write(tmp_path / "pods.json", heeded, choosy)
+    running = write(tmp_path / "running.json", pod_object("elsewhere", 1, "n9"), pod_object("waits", 1))
+    _, sources = document({"n1": "synthetic:2s2n4c2t"}, filenames=(pods,), pods=running, asks_server=False)
+    assert sources.warnings == [
+        "default/waits: on no node yet, and not planned (-f FILE plans pods)",
+        (
+            "default/choosy: the scheduler may choose otherwise, as these are not looked at: affinity to other "
+            "pods, topology spread, host ports, volume claims, scheduling gates, scheduler volcano"
+        ),
+        "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?",
+    ]
 
 
 def test_what_no_api_server_stores_reaches_no_scheduler(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from cpuctl.scheduler.decisions import (
     Candidate,
     Wanted,
     balanced_allocation,
+    bound_load,
     filter_reasons,
     least_allocated,
     no_node_message,
@@ -96,6 +97,59 @@ def test_other_resources_are_short_where_the_node_has_none() -> None:
     )
     assert filter_reasons(wanted, node(), Load()) == ("Insufficient nvidia.com/gpu",)
     assert filter_reasons(wanted, node(allocatable={**ROOMY, "nvidia.com/gpu": 1}), Load()) == ()
+
+
+PODS_THAT_ADD_UP = {
+    "a sidecar beside the app": (
+        """{containers: [{name: c, resources: {requests: {cpu: 1}}}],
+        initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}]}""",
+        3000,
+    ),
+    "an init container beside a sidecar": (
+        """{containers: [{name: c, resources: {requests: {cpu: 1}}}], initContainers: [
+        {name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}},
+        {name: i, resources: {requests: {cpu: 4}}}]}""",
+        6000,
+    ),
+    "the pod as a whole": (
+        "{resources: {requests: {cpu: 5}}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}",
+        5000,
+    ),
+    "overhead beside the pod as a whole": (
+        "{resources: {requests: {cpu: 5}}, overhead: {cpu: 250m}, containers: [{name: c}]}",
+        5250,
+    ),
+    "nothing at all": ("{containers: [{name: c, resources: {requests: {cpu: 0}}}]}", 0),
+}
+
+
+@pytest.mark.parametrize(("spec", "milli"), PODS_THAT_ADD_UP.values(), ids=PODS_THAT_ADD_UP.keys())
+def test_what_a_pod_asks_for_in_all(spec: str, milli: int) -> None:
+    assert Wanted.of(pod(spec)).load.amounts.get("cpu", 0) == milli
+
+
+def resized(infeasible: bool, cpu: str = "6") -> Pod:
+    condition = (
+        "{type: PodResizePending, reason: Infeasible}" if infeasible else "{type: PodResizeInProgress}"
+    )
+    text = f"""
+apiVersion: v1
+kind: Pod
+metadata: {{name: a}}
+spec: {{nodeName: n1, containers: [{{name: c, resources: {{requests: {{cpu: {cpu}}}}}}}]}}
+status:
+  conditions: [{condition}]
+  containerStatuses:
+  - {{name: c, allocatedResources: {{cpu: 4}}, resources: {{requests: {{cpu: 3}}}}}}
+"""
+    return decode_pod(Cursor.at_root(load_documents(text.encode(), "pod.yaml")[0]))
+
+
+@pytest.mark.parametrize(
+    ("infeasible", "cpu", "milli"), [(False, "6", 6000), (False, "2", 4000), (True, "6", 4000)]
+)
+def test_a_pod_that_is_resized_takes_the_most_of_it(infeasible: bool, cpu: str, milli: int) -> None:
+    assert bound_load(resized(infeasible, cpu)).amounts["cpu"] == milli
 
 
 def test_the_message_counts_nodes_by_reason_in_the_order_of_its_texts() -> None:

@@ -22,8 +22,12 @@ app = command_group()
 HELP = """List the nodes of a fleet, and find the odd ones.
 
 Nodes that a kubelet could not tell apart are one group: the same CPUs, NUMA nodes, caches, huge pages,
-release and settings, and memory within 1 %. Every group but the largest is compared with the one that is
-most alike, fact by fact; with pods, it is said whether they are placed otherwise there.
+kubelet release and settings, and memory within 1 %. Every group but the largest is compared with the larger
+one that is most like it, difference by difference. With pods (-f, -T), each group is tried: are they placed
+otherwise there?
+
+POLICIES are those of the CPU, Topology and Memory Manager, FREE the CPUs that containers can still get
+exclusively, LARGEST how many of them one container can get on a single NUMA node.
 
 Examples:
 

@@ -12,7 +12,7 @@ RecordingsArgument = Annotated[
     typer.Argument(
         metavar="RECORDINGS...",
         help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list on "
-        "stdin.",
+        "stdin, one a line or as find -print0 writes them.",
         show_default=False,
     ),
 ]

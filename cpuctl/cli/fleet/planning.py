@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetWords, ask_fleet
-from cpuctl.cli.fleet.options import FleetOutputOption, JobsOption, RecordingsArgument, ResumeOption
+from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.panels import INPUT
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -31,12 +31,16 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Plan pods on a fleet: the scheduler's choice of a node, then the kubelet's full decision there.
+HELP = """Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.
 
-The scheduler chooses by what Node objects tell (--nodes): allocatable amounts, taints, node selectors and
-node affinity, with the scores of its default profile; without Nodes, by what the kubelet of each recording
-would publish. Pods that it sends where the kubelet rejects them come first: why, what follows, and where they
-would have been admitted. Affinity to other pods, topology spread, volumes and images are not looked at.
+The scheduler is the default one. It goes by Node objects (--nodes): allocatable resources, taints and labels;
+without them, by what the kubelet of each recording would report, as if no node had taints or labels. What
+runs on the nodes is told by --pods; without it, only what state files hold is taken.
+
+Pods that a kubelet rejects come first: why, what happens next, and which nodes would have admitted them. A
+DaemonSet makes a pod for every node that it selects and tolerates, before other pods of the same priority,
+unless one runs there already. Pods that name their node (nodeName) go to its kubelet at once. Affinity to
+other pods, topology spread, host ports, volumes, images and preemption are not looked at.
 
 Examples:
 
@@ -46,7 +50,8 @@ Examples:
   kubectl get nodes -o json > nodes.json
   kubectl get pods -A -o json > pods.json
   cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json -f new/
-  cpuctl fleet plan recordings/ --pods pods.json --drain node7
+  cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json --drain node7
+  cpuctl fleet plan recordings/ -f pods.yaml -o json | jq -r '.pods[] | select(.outcome != "Admitted").name'
 
 Exit codes: 0 every pod is admitted, 3 one is not (with --exit-zero 0), 2 usage, 4 a recording or another
 input cannot be used (the plan is made for all others), 130 interrupted.
@@ -57,7 +62,8 @@ NodesOption = Annotated[
     typer.Option(
         "--nodes",
         metavar="FILE",
-        help="Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.",
+        help="Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: "
+        "node7.tar.xz, or any name in a directory node7.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -66,21 +72,36 @@ FleetPodsOption = Annotated[
     typer.Option(
         "--pods",
         metavar="FILE",
-        help="The pods that run on the nodes, as kubectl get pods -A -o json prints them.",
+        help="The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a "
+        "node do not count.",
         rich_help_panel=INPUT,
     ),
 ]
 DrainOption = Annotated[
     list[str],
-    typer.Option("--drain", metavar="NODE", help="Leave a node out, and plan its pods elsewhere first."),
+    typer.Option(
+        "--drain",
+        metavar="NODE",
+        help="Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and "
+        "static ones.",
+    ),
 ]
-WithoutOption = Annotated[list[str], typer.Option("--without", metavar="NODE", help="Leave a node out.")]
+WithoutOption = Annotated[
+    list[str], typer.Option("--without", metavar="NODE", help="Leave a node out, and all that runs there.")
+]
 CopiesOption = Annotated[
     str,
     typer.Option(
         "--repeat",
         metavar="N|max",
-        help="Plan the pods N times over; max: as often as all of them are admitted.",
+        help="Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.",
+    ),
+]
+
+PlanOutputOption = Annotated[
+    ListOutput,
+    typer.Option(
+        "-o", "--output", help="The form of the answer; jsonl is one pod a line.", rich_help_panel=OUTPUT
     ),
 ]
 
@@ -99,8 +120,7 @@ def plan(
     repeat: CopiesOption = "",
     skip_api_server: SkipApiServerOption = False,
     jobs: JobsOption = 0,
-    resume: ResumeOption = "",
-    output: FleetOutputOption = ListOutput.TABLE,
+    output: PlanOutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
@@ -122,7 +142,7 @@ def plan(
         asks_server=not skip_api_server,
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    document = _planned(inputs, FleetWords(recordings, jobs, resume), style, sources)
+    document = _planned(inputs, FleetWords(recordings, jobs), style, sources)
     tell_sources(sources, style)
     emit(document, style)
     if document["summary"]["unreadable"] and not exit_zero:

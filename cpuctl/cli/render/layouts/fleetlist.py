@@ -60,9 +60,12 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
 def _opening(document: FleetList) -> Iterator[Cell]:
     summary = document["summary"]
     largest = document["groups"][0]["count"] if document["groups"] else 0
-    parts = [f"{largest} of one kind, {summary['odd']} odd"] if summary["odd"] else ["all of one kind"]
-    parts += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
-    yield Cell(f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}")
+    parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
+    if summary["odd"]:
+        parts = [f"{largest} of one kind", f"{summary['odd']} odd", *parts]
+    elif largest > 1:
+        parts.insert(0, "all of one kind" if largest == summary["nodes"] else f"{largest} of one kind")
+    yield Cell(": ".join((counted(summary["nodes"], "node"), *filter(None, [", ".join(parts)]))))
     if not document["complete"]:
         yield Cell("Interrupted: nodes are missing.", "yellow")
 
@@ -112,8 +115,17 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
 
 
 def _difference(difference: FactDifference) -> str:
-    here, there = (_value(difference["fact"], difference[side]) for side in ("here", "there"))
-    return f"{difference['fact']}: {here}, there {there}"
+    fact, here, there = difference["fact"], difference["here"], difference["there"]
+    if max(len(here), len(there)) > _LONGEST_VALUE and here and there:
+        parts = (("only here", _without(here, there)), ("only there", _without(there, here)))
+        return f"{fact}: " + ", ".join(f"{_value(fact, only)} {where}" for where, only in parts if only)
+    return f"{fact}: {_value(fact, here)}, there {_value(fact, there)}"
+
+
+def _without(one: str, other: str) -> str:
+    """Leave out of a long list what the other one has, too."""
+    beside = set(other.split())
+    return " ".join(each for each in one.split() if each not in beside)
 
 
 def _value(fact: str, value: str) -> str:
@@ -156,7 +168,7 @@ def _problems(nodes: Sequence[FleetNode]) -> Iterator[Cell]:
         elif node["start"]["outcome"] != "Started":
             found.setdefault(_sentence(node), []).append(node["node"])
     for text, names in found.items():
-        yield Cell(f"{few(names)}: {text}", "red")
+        yield Cell(text if text.startswith(f"{names[0]}:") else f"{few(names)}: {text}", "red")
 
 
 def _sentence(node: ListedNode) -> str:

@@ -388,7 +388,6 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet plan:--nodes' \
     'fleet plan:--pods' \
     'fleet plan:--devices' \
-    'fleet plan:--resume' \
     'fleet plan:--kubelet-config' \
     'fleet plan:--config-dir' \
     'fleet plan:--kubelet-args' \
@@ -895,7 +894,7 @@ complete -c cpuctl -n '__cpuctl_at "dra slices"' -l no-color -d 'No colour, as w
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: the scheduler\'s choice of a node, then the kubelet\'s full decision there.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
@@ -917,11 +916,10 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this mess
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; recordings go by the names of their nodes.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -929,11 +927,11 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-version -x -a '1.38 
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Leave a node out, and plan its pods elsewhere first.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out, and all that runs there.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'

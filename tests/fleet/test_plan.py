@@ -370,8 +370,8 @@ def test_what_the_scheduler_would_look_at_is_told(tmp_path: Path) -> None:
     assert sources.warnings == [
         "default/waits: on no node yet, and not planned (-f FILE plans pods)",
         (
-            "default/choosy: the scheduler may choose otherwise, as these are not looked at: affinity to other "
-            "pods, topology spread, host ports, volume claims, scheduling gates, scheduler volcano"
+            "default/choosy: the scheduler may choose otherwise, as these are not looked at: affinity to "
+            "other pods, topology spread, host ports, volume claims, scheduling gates, scheduler volcano"
         ),
         "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?",
     ]

@@ -50,8 +50,9 @@ Examples:
   kubectl get nodes -o json > nodes.json
   kubectl get pods -A -o json > pods.json
   cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json -f new/
-  cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json --drain node7
-  cpuctl fleet plan recordings/ -f pods.yaml -o json | jq -r '.pods[] | select(.outcome != "Admitted").name'
+  cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json \\
+      --drain node7
+  cpuctl fleet plan recordings/ -f pods.yaml -o jsonl | jq -r .outcome
 
 Exit codes: 0 every pod is admitted, 3 one is not (with --exit-zero 0), 2 usage, 4 a recording or another
 input cannot be used (the plan is made for all others), 130 interrupted.

@@ -27,7 +27,7 @@ _MOST_BACKUPS = 1000
 _NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-class Dress(NamedTuple):
+class FileAttributes(NamedTuple):
     """What a file has besides its content; ``owner`` is user and group."""
 
     mode: int
@@ -35,7 +35,7 @@ class Dress(NamedTuple):
     attributes: Mapping[str, bytes]
 
 
-def dress_of(name: str | Path, *, directory: int | None = None) -> Dress:
+def attributes_of(name: str | Path, *, directory: int | None = None) -> FileAttributes:
     """Return mode, owner and extended attributes (SELinux labels, access lists) of a regular file.
 
     Raise UsageError for what is none: everybody may read a link, for instance.
@@ -46,7 +46,7 @@ def dress_of(name: str | Path, *, directory: int | None = None) -> Dress:
         if not stat.S_ISREG(found.st_mode):
             raise UsageError("exists and is no regular file", where=str(name), hint="name another file")
         attributes = _attributes(f"/proc/self/fd/{handle}")  # a descriptor that reads nothing has none
-        return Dress(stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), attributes)
+        return FileAttributes(stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), attributes)
     finally:
         os.close(handle)
 
@@ -71,7 +71,7 @@ def written_beside(
     path: Path,
     write: Callable[[IO[bytes]], object],
     *,
-    like: Dress | None,
+    like: FileAttributes | None,
     keep_owner: bool = True,
     mode: int = PRIVATE,
     directory: int | None = None,
@@ -167,7 +167,7 @@ def _remove_dead(name: str, directory: int) -> None:
         os.close(handle)
 
 
-def _put_on(handle: int, like: Dress | None, mode: int, *, keep_owner: bool) -> None:
+def _put_on(handle: int, like: FileAttributes | None, mode: int, *, keep_owner: bool) -> None:
     if like is None:
         os.fchmod(handle, mode)
         return

@@ -21,7 +21,7 @@ from cpuctl.timeline.report.views import (
     state_file_view,
 )
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.world.entries import Entry
+from cpuctl.timeline.world.entries import HistoryEntry
 from cpuctl.timeline.world.scale_downs import ScaleDown
 
 if TYPE_CHECKING:
@@ -68,12 +68,12 @@ def _all_cpus(timeline: Timeline) -> int:
     return timeline.machine.machine.online.mask
 
 
-def entry_answer(entry: Entry) -> answers.Entry:
+def entry_answer(entry: HistoryEntry) -> answers.Entry:
     """Describe one thing that happened."""
     return {
         "at": duration_text(entry.at),
         "nanoseconds": entry.at,
-        "what": str(entry.what),
+        "what": str(entry.kind),
         "pod": entry.pod,
         "container": entry.container,
         "text": entry.text,

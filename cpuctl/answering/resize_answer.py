@@ -52,7 +52,7 @@ from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.operations.resize import Resizes
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
-from cpuctl.pods.downward_api import DownwardValue, Inside, tell
+from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_value
 from cpuctl.pods.model import Container, ResourceFieldRef, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
@@ -359,7 +359,7 @@ def _reread(
     ref: ResourceFieldRef,
     node: Node,
     rules: ResizeRules,
-    inside: tuple[Inside, Inside],
+    inside: tuple[DownwardContext, DownwardContext],
 ) -> Rereading:
     running, note = outcome.request.running, ""
     desired = running.spec if outcome.result is ResizeResult.FORBIDDEN else outcome.request.desired
@@ -369,8 +369,8 @@ def _reread(
     elif outcome.result.accepted and restarting(outcome.request, ref.reader, rules):
         new, note = desired, _RESTARTS
 
-    def told(pod: StoredPod, by: Inside) -> DownwardValue:
-        return tell(node.pod_rules.view(pod), ref, by)
+    def told(pod: StoredPod, by: DownwardContext) -> DownwardValue:
+        return downward_value(node.pod_rules.view(pod), ref, by)
 
     before, after = told(old, inside[0]), told(new, inside[1])
     if not ref.in_file and not note and told(desired, inside[1]).text != after.text:

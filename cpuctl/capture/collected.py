@@ -16,7 +16,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called often, with what is being recorded and how much of how much is done (0 of 0: not known)."""
 
 
-def silent(_area: str, _done: int, _total: int) -> None:
+def no_progress(_area: str, _done: int, _total: int) -> None:
     """Tell nobody."""
 
 

@@ -30,9 +30,9 @@ def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> R
     if text is None:
         return _of_files(found, tree, origin)
 
-    from cpuctl.capture.recorded_manifest import told_by_manifest
+    from cpuctl.capture.recorded_manifest import kubelet_of_manifest
 
-    told = told_by_manifest(found, text, tree, origin)
+    told = kubelet_of_manifest(found, text, tree, origin)
     # Other programs' archives may well have a file of this name.
     return _of_files(found, tree, origin) if told is found else told
 

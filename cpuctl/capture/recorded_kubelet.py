@@ -86,6 +86,6 @@ class RecordedKubelet(NamedTuple):
         return bool(self.version) or self.config is not None or self.flags is not None
 
 
-def telling(flags: Iterable[str]) -> tuple[str, ...]:
+def relevant_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Leave out the flags that say where files are, and who the node is."""
     return tuple(flag for flag in flags if flag.partition("=")[0] not in _PASSED_OVER)

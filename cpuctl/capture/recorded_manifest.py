@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuctl.capture.collected import FileState, Unreadable
-from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet, telling
+from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet, relevant_flags
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST
 from cpuctl.machine.tree import Tree
 
 
-def told_by_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
+def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
     """Add what a manifest says of the kubelet of a recording, called *origin*: nothing where it is not ours.
 
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
@@ -70,12 +70,12 @@ def _flags(kubelet: Cursor) -> dict[str, Any]:
     running = kubelet.optional("flags", Cursor.texts, None)
     others = tuple(kubelet.optional("otherFlags", Cursor.texts, ()))
     if running is not None:
-        return {"flags": telling(running), "runs": True, "other_flags": others}
+        return {"flags": relevant_flags(running), "runs": True, "other_flags": others}
     if (unit := kubelet.optional("unit", lambda each: each, None)) is None:
         return {"flags_gap": "no kubelet ran when the node was recorded"}
     flags = unit.optional("flags", Cursor.texts, None)
     return {
-        "flags": None if flags is None else telling(flags),
+        "flags": None if flags is None else relevant_flags(flags),
         "flags_gap": unit.optional("gap", Cursor.text, ""),
         "other_flags": others,
         "flag_files": tuple(unit.optional("files", Cursor.texts, ())),

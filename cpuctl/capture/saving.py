@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
-from cpuctl.whole_file import PRIVATE, Dress, back_up, dress_of, hidden_link, sync_directory, written_beside
+from cpuctl.whole_file import (
+    PRIVATE,
+    FileAttributes,
+    attributes_of,
+    back_up,
+    hidden_link,
+    sync_directory,
+    written_beside,
+)
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -131,9 +139,9 @@ def _linked(path: Path, way: _Way, directory: int) -> Path | None:
     return back_up(path, datetime.now(UTC), directory) if way.backup else hidden_link(path, directory)
 
 
-def _old(path: Path, directory: int) -> Dress | None:
+def _old(path: Path, directory: int) -> FileAttributes | None:
     try:
-        return dress_of(path.name, directory=directory)
+        return attributes_of(path.name, directory=directory)
     except FileNotFoundError:
         return None
 

@@ -15,7 +15,7 @@ from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableStat
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
-from cpuctl.golang.state_types import Decoding, Field, ListOf, MapOf, Path, Struct, Text, Value, Whole
+from cpuctl.golang.state_types import Decoding, Field, Integer, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
 from cpuctl.state_names import CLAIMS_FILE
 
@@ -145,7 +145,7 @@ DATA = Struct(
     ),
 )
 OUTER = Struct(
-    "state.Checkpoint", (Field("Data", "Data", Text()), Field("Checksum", "Checksum", Whole("uint32")))
+    "state.Checkpoint", (Field("Data", "Data", Text()), Field("Checksum", "Checksum", Integer("uint32")))
 )
 """From 1.31 on: the string and its checksum."""
 

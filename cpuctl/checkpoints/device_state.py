@@ -18,7 +18,7 @@ from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile, UnreadableSt
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
-from cpuctl.golang.state_types import Decoding, Field, ListOf, MapOf, Path, Struct, Text, Value, Whole
+from cpuctl.golang.state_types import Decoding, Field, Integer, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
 from cpuctl.state_names import DEVICES_FILE
 
@@ -93,7 +93,7 @@ class DeviceFormat(NamedTuple):
     @property
     def struct(self) -> Struct:
         """The whole file."""
-        checksum = Field("Checksum", "Checksum", Whole("checksum.Checksum"))
+        checksum = Field("Checksum", "Checksum", Integer("checksum.Checksum"))
         return Struct("checkpoint.Data", (Field("Data", "Data", self.data), checksum))
 
     def decoded(self, found: Json, *, names_keys: bool = True) -> tuple[Value, str]:

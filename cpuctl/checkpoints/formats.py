@@ -10,13 +10,13 @@ from typing import NamedTuple
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.golang import fnv
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
-from cpuctl.golang.state_types import Decoding, Field, Struct, Text, Value, Whole
+from cpuctl.golang.state_types import Decoding, Field, Integer, Struct, Text, Value
 
 CORRUPTED = "checkpoint is corrupted"
 """What a kubelet says of a checksum that is not that of the content."""
-CHECKSUM = Field("checksum", "Checksum", Whole("checksum.Checksum"))
+CHECKSUM = Field("checksum", "Checksum", Integer("checksum.Checksum"))
 _DATA = Field("data", "Data", Text())
-_DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Whole("checksum.Checksum"))
+_DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Integer("checksum.Checksum"))
 
 
 def fnv1a_32(text: str) -> int:

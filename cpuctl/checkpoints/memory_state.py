@@ -15,11 +15,11 @@ from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, M
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
-from cpuctl.golang.state_types import Field, ListOf, MapOf, Struct, Text, Value, Whole
+from cpuctl.golang.state_types import Field, Integer, ListOf, MapOf, Struct, Text, Value
 from cpuctl.state_names import MEMORY_FILE
 
 _LEGACY = "MemoryManagerCheckpoint"
-_SIZE, _COUNT = Whole("uint64"), Whole("int", signed=True)
+_SIZE, _COUNT = Integer("uint64"), Integer("int", signed=True)
 _NODES = ListOf("[]int", _COUNT)
 _TABLE = Struct(
     "state.MemoryTable",

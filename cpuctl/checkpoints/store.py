@@ -19,7 +19,7 @@ from typing import Self
 from cpuctl.below_root import Root
 from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable, unwritable
 from cpuctl.golang.json_values import MAX_CHARACTERS
-from cpuctl.whole_file import back_up, dress_of, sync_directory, written_beside
+from cpuctl.whole_file import attributes_of, back_up, sync_directory, written_beside
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -118,7 +118,7 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
         backup = _back_up(path, old, now or datetime.now(UTC), directory)
         try:
             sync_directory(directory)
-            like = dress_of(backup.name, directory=directory)
+            like = attributes_of(backup.name, directory=directory)
             with written_beside(
                 path, lambda file: file.write(new), like=like, directory=directory
             ) as temporary:

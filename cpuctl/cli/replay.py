@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.replay import Replay
     from cpuctl.timeline.model import Timeline
     from cpuctl.timeline.simulation import Simulation
-    from cpuctl.timeline.world.entries import Entry
+    from cpuctl.timeline.world.entries import HistoryEntry
 
 
 app = command_group()
@@ -234,7 +234,7 @@ def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
     return simulation
 
 
-def _tell(entry: "Entry", style: Style, out: TextIO) -> None:
+def _tell(entry: "HistoryEntry", style: Style, out: TextIO) -> None:
     from cpuctl.answering.replay_answer import entry_answer
 
     answer = entry_answer(entry)

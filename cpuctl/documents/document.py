@@ -44,9 +44,9 @@ class PlacedText:
 
 def _placed_builders(text: str, syntax: Syntax) -> Iterator[TreeBuilder]:
     if syntax is Syntax.JSON:
-        from cpuctl.documents.json_text import careful_documents
+        from cpuctl.documents.json_text import token_documents
 
-        return careful_documents(text, places=True, last_wins=True)
+        return token_documents(text, places=True, last_wins=True)
     from cpuctl.documents.yaml_text import YamlReader
 
     return iter(YamlReader(text, places=True, last_wins=True))

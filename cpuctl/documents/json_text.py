@@ -103,7 +103,7 @@ class _Hooks:
         self.odd = True
 
 
-def careful_documents(text: str, *, places: bool = False, last_wins: bool = False) -> Iterator[TreeBuilder]:
+def token_documents(text: str, *, places: bool = False, last_wins: bool = False) -> Iterator[TreeBuilder]:
     """Read JSON that ``json`` has accepted token by token, so that every part has its place."""
     from cpuctl.documents.tree import TreeBuilder
 

@@ -150,12 +150,12 @@ def json_documents(text: str, source: str, *, last_wins: bool = False) -> list[D
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``.
     """
-    from cpuctl.documents.json_text import NotPlainJsonError, careful_documents, fast_values
+    from cpuctl.documents.json_text import NotPlainJsonError, fast_values, token_documents
 
     try:
         values = fast_values(text)
     except NotPlainJsonError:
-        return _built(careful_documents(text, last_wins=last_wins), text, source, Syntax.JSON)
+        return _built(token_documents(text, last_wins=last_wins), text, source, Syntax.JSON)
     placed = PlacedText(text, Syntax.JSON)
     return [
         Document(source=source, number=number, value=value, placed=placed, line=line)

@@ -20,7 +20,7 @@ MERGE = object()
 """What the key ``<<`` reads as: the members of its value join the mapping around it."""
 
 
-class Measured(NamedTuple):
+class SizedValue(NamedTuple):
     """A value with its size (values in it, itself included) and its height (levels below it)."""
 
     value: object
@@ -74,7 +74,7 @@ class TreeBuilder:
         self._places = places
         self._last_wins = last_wins
         self._levels: list[_Level] = []
-        self._anchors: dict[str, Measured | None] = {}
+        self._anchors: dict[str, SizedValue | None] = {}
 
     @property
     def wants_key(self) -> bool:
@@ -89,21 +89,21 @@ class TreeBuilder:
         levels = self._levels
         level = levels[-1] if levels else None
         if level is None:
-            self._add(Measured(value), place)
+            self._add(SizedValue(value), place)
         elif level.is_list:
             self._count(level, place)
             level.container.append(Placed(place, value) if self._places else value)  # type: ignore[union-attr]
         elif level.key_place is None:
             self._take_key(value, place)
         elif level.repeated or level.key is MERGE:
-            self._add(Measured(value), place)
+            self._add(SizedValue(value), place)
         else:
             self._count(level, place)
             kept = Placed(level.key_place, value) if self._places else value
             level.container[level.key] = kept  # type: ignore[call-overload]
             level.key_place = None
         if anchor is not None:
-            self._anchors[anchor] = Measured(value)
+            self._anchors[anchor] = SizedValue(value)
 
     def open(self, container: Container, place: Place, anchor: str | None = None) -> None:
         """Begin a mapping or a list.
@@ -124,7 +124,7 @@ class TreeBuilder:
         level = self._levels.pop()
         if level.merged is not None and isinstance(level.container, dict):
             level.container = _with_merged(level.container, level.merged)
-        done = Measured(level.container, level.size, level.height)
+        done = SizedValue(level.container, level.size, level.height)
         if level.anchor is not None:
             self._anchors[level.anchor] = done
         self._add(done, level.place)
@@ -161,7 +161,7 @@ class TreeBuilder:
             for level in self._levels
         )
 
-    def _add(self, part: Measured, place: Place) -> None:
+    def _add(self, part: SizedValue, place: Place) -> None:
         if not self._levels:
             self.root = Placed(place, part.value) if self._places else part.value
             self.line, self.size = place.line, part.size
@@ -187,7 +187,7 @@ class TreeBuilder:
         if level.size > self.most:
             raise too_many_values(place, self.most)
 
-    def _measure(self, level: _Level, part: Measured, place: Place) -> None:
+    def _measure(self, level: _Level, part: SizedValue, place: Place) -> None:
         level.size += part.size
         level.height = max(level.height, part.height + 1)
         if level.size > self.most:

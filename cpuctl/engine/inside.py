@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
-from cpuctl.pods.downward_api import Inside
+from cpuctl.pods.downward_api import DownwardContext
 from cpuctl.quantity import Quantity
 
 
-def inside_of(node: Node, held: Mapping[str, int]) -> Inside:
+def inside_of(node: Node, held: Mapping[str, int]) -> DownwardContext:
     """Return who tells on *node*; *held* are containers' exclusive CPUs (masks), 0 for those that share."""
     known = node.allocatable
-    return Inside(
+    return DownwardContext(
         minor=node.pod_rules.minor,
         allocatable=None
         if known is None

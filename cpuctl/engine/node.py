@@ -33,7 +33,7 @@ from cpuctl.engine.provider import Candidate, Provider
 from cpuctl.engine.readmission import pod_allocation_of, readmission_of
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
-from cpuctl.pods.requests import hugepages_asked
+from cpuctl.pods.requests import hugepages_requested
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ class Node(Copied):
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
                 f"{self._if_it_has_none(pod, unknown)}"
             )
-        if not self.hugepages_known and (pages := hugepages_asked(pod)):
+        if not self.hugepages_known and (pages := hugepages_requested(pod)):
             return Undetermined(
                 f"it asks for {', '.join(pages)}, and nothing is recorded of the node's huge pages"
             )

@@ -23,7 +23,7 @@ from cpuctl.pods.cgroups.values import (
     pod_cgroup_rules,
 )
 from cpuctl.pods.consumers import ConsumedAmount, consumed_amounts
-from cpuctl.pods.downward_api import DownwardValue, Inside, tell
+from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_value
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod, ResourceFieldRef, StoredPod
@@ -121,7 +121,7 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
     view = node.rules.node.view(stored.pod)
     qos = pod_qos(view)
     containers = tuple(_container(view, each, qos, stored, node) for each in view.all_containers)
-    inside = Inside(
+    context = DownwardContext(
         minor=node.rules.node.minor,
         allocatable=node.allocatable,
         assigned={each.container.name: "" for each in containers if not each.exclusive},
@@ -138,8 +138,8 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
         cgroup_rules=pod_cgroup_rules(view, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
         ephemeral=tuple(_ephemeral(name, view, qos, node) for name in ephemeral_names(pod)),
-        consumed_amounts=tuple(consumed_amounts(stored.pod, node.rules.server, view, inside)),
-        downward=tuple((ref, tell(view, ref, inside)) for ref in view.field_refs),
+        consumed_amounts=tuple(consumed_amounts(stored.pod, node.rules.server, view, context)),
+        downward=tuple((ref, downward_value(view, ref, context)) for ref in view.field_refs),
         creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
         or pod_level_rejection(stored.pod, node.rules.node)

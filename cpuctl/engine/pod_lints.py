@@ -31,7 +31,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.quantity import Quantity
 
 
@@ -73,7 +73,7 @@ class PodLintSubject:
     """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``view`` what the kubelet looks at."""
 
     pod: StoredPod
-    spec: Spot
+    spec: FieldPath
     kubelet: KubeletView
     view: StoredPod = field(init=False)
     qos: Qos = field(init=False)
@@ -91,11 +91,11 @@ class PodLintSubject:
         object.__setattr__(self, "qos", pod_qos(view))
         object.__setattr__(self, "_places", places)
 
-    def spot(self, container: Container) -> Spot:
+    def spot(self, container: Container) -> FieldPath:
         """Return where the resources of a container stand."""
         return self.spot_of(container.name)
 
-    def spot_of(self, name: str) -> Spot:
+    def spot_of(self, name: str) -> FieldPath:
         """Return where the resources of the container of this name stand; without a name, the whole spec."""
         if name not in self._places:
             return self.spec

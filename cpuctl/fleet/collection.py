@@ -122,7 +122,7 @@ def _in_directory(directory: Path, passed_over: list[str]) -> Iterator[str]:
 
 def may_be_recording(path: Path) -> bool:
     """Tell at a glance, by its first bytes or its directories, whether ``-m`` might read what is there."""
-    from cpuctl.machine.foreign.recognition import HEAD_BYTES, Printed, recognised
+    from cpuctl.machine.foreign.recognition import HEAD_BYTES, PrintedFormat, recognised
     from cpuctl.machine.sources import begins_gatherinfo
 
     if path.is_dir():
@@ -137,9 +137,9 @@ def may_be_recording(path: Path) -> bool:
     if head.startswith(_PACKED) or head[_TAR_AT:].startswith(_TAR) or begins_gatherinfo(head):
         return True
     form = recognised(head)
-    if form is Printed.JSON:
+    if form is PrintedFormat.JSON:
         return b'"kind"' not in head and any(member in head for member in _MEMBERS_OF_MACHINES)
-    return form not in (None, Printed.WITHOUT_CPUS)
+    return form not in (None, PrintedFormat.WITHOUT_CPUS)
 
 
 def _is_must_gather(path: Path) -> bool:

@@ -64,19 +64,19 @@ class _Place(NamedTuple):
         return _Place((*self.path, key), struct.rpartition(".")[2], (*self.fields, name))
 
 
-def first_mistake(value: Value, go_type: str, walk: Walk) -> Mistake | None:
+def first_mistake(value: Value, go_type: str, walk: JSONDecoder) -> Mistake | None:
     """Find the mistake that Go would report."""
     return next(iter(all_mistakes(value, go_type, walk)), None)
 
 
-def all_mistakes(value: Value, go_type: str, walk: Walk) -> tuple[Mistake, ...]:
+def all_mistakes(value: Value, go_type: str, walk: JSONDecoder) -> tuple[Mistake, ...]:
     """Find all that Go would stumble over: the mistake that it would report, then the others."""
     noted = list(walk.mistakes(value, go_type, _Place((), "")))
     told = next((mistake for mistake in noted if mistake.final), noted[0] if noted else None)
     return () if told is None else (told, *(mistake for mistake in noted if mistake is not told))
 
 
-class Walk(NamedTuple):
+class JSONDecoder(NamedTuple):
     """How a decoder goes about its work.
 
     ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.

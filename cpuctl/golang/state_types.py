@@ -116,7 +116,7 @@ class Text(NamedTuple):
         return go_string(value)
 
 
-class Whole(NamedTuple):
+class Integer(NamedTuple):
     """An integer of 64 bits."""
 
     name: str

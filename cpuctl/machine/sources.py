@@ -15,9 +15,9 @@ from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
 
 if TYPE_CHECKING:
-    from cpuctl.machine.foreign.form import Told
+    from cpuctl.machine.foreign.form import FormContent
     from cpuctl.machine.support.must_gather import GatheredFiles
-    from cpuctl.machine.support.view import Gathered
+    from cpuctl.machine.support.view import SupportArchive
 
 LIVE = "live"
 SYNTHETIC = "synthetic:"
@@ -49,8 +49,8 @@ class MachineSource(NamedTuple):
     info: MachineInfo
     origin: str
     files: Tree | None = None
-    gathered: Gathered | None = None
-    told: Told | None = None
+    gathered: SupportArchive | None = None
+    told: FormContent | None = None
 
 
 def read_machine(spec: str) -> MachineSource:
@@ -152,7 +152,7 @@ def _read_collected(tree: Tree, origin: str) -> MachineSource:
         raise error if error.where.startswith(origin) else error.within(origin) from None
 
 
-def _read_gathered(tree: Tree, gathered: Gathered, origin: str) -> MachineSource:
+def _read_gathered(tree: Tree, gathered: SupportArchive, origin: str) -> MachineSource:
     """Read a support archive that is seen as a recording, and say what it lacks."""
     from cpuctl.machine.support.view import not_collected
 

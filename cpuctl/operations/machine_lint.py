@@ -12,11 +12,11 @@ from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, TrialNode, lint
 from cpuctl.errors import InputError
 from cpuctl.pods.launcher_pod import on_architecture
 from cpuctl.pods.model import Pod, StoredPod
-from cpuctl.pods.reading.kubevirt import Made, Surroundings
+from cpuctl.pods.reading.kubevirt import KubeVirtContext, LauncherPods
 from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, KubeVirtObject, decides_on_machines
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.objects import ManifestObject, objects_of, refuses_pods_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ class MachineSetting(NamedTuple):
     server: PodServer | None = None
 
 
-def surroundings_of(documents: Iterable[Document], quotas: Sequence[ResourceQuota]) -> Surroundings | None:
+def kubevirt_context(
+    documents: Iterable[Document], quotas: Sequence[ResourceQuota]
+) -> KubeVirtContext | None:
     """Collect what decides on virtual machines; None where there are none.
 
     Raise InputError for what cannot be read of it.
@@ -52,14 +54,14 @@ def surroundings_of(documents: Iterable[Document], quotas: Sequence[ResourceQuot
     ]
     if not any(each.kind in KUBEVIRT_MACHINES for each in objects):
         return None
-    return Surroundings(objects, quotas, ())
+    return KubeVirtContext(objects, quotas, ())
 
 
 def machine_findings(
-    document: Document, item: ManifestObject, around: Surroundings, setting: MachineSetting
+    document: Document, item: ManifestObject, around: KubeVirtContext, setting: MachineSetting
 ) -> Iterator[Finding]:
     """Tell why a virtual machine makes no pods, or what there is to say about them, each text once."""
-    place = Spot(item.place.path, "")
+    place = FieldPath(item.place.path, "")
     try:
         made = around.pods_of(KubeVirtObject(item.kind, _cursor(document, item)))
     except InputError as error:
@@ -77,13 +79,15 @@ def machine_findings(
                 yield finding
 
 
-def _no_pods(place: Spot, made: Made) -> Finding:
+def _no_pods(place: FieldPath, made: LauncherPods) -> Finding:
     if made.refused:
         return place.rejected("virtual-machine", made.why)
     return place.note("not-decided", f"what its pod asks for is not known: {made.why}")
 
 
-def _created(pod: StoredPod, item: ManifestObject, place: Spot, setting: MachineSetting) -> Iterator[Finding]:
+def _created(
+    pod: StoredPod, item: ManifestObject, place: FieldPath, setting: MachineSetting
+) -> Iterator[Finding]:
     """Tell what LimitRanges and ResourceQuotas refuse of a pod."""
     if setting.server is None:
         return
@@ -92,9 +96,9 @@ def _created(pod: StoredPod, item: ManifestObject, place: Spot, setting: Machine
         yield from (place.rejected(code, text, note=refuses_pods_of(item.kind)) for text in texts)
 
 
-def _on_node(pod: StoredPod, place: Spot, setting: MachineSetting) -> Iterator[Finding]:
+def _on_node(pod: StoredPod, place: FieldPath, setting: MachineSetting) -> Iterator[Finding]:
     """Say of the guest's container, and of the pod as a whole, what a kubelet would."""
-    subject = PodLintSubject(pod, Spot((), ""), setting.kubelet)
+    subject = PodLintSubject(pod, FieldPath((), ""), setting.kubelet)
     for finding in lint_pod(subject, setting.trial):
         path = finding.place.path
         if path and path[:2] != _COMPUTE and finding.severity is not Severity.ERROR:

@@ -23,7 +23,7 @@ from cpuctl.pods.reading.manifests import refuse_kubectl_table
 from cpuctl.pods.reading.workloads import KUBEVIRT_MACHINES, decides_on_machines
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
 from cpuctl.pods.validation.objects import (
     ManifestObject,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.machine_lint import MachineSetting
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
-    from cpuctl.pods.reading.kubevirt import Surroundings
+    from cpuctl.pods.reading.kubevirt import KubeVirtContext
     from cpuctl.pods.reading.manifest_files import ManifestFile
     from cpuctl.pods.validation.lint import LintRules
 
@@ -85,7 +85,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
     from cpuctl.pods.validation.lint import LintRules
-    from cpuctl.pods.validation.shape import Shapes
+    from cpuctl.pods.validation.shape import PodSchema
     from cpuctl.schemas import schema_text
 
     machine = load_machine(inputs.machine, sources) if inputs.machine else None
@@ -99,7 +99,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     sources.add_unrecorded(server.minor, (Topic.VALIDATION,))
     rules = LintRules(
         pods=PodRules(server=server_rules(server), node=node_rules(gates)),
-        shapes=Shapes(json.loads(schema_text("podresources"))),
+        shapes=PodSchema(json.loads(schema_text("podresources"))),
         static=inputs.static,
         cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
         resizable=server.enabled(_RESIZE),
@@ -174,7 +174,7 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
         yield item.place.rejected(f"bad-{_code(item.kind)}", str(error), fix=error.hint)
         return
     for problem in read.problems if isinstance(read, LimitRange) else ():
-        yield Spot(item.place.path, "").rejected(f"bad-{_code(item.kind)}", problem)
+        yield FieldPath(item.place.path, "").rejected(f"bad-{_code(item.kind)}", problem)
 
 
 def is_governing(item: ManifestObject) -> bool:
@@ -197,7 +197,7 @@ def governed_findings(
     draft, item = linted.draft, linted.item
     if draft is None or item is None or draft.pod.static:
         return
-    spot = Spot(draft.spec.path, "")
+    spot = FieldPath(draft.spec.path, "")
     pods = [stored_pod(pod, rules, server.limit_ranges) for pod in _pods(document, item)]
     created = [server.create(pod) for pod in pods]
     if draft.stored and not draft.is_template:
@@ -273,7 +273,7 @@ class LintRun:
     objects: int = 0
     others: int = 0
     custom_resources: dict[str, None] = field(default_factory=dict)
-    machines: tuple[Surroundings, MachineSetting] | None = None
+    machines: tuple[KubeVirtContext, MachineSetting] | None = None
 
     def govern(self, parts: Iterable[Document | Unreadable]) -> None:
         """Let LimitRanges and ResourceQuotas of all documents have their say; static pods meet none."""
@@ -293,10 +293,10 @@ class LintRun:
         if self.setting.rules.static or not any(map(_names_kubevirt, documents)):
             return
 
-        from cpuctl.operations.machine_lint import MachineSetting, surroundings_of
+        from cpuctl.operations.machine_lint import MachineSetting, kubevirt_context
         from cpuctl.pods.launcher_pod import GO_NAMES
 
-        around = surroundings_of(documents, governing_objects(documents).quotas)
+        around = kubevirt_context(documents, governing_objects(documents).quotas)
         if around is None:
             return
         sources.add("virtualMachines", around.computed, "default")
@@ -427,10 +427,12 @@ def _repeats(document: Document) -> Iterator[Remark]:
     for repeat in document.repeats:
         key = str(repeat.path[-1])
         by = Component.KUBECTL if document.syntax is Syntax.YAML else Component.API_SERVER
-        finding = Spot(repeat.path, "").rejected("repeated-key", f'key "{key}" already set in map', by=by)
+        finding = FieldPath(repeat.path, "").rejected(
+            "repeated-key", f'key "{key}" already set in map', by=by
+        )
         yield Remark(document.source, repeat.place, Linted(), finding)
 
 
 def _unreadable(found: Unreadable, source: str) -> Remark:
-    finding = Spot((), "").rejected("syntax", found.message, by=Component.KUBECTL, fix=found.hint)
+    finding = FieldPath((), "").rejected("syntax", found.message, by=Component.KUBECTL, fix=found.hint)
     return Remark(source, found.place, Linted(), finding)

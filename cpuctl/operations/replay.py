@@ -65,7 +65,7 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
     """Read a timeline; what it names is looked for beside it."""
     from cpuctl.documents.files import STDIN, read_member, source_name
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
-    from cpuctl.timeline.reading.document import Outside, read_timeline
+    from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
 
     beside = Path() if name == STDIN else Path(name).parent
     sources.add("timeline", source_name(name), "given")
@@ -77,7 +77,7 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
         sources.add("machine", spec, "given")
         return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(beside / spec))
 
-    outside = Outside(machine=machine_named, file=lambda file: read_member(str(beside / file)))
+    outside = TimelineLoaders(machine=machine_named, file=lambda file: read_member(str(beside / file)))
     return read_timeline(data, source_name(name), outside)
 
 

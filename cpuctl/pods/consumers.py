@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from cpuctl.pods.downward_api import HUGE_PAGES, Inside, tell
+from cpuctl.pods.downward_api import HUGE_PAGES, DownwardContext, downward_value
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceFieldRef, is_pod_level_resource
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import ServerRules
@@ -41,14 +41,16 @@ class ConsumedAmount(NamedTuple):
     text: str = ""
 
 
-def consumed_amounts(pod: Pod, rules: ServerRules, node_view: Pod, inside: Inside) -> list[ConsumedAmount]:
-    """List what everybody reads; *node_view* is the pod as its kubelet sees it, *inside* who tells it."""
+def consumed_amounts(
+    pod: Pod, rules: ServerRules, node_view: Pod, context: DownwardContext
+) -> list[ConsumedAmount]:
+    """List what everybody reads; *node_view* is the pod as its kubelet sees it, *context* who tells it."""
     return [
         *_scheduler(pod, rules),
         *_hpa(pod, rules),
         *_vpa(pod),
         *_cluster_autoscaler(pod, rules),
-        *_downward_api(node_view, inside),
+        *_downward_api(node_view, context),
     ]
 
 
@@ -149,12 +151,14 @@ def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount
         yield ConsumedAmount(reader="cluster autoscaler", item=item, rule=rule, amount=amount)
 
 
-def _downward_api(pod: Pod, inside: Inside) -> Iterator[ConsumedAmount]:
+def _downward_api(pod: Pod, context: DownwardContext) -> Iterator[ConsumedAmount]:
     """Tell what variables of each container say of itself, with divisor 1."""
     for container in pod.all_containers:
         for resource in _exposed(pod):
             for item in (f"limits.{resource}", f"requests.{resource}"):
-                told = tell(pod, ResourceFieldRef(item, "", _ZERO, "", reader=container.name), inside)
+                told = downward_value(
+                    pod, ResourceFieldRef(item, "", _ZERO, "", reader=container.name), context
+                )
                 yield ConsumedAmount(
                     reader="downward API",
                     item=item,

@@ -22,7 +22,7 @@ _NOTHING, _ONE = Quantity(), Quantity.from_value(1)
 _NO_LIMIT = "0, as there is no limit"
 
 
-class Inside(NamedTuple):
+class DownwardContext(NamedTuple):
     """The kubelet 1.*minor* that tells, and its node.
 
     ``allocatable`` is None where the node is not known. ``assigned`` are the CPUs of containers, as a list,
@@ -46,13 +46,13 @@ class DownwardValue(NamedTuple):
     error: str = ""
 
 
-def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> DownwardValue:
+def downward_value(pod: Pod, ref: ResourceFieldRef, context: DownwardContext) -> DownwardValue:
     """Resolve a reference of *pod*, which is the pod as its kubelet looks at it."""
     container = _named(pod, ref.whose)
     if container is None:
         return DownwardValue(error=not_found(ref.whose))
-    if ref.resource == ASSIGNED_CPUSET and ref.in_file and inside.minor >= ASSIGNED_CPUSET_SINCE:
-        return _assigned(container, inside)
+    if ref.resource == ASSIGNED_CPUSET and ref.in_file and context.minor >= ASSIGNED_CPUSET_SINCE:
+        return _assigned(container, context)
     side, _, resource = ref.resource.partition(".")
     if resource not in _DEFAULTED and not resource.startswith(HUGE_PAGES):
         return DownwardValue(error=unsupported_inside(ref.resource))
@@ -61,7 +61,7 @@ def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> DownwardValue:
         rule = "0, as there is no request" if given is None else "the container's request"
         return _in_units(DownwardValue(rule, given or _NOTHING), ref)
     if side == "limits":
-        return _in_units(_limit(pod, container, ref, inside), ref)
+        return _in_units(_limit(pod, container, ref, context), ref)
     return DownwardValue(error=unsupported_inside(ref.resource))
 
 
@@ -80,14 +80,14 @@ def _named(pod: Pod, name: str) -> Container | None:
     return next((each for each in (*pod.containers, *pod.init_containers) if each.name == name), None)
 
 
-def _assigned(container: Container, inside: Inside) -> DownwardValue:
-    cpus = inside.assigned.get(container.name)
+def _assigned(container: Container, context: DownwardContext) -> DownwardValue:
+    cpus = context.assigned.get(container.name)
     if cpus is None:
         return DownwardValue("the CPU Manager's exclusive CPUs, decided at admission")
     return DownwardValue("its exclusive CPUs" if cpus else "empty, as it has no exclusive CPUs", text=cpus)
 
 
-def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, inside: Inside) -> DownwardValue:
+def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, context: DownwardContext) -> DownwardValue:
     resource = ref.resource.removeprefix("limits.")
     limit = container.resources.limits.get(resource, _NOTHING)
     if limit.sign:
@@ -98,10 +98,10 @@ def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, inside: Inside
     if not ref.in_file and ref.container and container.kind is not ContainerKind.APP:
         return DownwardValue("0: a variable that names an init container knows its own limit only", _NOTHING)
     own = pod.resources.limits.get(resource, _NOTHING) if pod.resources else _NOTHING
-    by_pod = own.sign and is_pod_level_resource(resource) and inside.minor >= _POD_LEVEL_SINCE
+    by_pod = own.sign and is_pod_level_resource(resource) and context.minor >= _POD_LEVEL_SINCE
     if by_pod and not ref.in_file:
         return DownwardValue("the pod-level limit, in variables", own)
-    amount = inside.allocatable.get(resource) if inside.allocatable else None
+    amount = context.allocatable.get(resource) if context.allocatable else None
     why = "volumes do not know the pod-level one" if by_pod else "there is no limit"
     return DownwardValue(f"the node's allocatable, as {why}", amount)
 

@@ -29,7 +29,7 @@ def pod_requests(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> 
     return _sum(total, pod.overhead) if overhead else total
 
 
-def hugepages_asked(pod: Pod) -> list[str]:
+def hugepages_requested(pod: Pod) -> list[str]:
     """Name the huge page resources of which *pod* asks for some."""
     total = pod_requests(pod)
     return sorted(name for name, amount in total.items() if name.startswith("hugepages-") and amount.sign > 0)

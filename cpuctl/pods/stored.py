@@ -17,7 +17,7 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
-Change = Callable[[Mapping[str, Quantity]], Mapping[str, Quantity]]
+AmountsChange = Callable[[Mapping[str, Quantity]], Mapping[str, Quantity]]
 _PAGES = {"hugepages-2Mi": 2 << 20, "hugepages-1Gi": 1 << 30}
 """The sizes of huge pages that most nodes have, in bytes."""
 _PLAIN = frozenset({"cpu", "memory", "ephemeral-storage", *_PAGES})
@@ -27,7 +27,7 @@ _LONGEST_LABEL = 63
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
-class How(StrEnum):
+class AmountOrigin(StrEnum):
     """How an amount came to be: somebody wrote it, a default filled it in, or it was computed."""
 
     WRITTEN = "written"
@@ -35,14 +35,14 @@ class How(StrEnum):
     DERIVED = "derived"
 
 
-class Source(NamedTuple):
+class AmountSource(NamedTuple):
     """How an amount came to be, and by which rule; a written one has none."""
 
-    how: How
+    how: AmountOrigin
     rule: str = ""
 
 
-class Place(NamedTuple):
+class AmountField(NamedTuple):
     """Where an amount stands in a pod; ``container`` is empty for ``spec.resources`` and the overhead."""
 
     container: str
@@ -57,8 +57,8 @@ class Provenance(NamedTuple):
     """
 
     pod: StoredPod
-    sources: Mapping[Place, Source]
-    dropped: Mapping[Place, str]
+    sources: Mapping[AmountField, AmountSource]
+    dropped: Mapping[AmountField, str]
 
 
 def stored_pod(
@@ -86,7 +86,7 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = (
     """Tell where every amount of a pod comes from that goes the way of ``stored_pod``."""
     amounts = dict(_amounts(pod))
     sources = dict.fromkeys(amounts, _source_of(pod))
-    dropped: dict[Place, str] = {}
+    dropped: dict[AmountField, str] = {}
     for step in _steps(pod, rules, limit_ranges, None):
         pod = step.apply(pod)
         after = dict(_amounts(pod))
@@ -94,19 +94,19 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = (
             dropped[place] = step.rule
             del sources[place]
         for place in after:
-            sources.setdefault(place, Source(How.DEFAULTED, step.rule))
+            sources.setdefault(place, AmountSource(AmountOrigin.DEFAULTED, step.rule))
         amounts = after
     return Provenance(pod=StoredPod(_with_priority(pod)), sources=sources, dropped=dropped)
 
 
-def _source_of(pod: Pod) -> Source:
+def _source_of(pod: Pod) -> AmountSource:
     """Tell where the amounts of a pod come from that nobody has changed yet."""
     if pod.virtual_machine is None:
-        return Source(How.WRITTEN)
+        return AmountSource(AmountOrigin.WRITTEN)
 
     from cpuctl.pods.launcher_pod import RULE
 
-    return Source(How.DERIVED, RULE)
+    return AmountSource(AmountOrigin.DERIVED, RULE)
 
 
 def plainly_valid(pod: Pod) -> bool:
@@ -206,19 +206,19 @@ def _with_priority(pod: Pod) -> Pod:
     return pod
 
 
-def _amounts(pod: Pod) -> Iterator[tuple[Place, Quantity]]:
+def _amounts(pod: Pod) -> Iterator[tuple[AmountField, Quantity]]:
     groups = [(each.name, each.resources) for each in pod.all_containers]
     if pod.resources is not None:
         groups.append(("", pod.resources))
     for name, resources in groups:
         for side, amounts in resources.sides:
             for resource, amount in amounts.items():
-                yield Place(name, side, resource), amount
+                yield AmountField(name, side, resource), amount
     for resource, amount in pod.overhead.items():
-        yield Place("", "overhead", resource), amount
+        yield AmountField("", "overhead", resource), amount
 
 
-def with_amounts(pod: Pod, change: Change) -> Pod:
+def with_amounts(pod: Pod, change: AmountsChange) -> Pod:
     """Return *pod* with *change* made to the amounts of containers, of the pod level and of the overhead."""
 
     def changed(resources: ResourceRequirements) -> ResourceRequirements:

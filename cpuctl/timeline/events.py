@@ -27,12 +27,12 @@ from cpuctl.timeline.pods.containers import end, start
 from cpuctl.timeline.pods.lifecycle import create, remove
 from cpuctl.timeline.pods.resize import request_resize
 from cpuctl.timeline.world.disk import WrittenCPUs
-from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import Work
+from cpuctl.timeline.world.entries import EntryKind
+from cpuctl.timeline.world.kubelet_process import JobKind
 from cpuctl.timeline.world.world import ContainerState, PodLife, World, cpus_text, kubelet_stops, some_cpus
 
 
-def happen(world: World, event: Event) -> None:
+def apply_event(world: World, event: Event) -> None:
     """Let one event happen."""
     match event:
         case Admit():
@@ -54,7 +54,7 @@ def happen(world: World, event: Event) -> None:
 def _to_pod(world: World, event: Resize | Update | Remove | ContainerEvent) -> None:
     life = world.find(event.pod)
     if life is None or life.deleted:
-        world.record(What.IGNORED, f"there is no pod {event.pod}")
+        world.record(EntryKind.IGNORED, f"there is no pod {event.pod}")
         return
     match event:
         case Resize():
@@ -71,7 +71,7 @@ def _act_on_container(world: World, life: PodLife, event: ContainerEvent) -> Non
     """Start or end a container; either is a reason to sync its pod (PLEG)."""
     kubelet = world.kubelet
     if why := _why_not(world, life, event):
-        world.record(What.IGNORED, why, life, event.container)
+        world.record(EntryKind.IGNORED, why, life, event.container)
         return
     if not event.starts:
         end(world, life, event.container, event.code)
@@ -79,7 +79,7 @@ def _act_on_container(world: World, life: PodLife, event: ContainerEvent) -> Non
         containers = {each.name: each for each in life.running.allocated.all_containers}
         start(world, kubelet, life, containers[event.container])
     if kubelet is not None:
-        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
 
 
 def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
@@ -97,11 +97,13 @@ def _why_not(world: World, life: PodLife, event: ContainerEvent) -> str:
 def act_on_kubelet(world: World, event: KubeletEvent) -> None:
     """Stop the kubelet, start it, or both; a new one is another process with another setup."""
     if event.action is KubeletAction.START and world.kubelet is not None:
-        world.record(What.IGNORED, "the kubelet runs already")
+        world.record(EntryKind.IGNORED, "the kubelet runs already")
         return
     if world.kubelet is not None:
         world.record(
-            What.KUBELET_STOPPED, f"kubelet {world.kubelet.setup.version} stops", action=str(event.action)
+            EntryKind.KUBELET_STOPPED,
+            f"kubelet {world.kubelet.setup.version} stops",
+            action=str(event.action),
         )
         kubelet_stops(world)
     world.starts_at = None
@@ -134,7 +136,7 @@ def hotplug_cpus(world: World, event: HotplugEvent) -> None:
     for what, cpus in (("offline from now on", event.offline), ("online from now on", event.online)):
         if cpus:
             online = cpus_text(world.online)
-            world.record(What.CPUS_CHANGED, f"{what}: {some_cpus(cpus)}", online=online)
+            world.record(EntryKind.CPUS_CHANGED, f"{what}: {some_cpus(cpus)}", online=online)
     if world.timeline.cgroup_version == 1:
         for life in world.pods.values():
             for container in life.containers.values():
@@ -148,7 +150,7 @@ def edit_state_file(world: World, event: StateFileEdit) -> None:
     else:
         world.disk.memory = event.text
     how = "is deleted" if event.text is None else "is replaced"
-    world.record(What.STATE_FILE_EDITED, f"{event.file} {how}", file=event.file)
+    world.record(EntryKind.STATE_FILE_EDITED, f"{event.file} {how}", file=event.file)
 
 
 def patch_state_file(world: World, event: StateFilePatch) -> None:
@@ -156,7 +158,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
     writer = world.disk.cpu.writer if isinstance(world.disk.cpu, WrittenCPUs) else DEFAULT_READER
     state = world.disk.read_cpu(writer)
     if not isinstance(state, CPUStateFile):
-        world.record(What.IGNORED, "there is no cpu_manager_state that could be changed")
+        world.record(EntryKind.IGNORED, "there is no cpu_manager_state that could be changed")
         return
     entries = {uid: dict(containers) for uid, containers in state.entries.items()}
     for (pod, container), cpus in event.entries.items():
@@ -170,7 +172,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
     pool = state.default_cpu_set if event.default is None else CPUSet(event.default)
     changed = {uid: containers for uid, containers in entries.items() if containers}
     world.disk.cpu = WrittenCPUs(state._replace(default_cpu_set=pool, entries=changed), writer)
-    world.record(What.STATE_FILE_EDITED, f"{CPU_FILE} is changed", file=CPU_FILE)
+    world.record(EntryKind.STATE_FILE_EDITED, f"{CPU_FILE} is changed", file=CPU_FILE)
 
 
 def replace_server(world: World, server: ApiServer) -> None:
@@ -179,17 +181,19 @@ def replace_server(world: World, server: ApiServer) -> None:
     world.api_server.rules = server_rules(server.gates)
     verb = "takes" if server.takes_assigned_cpuset else "drops"
     what = verb if server.knows_assigned_cpuset else "does not know"
-    world.record(What.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset")
+    world.record(
+        EntryKind.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset"
+    )
 
 
 def update(world: World, life: PodLife, event: Update) -> None:
     """Write a pod object anew, as somebody who applies its manifest does."""
     if refused := downward.refusal(world.server, event.exposed):
         text = f"update is rejected by the API server: {refused}"
-        world.record(What.FORBIDDEN, text, life, message=refused)
+        world.record(EntryKind.FORBIDDEN, text, life, message=refused)
         return
     life.exposed = downward.stored(world.server, event.exposed)
     names = ", ".join(sorted(life.exposed)) or "nothing"
-    world.record(What.UPDATED, f"is written anew, and exposes the CPUs of {names}", life, exposes=names)
+    world.record(EntryKind.UPDATED, f"is written anew, and exposes the CPUs of {names}", life, exposes=names)
     if world.kubelet is not None and life.runs:
-        world.kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+        world.kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)

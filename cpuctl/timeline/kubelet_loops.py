@@ -18,8 +18,8 @@ from cpuctl.timeline.pods.containers import (
 )
 from cpuctl.timeline.pods.downward import write_volumes
 from cpuctl.timeline.pods.resize import IN_PROGRESS, retry_deferred
-from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.entries import EntryKind
+from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.world import ContainerLife, PodLife, World, cpus_text, some_cpus
 
@@ -31,7 +31,7 @@ def reconcile(world: World, kubelet: KubeletProcess) -> None:
     kubelet.node.clean_up()
     if released := kubelet.node.state.default & ~before:
         text = f"shared again, as whoever had that is gone: {some_cpus(released)}"
-        world.record(What.RELEASED, text, cpus=cpus_text(released))
+        world.record(EntryKind.RELEASED, text, cpus=cpus_text(released))
     kubelet.unsettled = False
     for life in world.on_node():
         if life.uid in kubelet.node.active:
@@ -50,9 +50,9 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
             written = own_or_shared(kubelet, key) == kubelet.last_update.get(key, 0)
             if written or not life.containers[key[1]].runs:
                 # Nobody is told to write anything, so nobody else asks for this.
-                kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+                kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
             world.record(
-                What.DELAY_PASSED,
+                EntryKind.DELAY_PASSED,
                 f"gives up {some_cpus(released)}: its delay has passed",
                 life,
                 key[1],
@@ -75,7 +75,7 @@ def _settle(
             return
         kubelet.refused.add(key)
         why = f"{some_cpus(wanted)} cannot be written while offline" if wanted else "there is none to share"
-        world.record(What.CPUSET_REFUSED, f"keeps {some_cpus(before)}: {why}", life, name)
+        world.record(EntryKind.CPUSET_REFUSED, f"keeps {some_cpus(before)}: {why}", life, name)
         return
     kubelet.refused.discard(key)
     kubelet.last_update[key] = wanted
@@ -84,9 +84,9 @@ def _settle(
     else:
         text = f"moves from {some_cpus(before)} to {some_cpus(wanted)}"
     cpus = {"before": cpus_text(before), "cpus": cpus_text(wanted)}
-    world.record(What.CPUSET_WRITTEN, text, life, name, **cpus)
+    world.record(EntryKind.CPUSET_WRITTEN, text, life, name, **cpus)
     if kubelet.node.state.assigned(*key) is not None:
-        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
 
 
 def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
@@ -96,13 +96,13 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
         return
     restart_ended(world, kubelet, life)
     _write_weights(world, life)
-    kubelet.plan(world.now + world.timeline.timing.volume_sync, Work.VOLUMES, life)
+    kubelet.plan(world.now + world.timeline.timing.volume_sync, JobKind.VOLUMES, life)
     waits = kubelet.waits_for_cpusets and cpusets_change(kubelet, life)
     if not waits or not world.timeline.defers_actual:
         life.running = life.running._replace(actual=life.running.allocated)
     if IN_PROGRESS in life.conditions and not waits:
         del life.conditions[IN_PROGRESS]
-        world.record(What.RESIZE_COMPLETED, "resize is complete", life)
+        world.record(EntryKind.RESIZE_COMPLETED, "resize is complete", life)
         retry_deferred(world, kubelet)
 
 
@@ -114,7 +114,7 @@ def _write_weights(world: World, life: PodLife) -> None:
             before, one.milli = weight_of(one.milli), milli
             text = f"cpu.weight {before} becomes {weight_of(milli)}"
             world.record(
-                What.WEIGHT_WRITTEN, text, life, container.name, before=before, weight=weight_of(milli)
+                EntryKind.WEIGHT_WRITTEN, text, life, container.name, before=before, weight=weight_of(milli)
             )
 
 

@@ -33,10 +33,10 @@ from cpuctl.timeline.pods.containers import end, start
 from cpuctl.timeline.pods.lifecycle import admit, fail, forget, take_verdict
 from cpuctl.timeline.pods.resize import IN_PROGRESS, handle_resize
 from cpuctl.timeline.world.disk import SavedWait
-from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import BackOffs, KubeletProcess, Work
+from cpuctl.timeline.world.entries import EntryKind
+from cpuctl.timeline.world.kubelet_process import BackOffs, JobKind, KubeletProcess
 from cpuctl.timeline.world.scale_downs import Key
-from cpuctl.timeline.world.world import NotRunning, PodLife, World, as_told, kubelet_fails
+from cpuctl.timeline.world.world import NotRunning, PodLife, World, kubelet_fails, pod_with_status
 
 KILLED = 137
 """The exit code of a container whose end nobody has seen."""
@@ -59,7 +59,7 @@ def start_kubelet(world: World) -> None:
     delay = ", scale-down delay" if process.node.delays != DelayRules() else ""
     policy = "static" if process.node.policy is not None else "none"
     world.record(
-        What.KUBELET_STARTED,
+        EntryKind.KUBELET_STARTED,
         f"kubelet {setup.version} starts, CPU Manager policy {policy}{delay}",
         version=setup.version,
         policy=policy,
@@ -123,7 +123,7 @@ def state_reader(gates: FeatureGates) -> StateReader:
 def _readmit(world: World, kubelet: KubeletProcess) -> None:
     """Take all pods of the node, the oldest first; those that waited for a kubelet come in their turn."""
     for life in [life for life in world.pods.values() if life.deleted]:
-        world.record(What.REMOVED, "is gone: the kubelet ends its containers", life)
+        world.record(EntryKind.REMOVED, "is gone: the kubelet ends its containers", life)
         forget(world, life)
     kubelet.node.resume(())
     kubelet.node.sources_ready = False
@@ -177,7 +177,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         return
     granted, as_held = life.running.allocated, _as_held(kubelet, life.running.allocated)
     allocates = kubelet.rules.allocates
-    pod = as_told(life, as_held if allocates else granted)
+    pod = pod_with_status(life, as_held if allocates else granted)
     if not take_verdict(world, life, kubelet.node.admit(pod)):
         return
     if as_held != granted and (allocates or IN_PROGRESS in life.conditions):
@@ -193,7 +193,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
             else:
                 # Nobody knows how it ended, so it failed (ContainerStatusUnknown).
                 end(world, life, container.name, KILLED)
-    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+    kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
 
 
 def _as_held(kubelet: KubeletProcess, pod: StoredPod) -> StoredPod:

@@ -22,7 +22,7 @@ MAX_EVENTS = 1_000_000
 """As many events are kept: a node with hundreds of pods writes thousands in a day."""
 
 
-class Told(Enum):
+class LogEventKind(Enum):
     """The kinds of events; each is one or several lines of the log, by release."""
 
     STARTED = auto()
@@ -48,7 +48,7 @@ class LogEvent(NamedTuple):
     of a rejection, whose ``reason`` is that of the pod's status, empty where the log has none.
     """
 
-    told: Told
+    kind: LogEventKind
     at: int
     line: int
     process: str = ""
@@ -63,35 +63,35 @@ class LogEvent(NamedTuple):
     text: str = ""
 
 
-_TOLD: Mapping[str, Told] = {
-    "Kubelet version": Told.STARTED,
-    "Failed to start ContainerManager": Told.START_FAILED,
-    "Failed to initialize cpu manager": Told.START_FAILED,
-    "Failed to initialize memory manager": Told.START_FAILED,
-    "command failed": Told.START_FAILED,
-    "Failed to run kubelet": Told.START_FAILED,
-    "SyncLoop ADD": Told.ARRIVED,
-    "Topology Admit Handler": Told.CONSIDERED,
-    "Topology manager admission check": Told.CONSIDERED,
-    "TopologyHints": Told.CONSIDERED,
-    "TopologyHints generated": Told.CONSIDERED,
-    "Static policy: Allocate": Told.CONSIDERED,
-    "Allocate start": Told.CONSIDERED,
-    "Allocate": Told.CONSIDERED,
-    "Best TopologyHint": Told.HINTED,
-    "Topology Affinity": Told.AGREED,
-    "Updated desired CPUSet": Told.ASSIGNED,
-    "Static policy: container already present in state, skipping": Told.KEPT,
-    "Updated default CPUSet": Told.POOL,
-    "Pod admission denied": Told.REJECTED,
-    "Failed to admit pod": Told.REJECTED,
-    "Unable to allocate CPUs": Told.REJECTED,
-    "Allocate error": Told.REJECTED,
-    "Event occurred": Told.REJECTED,
-    "SyncLoop (PLEG): event for pod": Told.RAN,
-    "Static policy: RemoveContainer": Told.RELEASED,
-    "RemoveContainer start": Told.RELEASED,
-    "SyncLoop REMOVE": Told.GONE,
+_KINDS: Mapping[str, LogEventKind] = {
+    "Kubelet version": LogEventKind.STARTED,
+    "Failed to start ContainerManager": LogEventKind.START_FAILED,
+    "Failed to initialize cpu manager": LogEventKind.START_FAILED,
+    "Failed to initialize memory manager": LogEventKind.START_FAILED,
+    "command failed": LogEventKind.START_FAILED,
+    "Failed to run kubelet": LogEventKind.START_FAILED,
+    "SyncLoop ADD": LogEventKind.ARRIVED,
+    "Topology Admit Handler": LogEventKind.CONSIDERED,
+    "Topology manager admission check": LogEventKind.CONSIDERED,
+    "TopologyHints": LogEventKind.CONSIDERED,
+    "TopologyHints generated": LogEventKind.CONSIDERED,
+    "Static policy: Allocate": LogEventKind.CONSIDERED,
+    "Allocate start": LogEventKind.CONSIDERED,
+    "Allocate": LogEventKind.CONSIDERED,
+    "Best TopologyHint": LogEventKind.HINTED,
+    "Topology Affinity": LogEventKind.AGREED,
+    "Updated desired CPUSet": LogEventKind.ASSIGNED,
+    "Static policy: container already present in state, skipping": LogEventKind.KEPT,
+    "Updated default CPUSet": LogEventKind.POOL,
+    "Pod admission denied": LogEventKind.REJECTED,
+    "Failed to admit pod": LogEventKind.REJECTED,
+    "Unable to allocate CPUs": LogEventKind.REJECTED,
+    "Allocate error": LogEventKind.REJECTED,
+    "Event occurred": LogEventKind.REJECTED,
+    "SyncLoop (PLEG): event for pod": LogEventKind.RAN,
+    "Static policy: RemoveContainer": LogEventKind.RELEASED,
+    "RemoveContainer start": LogEventKind.RELEASED,
+    "SyncLoop REMOVE": LogEventKind.GONE,
 }
 """What lines tell, by message."""
 
@@ -124,12 +124,12 @@ def read_events(text: str, source: str) -> Iterator[LogEvent]:
 
 
 def _event(line: LogLine, source: str) -> LogEvent | None:
-    told = _TOLD.get(line.message)
-    if told is None:
+    kind = _KINDS.get(line.message)
+    if kind is None:
         return None
     fields = line.fields
     event = LogEvent(
-        told,
+        kind,
         line.at,
         line.number,
         line.process,
@@ -137,22 +137,24 @@ def _event(line: LogLine, source: str) -> LogEvent | None:
         uid=fields.get("podUID", ""),
         container=fields.get("containerName", ""),
     )
-    match told:
-        case Told.STARTED:
+    match kind:
+        case LogEventKind.STARTED:
             return event._replace(version=fields.get("kubeletVersion", ""))
-        case Told.START_FAILED:
+        case LogEventKind.START_FAILED:
             return event._replace(text=fields.get("err", ""))
-        case Told.ARRIVED | Told.GONE:
+        case LogEventKind.ARRIVED | LogEventKind.GONE:
             return event._replace(names=tuple(fields.get("pods", "").split()))
-        case Told.ASSIGNED | Told.POOL:
+        case LogEventKind.ASSIGNED | LogEventKind.POOL:
             return event._replace(cpus=_cpus(line, source))
-        case Told.REJECTED:
+        case LogEventKind.REJECTED:
             return _rejection(event, line)
-        case Told.RAN:
+        case LogEventKind.RAN:
             return _ran(event, fields.get("event", ""))
-        case Told.AGREED if "bestHint" not in fields:  # the CPU Manager says so, too, of its own
-            return event._replace(told=Told.CONSIDERED)
-        case Told.CONSIDERED | Told.HINTED | Told.AGREED | Told.KEPT if not event.pod:
+        case LogEventKind.AGREED if "bestHint" not in fields:  # the CPU Manager says so, too, of its own
+            return event._replace(kind=LogEventKind.CONSIDERED)
+        case LogEventKind.CONSIDERED | LogEventKind.HINTED | LogEventKind.AGREED | LogEventKind.KEPT if (
+            not event.pod
+        ):
             return None
     return event._replace(hints=_hints(line))
 

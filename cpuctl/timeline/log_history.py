@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.timeline.log_events import LogEvent, Told
+from cpuctl.timeline.log_events import LogEvent, LogEventKind
 from cpuctl.timeline.model import (
     BEST_HINT,
     Admit,
@@ -32,7 +32,9 @@ SetupOf = Callable[[str, str], KubeletSetup]
 _TOPOLOGY = "TopologyAffinityError"
 _MANAGER_START = re.compile(r"start (?:cpu|memory) manager error: ")
 """What stands before the errors of managers; how other errors are wrapped differs by release."""
-_DECIDES = frozenset({Told.CONSIDERED, Told.HINTED, Told.AGREED, Told.KEPT, Told.RAN})
+_DECIDES = frozenset(
+    {LogEventKind.CONSIDERED, LogEventKind.HINTED, LogEventKind.AGREED, LogEventKind.KEPT, LogEventKind.RAN}
+)
 """What only a kubelet does that has started."""
 
 
@@ -97,35 +99,35 @@ class _Reading:
         self.kept: dict[str, None] = {}
         self.open: _Admission | None = None
         self.start_told = False
-        self.acts: Mapping[Told, Callable[[LogEvent], None]] = {
-            Told.ARRIVED: self._come,
-            Told.CONSIDERED: self._decide,
-            Told.HINTED: self._decide,
-            Told.AGREED: self._decide,
-            Told.KEPT: self._decide,
-            Told.ASSIGNED: self._assign,
-            Told.POOL: self._pool,
-            Told.REJECTED: self._reject,
-            Told.RAN: self._ran,
-            Told.RELEASED: self._release,
-            Told.GONE: self._go,
+        self.acts: Mapping[LogEventKind, Callable[[LogEvent], None]] = {
+            LogEventKind.ARRIVED: self._come,
+            LogEventKind.CONSIDERED: self._decide,
+            LogEventKind.HINTED: self._decide,
+            LogEventKind.AGREED: self._decide,
+            LogEventKind.KEPT: self._decide,
+            LogEventKind.ASSIGNED: self._assign,
+            LogEventKind.POOL: self._pool,
+            LogEventKind.REJECTED: self._reject,
+            LogEventKind.RAN: self._ran,
+            LogEventKind.RELEASED: self._release,
+            LogEventKind.GONE: self._go,
         }
 
     def take(self, event: LogEvent) -> None:
         """Add what an event says."""
         if event.uid and event.pod:
             self.names[event.uid] = event.pod
-        if event.told is Told.STARTED or (event.process and event.process != self.process):
+        if event.kind is LogEventKind.STARTED or (event.process and event.process != self.process):
             self._start(event)
-        if event.told in _DECIDES and not self.start_told:
+        if event.kind in _DECIDES and not self.start_told:
             self._expect(event, {"kubelet": {"running": True}})
             self.start_told = True
-        elif event.told is Told.START_FAILED and not self.start_told:
+        elif event.kind is LogEventKind.START_FAILED and not self.start_told:
             why = _MANAGER_START.match(event.text)
             told = {"error": event.text[why.end() :]} if why is not None else {}
             self._expect(event, {"kubelet": {"running": False, **told}})
             self.start_told = True
-        if (act := self.acts.get(event.told)) is not None:
+        if (act := self.acts.get(event.kind)) is not None:
             act(event)
 
     def finish(self) -> LoggedHistory:
@@ -137,7 +139,7 @@ class _Reading:
             left_out=self.left_out,
             kept=tuple(self.kept),
             unseen=tuple(name for name in self.pods if name not in self.seen),
-            from_start=self.first.told is Told.STARTED,
+            from_start=self.first.kind is LogEventKind.STARTED,
         )
 
     def _place(self, event: LogEvent) -> str:
@@ -210,11 +212,11 @@ class _Reading:
         if event.hints:
             whose = f"{event.pod}/{event.container}" if event.container else event.pod
             admission.hints.setdefault(whose, {}).update(event.hints)
-        if event.told is Told.HINTED:
+        if event.kind is LogEventKind.HINTED:
             admission.open_hint = True
-        elif event.told is Told.AGREED:
+        elif event.kind is LogEventKind.AGREED:
             admission.open_hint = False
-        elif event.told is Told.KEPT:
+        elif event.kind is LogEventKind.KEPT:
             admission.kept.add(event.container)
             if new:
                 self.kept[event.pod] = None

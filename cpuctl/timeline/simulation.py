@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuctl.errors import InputError
 from cpuctl.timeline import kubelet_loops
-from cpuctl.timeline.events import happen
+from cpuctl.timeline.events import apply_event
 from cpuctl.timeline.kubelet_start import start_kubelet
 from cpuctl.timeline.model import Moment, Timeline
 from cpuctl.timeline.pods.lifecycle import schedule
@@ -19,7 +19,7 @@ from cpuctl.timeline.report.chart import NOBODY, Sample, owners
 from cpuctl.timeline.report.views import Failure, check
 from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
 from cpuctl.timeline.world.entries import MOVES
-from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.world import World
 
 MAX_STEPS = 1_000_000
@@ -48,7 +48,7 @@ class Simulation:
         for moment in moments:
             yield from self._advance(moment.at)
             if moment.event is not None:
-                happen(self.world, moment.event)
+                apply_event(self.world, moment.event)
                 self._settle()
                 yield from self._advance(moment.at)
             if moment.expect:
@@ -93,7 +93,7 @@ class Simulation:
         """
         schedule(self.world)
         entries = self.world.entries
-        moved = retried or any(entry.what in MOVES for entry in entries[self.settled :])
+        moved = retried or any(entry.kind in MOVES for entry in entries[self.settled :])
         self.settled = len(entries)
         if not moved:
             return
@@ -112,7 +112,7 @@ def _work_of(world: World, kubelet: KubeletProcess) -> bool:
         kubelet_loops.reconcile(world, kubelet)
     elif kubelet.jobs and kubelet.jobs[0].at <= world.now:
         job = kubelet.take_job()
-        sync = kubelet_loops.sync_pod if job.work is Work.SYNC else kubelet_loops.sync_volumes
+        sync = kubelet_loops.sync_pod if job.work is JobKind.SYNC else kubelet_loops.sync_volumes
         sync(world, kubelet, job.uid)
     elif retry is not None and retry <= world.now:
         retry_deferred(world, kubelet)

@@ -15,7 +15,7 @@ from cpuctl.audit.checks import audit
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.reading import NodeContext, take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
-from cpuctl.capture.collected import silent
+from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cgroups.names import Driver, group_path
 from cpuctl.checkpoints.cpu_state import write_cpu_state
@@ -161,7 +161,7 @@ class NodeTree:
 
     def snapshot(self, pods: Mapping[str, StoredPod] | None = None) -> NodeSnapshot:
         files = NodeFiles(MemoryTree(dict(self.files)), str)
-        return take_snapshot(files, self.known(pods), silent)
+        return take_snapshot(files, self.known(pods), no_progress)
 
     def findings(self, *checks: str) -> tuple[Finding, ...]:
         return audit(self.snapshot(), checks)

@@ -7,7 +7,7 @@ import pytest
 from cpuctl.audit.checks import audit
 from cpuctl.audit.reading import take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState
-from cpuctl.capture.collected import silent
+from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
@@ -151,7 +151,7 @@ def test_a_node_without_its_state_is_not_clean() -> None:
     """Somebody has deleted the files: what runs where cannot be right or wrong any more."""
     node = clean_node()
     known = node.known()._replace(state=KubeletState())
-    snapshot = take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), known, silent)
+    snapshot = take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), known, no_progress)
     found = audit(snapshot, ["state"])
     assert [(each.code, str(each.severity), each.place.subject) for each in found] == [
         ("state-missing", "warning", "cpu_manager_state"),

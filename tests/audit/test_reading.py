@@ -11,7 +11,7 @@ from cpuctl.answering.audit_answer import node_answer
 from cpuctl.audit.checks import audit, verdicts
 from cpuctl.audit.reading import take_group_snapshot, take_snapshot
 from cpuctl.audit.snapshot import KubeletState
-from cpuctl.capture.collected import silent
+from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
@@ -40,7 +40,7 @@ def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() ->
             return super().read(path)
 
     files = NodeFiles(Noted(node.files), str)
-    snapshot, whole = take_group_snapshot(files, node.known(), silent), node.snapshot()
+    snapshot, whole = take_group_snapshot(files, node.known(), no_progress), node.snapshot()
     assert snapshot.owners == whole.owners
     assert [seen.expected for seen in snapshot.containers] == [seen.expected for seen in whole.containers]
     assert [path for path in read if path.endswith("/numa_maps")] == []
@@ -106,13 +106,13 @@ def test_what_is_beyond_a_bound_is_told(
         monkeypatch.setattr(f"cpuctl.capture.node.{name}", bound)
     node = clean_node()
     files = NodeFiles(MemoryTree(dict(node.files)), str)
-    take_snapshot(files, node.known(), silent)
+    take_snapshot(files, node.known(), no_progress)
     assert [(each.path, each.reason) for each in files.unreadable] == [("proc", told)]
 
 
 def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
     known = clean_node().known()._replace(state=KubeletState(closed=("/var/lib/kubelet/cpu_manager_state",)))
-    snapshot = take_snapshot(NodeFiles(MemoryTree({}), str), known, silent)
+    snapshot = take_snapshot(NodeFiles(MemoryTree({}), str), known, no_progress)
     assert node_answer(snapshot)["cpuManagerState"] == "closed"
     findings = audit(snapshot)
     assert [(finding.code, str(finding.severity)) for finding in findings] == [("state-closed", "warning")]

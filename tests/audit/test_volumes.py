@@ -7,7 +7,7 @@ import pytest
 from cpuctl.audit.checks import audit, unchecked
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.reading import take_snapshot
-from cpuctl.capture.collected import silent
+from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
@@ -38,8 +38,8 @@ def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Fi
     known = node.known(pods)._replace(live=live)
     files = NodeFiles(MemoryTree(dict(node.files)), str)
     # Processes are not looked at: those of a live node are this machine's.
-    snapshot = take_snapshot(files, known._replace(live=False), silent)
-    told = take_snapshot(files, known, silent).downward_files
+    snapshot = take_snapshot(files, known._replace(live=False), no_progress)
+    told = take_snapshot(files, known, no_progress).downward_files
     return audit(snapshot._replace(downward_files=told), ["volumes"])
 
 

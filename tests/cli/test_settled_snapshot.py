@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.audit.checks import audit
-from cpuctl.capture.collected import silent
+from cpuctl.capture.collected import no_progress
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.cli.notes import observe
@@ -52,7 +52,7 @@ def busy(tmp_path: Path, *states: str) -> LiveNode:
 
 
 def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:
-    node, snapshot, settled = observe_settled(busy(tmp_path, before()), silent)
+    node, snapshot, settled = observe_settled(busy(tmp_path, before()), no_progress)
     assert settled
     assert audit(snapshot) == ()
     assert node.known.state == snapshot.state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.golang.state_types import Field, GoType, ListOf, MapOf, Struct, Text, Whole
+from cpuctl.golang.state_types import Field, GoType, Integer, ListOf, MapOf, Struct, Text
 
 FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
 
@@ -14,7 +14,7 @@ FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
     [
         (ListOf("[]string", Text()), "<nil>", "null"),
         (MapOf("map[string]string", Text()), "<nil>", "null"),
-        (Whole("int"), "0", "0"),
+        (Integer("int"), "0", "0"),
         (Text(), "", '""'),
         (
             Struct("S", (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.machine.foreign.form import Fact
+from cpuctl.machine.foreign.form import MachineFact
 from cpuctl.machine.foreign.hwloc_writing import as_hwloc_xml
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.rows import ForeignMachine
@@ -24,12 +24,14 @@ from tests.tools.test_written_machines import seen_by_lstopo
 
 __all__ = ["pytestmark"]
 
-_SEEN_OTHERWISE: dict[str, set[Fact]] = {
-    "hwloc--28em64t-2s2n7c-buggycoresiblings": {Fact.SOCKETS},  # lists of siblings contradict package ids
-    "util-linux--arm-A510-A710-A715-X3": {Fact.SOCKETS},
-    "hwloc--64amd64-4s2n4ca2co": {Fact.CACHES},  # maps of one cache differ from CPU to CPU
-    "hwloc--8em64t-2s2ca2c-buggynuma": {Fact.NUMA},  # every node lists every CPU
-    "util-linux--sparc64": {Fact.CACHES},  # told in files of sparc's own
+_SEEN_OTHERWISE: dict[str, set[MachineFact]] = {
+    "hwloc--28em64t-2s2n7c-buggycoresiblings": {
+        MachineFact.SOCKETS
+    },  # lists of siblings contradict package ids
+    "util-linux--arm-A510-A710-A715-X3": {MachineFact.SOCKETS},
+    "hwloc--64amd64-4s2n4ca2co": {MachineFact.CACHES},  # maps of one cache differ from CPU to CPU
+    "hwloc--8em64t-2s2ca2c-buggynuma": {MachineFact.NUMA},  # every node lists every CPU
+    "util-linux--sparc64": {MachineFact.CACHES},  # told in files of sparc's own
 }
 
 
@@ -44,27 +46,32 @@ def printed_by_lscpu(root: Path, *words: str) -> ForeignMachine:
     return read_printed(run.stdout, "lscpu")
 
 
-_HWLOC_SEES_OTHERWISE: dict[str, set[Fact]] = {
+_HWLOC_SEES_OTHERWISE: dict[str, set[MachineFact]] = {
     "hwloc--48amd64-4d2n6c-sparse": {
-        Fact.NUMA,
-        Fact.NODE_MEMORY,
-        Fact.HUGE_PAGES,
+        MachineFact.NUMA,
+        MachineFact.NODE_MEMORY,
+        MachineFact.HUGE_PAGES,
     },  # passes over nodes 33, 34
-    "hwloc--48amd64-4d2n6c-sparse@v2": {Fact.NUMA, Fact.NODE_MEMORY, Fact.HUGE_PAGES},
-    "hwloc--64amd64-4s2n4ca2co": {Fact.CACHES, Fact.CACHE_SIZES, Fact.MODEL},
+    "hwloc--48amd64-4d2n6c-sparse@v2": {MachineFact.NUMA, MachineFact.NODE_MEMORY, MachineFact.HUGE_PAGES},
+    "hwloc--64amd64-4s2n4ca2co": {MachineFact.CACHES, MachineFact.CACHE_SIZES, MachineFact.MODEL},
     "hwloc--64fake-4n2d2_2c2t": {
-        Fact.CACHES,
-        Fact.CACHE_SIZES,
+        MachineFact.CACHES,
+        MachineFact.CACHE_SIZES,
     },  # L1 and L2 that files of siblings contradict
-    "hwloc--64fake-4n2s2ca2c2t": {Fact.CACHES, Fact.CACHE_SIZES},
-    "hwloc--8em64t-2s2ca2c-buggynuma": {Fact.BARE_NODES, Fact.NODE_MEMORY, Fact.HUGE_PAGES, Fact.NUMA},
-    "libvirt--caps-caches": {Fact.CACHES, Fact.CACHE_IDS, Fact.CACHE_SIZES},
-    "libvirt--caps-resctrl-skx-twocaches": {Fact.CACHE_IDS, Fact.CACHE_SIZES},
-    "libvirt--host-subcores1": {Fact.NUMA},  # links in place of lists of CPUs
-    "libvirt--host-subcores3": {Fact.NUMA},
-    "libvirt--host-test3": {Fact.NUMA},
-    "libvirt--host-test4": {Fact.NUMA},
-    "nri-plugins--2-socket-4-node-40-core": {Fact.CORE_KINDS},  # made-up files of kinds
+    "hwloc--64fake-4n2s2ca2c2t": {MachineFact.CACHES, MachineFact.CACHE_SIZES},
+    "hwloc--8em64t-2s2ca2c-buggynuma": {
+        MachineFact.BARE_NODES,
+        MachineFact.NODE_MEMORY,
+        MachineFact.HUGE_PAGES,
+        MachineFact.NUMA,
+    },
+    "libvirt--caps-caches": {MachineFact.CACHES, MachineFact.CACHE_IDS, MachineFact.CACHE_SIZES},
+    "libvirt--caps-resctrl-skx-twocaches": {MachineFact.CACHE_IDS, MachineFact.CACHE_SIZES},
+    "libvirt--host-subcores1": {MachineFact.NUMA},  # links in place of lists of CPUs
+    "libvirt--host-subcores3": {MachineFact.NUMA},
+    "libvirt--host-test3": {MachineFact.NUMA},
+    "libvirt--host-test4": {MachineFact.NUMA},
+    "nri-plugins--2-socket-4-node-40-core": {MachineFact.CORE_KINDS},  # made-up files of kinds
 }
 _UNREADABLE_TO_HWLOC = {"hwloc--4qs22-2s2t"}
 
@@ -80,9 +87,9 @@ def test_hwloc_tells_the_same_machine(name: str, tmp_path: Path) -> None:
     printed = read_printed(run.stdout, "lstopo")
     known = printed.told.facts - _HWLOC_SEES_OTHERWISE.get(name, set())
     if not kernels.numa_known:
-        known -= {Fact.NUMA, Fact.BARE_NODES}
+        known -= {MachineFact.NUMA, MachineFact.BARE_NODES}
     if not all(node.distances for node in kernels.numa_nodes):
-        known -= {Fact.DISTANCES}
+        known -= {MachineFact.DISTANCES}
     assert differences(kernels, printed.machine, printed.told._replace(facts=known)) == {}
     assert printed.machine.online == kernels.online
 
@@ -105,7 +112,7 @@ def test_hwloc_reads_the_same_machine_as_it_is_written(name: str) -> None:
     seen = seen_by_lstopo(text)
     known = seen.told.facts
     if name in _CONTRADICT_THEMSELVES:
-        known -= {Fact.CACHES, Fact.CACHE_IDS, Fact.CACHE_SIZES}
+        known -= {MachineFact.CACHES, MachineFact.CACHE_IDS, MachineFact.CACHE_SIZES}
     assert differences(machine, seen.machine, seen.told._replace(facts=known)) == {}
 
 
@@ -118,6 +125,9 @@ def test_lscpu_tells_the_same_machine(name: str, words: str, tmp_path: Path) -> 
     printed = printed_by_lscpu(tmp_path, *words.split())
     known = printed.told.facts - _SEEN_OTHERWISE.get(name, set())
     if not kernels.numa_known:
-        known -= {Fact.NUMA}
-    assert differences(kernels, printed.machine, printed.told._replace(facts=known - {Fact.CORE_KINDS})) == {}
+        known -= {MachineFact.NUMA}
+    assert (
+        differences(kernels, printed.machine, printed.told._replace(facts=known - {MachineFact.CORE_KINDS}))
+        == {}
+    )
     assert printed.machine.online == kernels.online

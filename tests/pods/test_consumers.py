@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.pods.consumers import ConsumedAmount, consumed_amounts
-from cpuctl.pods.downward_api import Inside
+from cpuctl.pods.downward_api import DownwardContext
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import DEFAULT_SERVER, NodeRules, ServerRules
 from cpuctl.quantity import Quantity
@@ -18,7 +18,10 @@ def read(
     rules = rules or ServerRules()
     view = NodeRules(minor=rules.minor, pod_level=rules.pod_level).view(given)
     return consumed_amounts(
-        given, rules, view, Inside(rules.minor, None if allocatable is None else amounts(allocatable))
+        given,
+        rules,
+        view,
+        DownwardContext(rules.minor, None if allocatable is None else amounts(allocatable)),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.pods.downward_api import DownwardValue, Inside, tell
+from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_value
 from cpuctl.pods.model import Pod, ResourceFieldRef
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, init, manifest, resources
@@ -24,7 +24,7 @@ def file(resource: str, divisor: str = "0", *, of: str = "main") -> ResourceFiel
 
 def read(given: Pod, ref: ResourceFieldRef, *, minor: int = 36, assigned: str | None = None) -> DownwardValue:
     held = {} if assigned is None else {"main": assigned}
-    return tell(given, ref, Inside(minor, NODE, held))
+    return downward_value(given, ref, DownwardContext(minor, NODE, held))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def test_amounts(case: Case) -> None:
 
 def test_storage_of_a_node_that_tells_none_is_not_known() -> None:
     assert read(manifest(app()), file("limits.ephemeral-storage")).text is None
-    assert tell(manifest(app()), file("limits.cpu"), Inside(36)).text is None
+    assert downward_value(manifest(app()), file("limits.cpu"), DownwardContext(36)).text is None
 
 
 def test_large_amounts_are_divided_in_floating_point() -> None:

@@ -5,7 +5,7 @@ import pytest
 from cpuctl.pods.model import Pod
 from cpuctl.pods.namespace_limits import LimitRange, LimitRangeItem
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
-from cpuctl.pods.stored import How, Place, Provenance, Source, provenance, stored_pod
+from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource, Provenance, provenance, stored_pod
 from tests.support.pods import amounts, app, manifest, resources
 
 RULES = PodRules()
@@ -34,8 +34,8 @@ def test_every_amount_tells_where_it_comes_from() -> None:
 
 def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
     stored = provenance(manifest(app(), pod_level=resources("", "cpu=3")), RULES)
-    assert stored.sources[Place("", "requests", "cpu")] == Source(
-        How.DEFAULTED, "the pod-level limit, as no request is given"
+    assert stored.sources[AmountField("", "requests", "cpu")] == AmountSource(
+        AmountOrigin.DEFAULTED, "the pod-level limit, as no request is given"
     )
 
 
@@ -66,7 +66,7 @@ def test_reading_from_storage_adds_what_containers_were_given() -> None:
 def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
     stored = provenance(manifest(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
     assert stored.pod.resources is None
-    assert stored.dropped == {Place("", "requests", "cpu"): "dropped by the API server"}
+    assert stored.dropped == {AmountField("", "requests", "cpu"): "dropped by the API server"}
     assert set(told(stored)) == {"main.requests.cpu"}
 
 
@@ -74,7 +74,7 @@ def test_pods_of_the_cluster_keep_what_they_have() -> None:
     running = manifest(app(), pod_level=resources("cpu=2"))._replace(phase="Running")
     stored = provenance(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
     assert stored.pod.resources == resources("cpu=2")
-    assert stored.sources.keys() == {Place("", "requests", "cpu")}
+    assert stored.sources.keys() == {AmountField("", "requests", "cpu")}
 
 
 SWITCHED_OFF = PodRules(server=ServerRules(pod_level=False))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.engine.capacity.capacity import fragmentation_of, largest_request, more_copies, rooms
-from cpuctl.engine.capacity.probe import nobody, settled
+from cpuctl.engine.capacity.probe import no_progress, settled
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit
 from cpuctl.engine.node import Node
@@ -69,7 +69,7 @@ def admits(node: Node, *pods: StoredPod) -> bool:
 
 @given(nodes(), SHAPES)
 def test_as_many_copies_fit_as_are_counted(node: Node, shape: tuple[str, int]) -> None:
-    counted = more_copies(node, (build("new", shape),), nobody)
+    counted = more_copies(node, (build("new", shape),), no_progress)
     copies = [build(f"copy {number}", shape) for number in range(counted.fits + 1)]
     again = node.copy()
     assert admits(again, *copies[:-1])
@@ -155,7 +155,7 @@ def test_remedies_help_and_no_smaller_one_does(case: tuple[Node, tuple[str, int]
     """All answers are run again by hand, and all sets that are said not to help."""
     node, shape = case
     pod = build("new", shape)
-    remedy = remedy_for(node, (pod,), budget, nobody)
+    remedy = remedy_for(node, (pod,), budget, no_progress)
     check(node, pod, remedy)
     if budget > 1000:
         assert remedy.fewest or remedy.kind in (RemedyKind.IMPOSSIBLE, RemedyKind.UNKNOWN)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cpuctl.answering.replay_answer import replay_document
 from cpuctl.errors import InputError
 from cpuctl.timeline.example import EXAMPLE
-from cpuctl.timeline.reading.document import Outside, read_timeline
+from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
 from tests.timeline.replaying import OUTSIDE, replay
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "timelines"
@@ -83,7 +83,7 @@ def test_every_timeline_has_an_answer_or_an_error(text: str) -> None:
 
     place = ""
     try:
-        timeline = read_timeline(text, "odd.json", Outside(synthetic, no_such_file))
+        timeline = read_timeline(text, "odd.json", TimelineLoaders(synthetic, no_such_file))
         answer = json.dumps(replay_document(replay(timeline), {}))
     except InputError as error:
         answer, place = "", error.where

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.pod_lints import KubeletView, PodLintSubject, TrialNode, lint_pod
 from cpuctl.pods.model import StoredPod
-from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.finding import FieldPath
 
 UNKNOWN, STATIC, NONE = KubeletView(), KubeletView(cpu_policy="static"), KubeletView(cpu_policy="none")
 
 
 def linted(subject: StoredPod, kubelet: KubeletView = UNKNOWN, trial: TrialNode | None = None) -> list[str]:
     """Return severity, code, path, detail and hint of every finding; errors are the kubelet's."""
-    seen = PodLintSubject(subject, Spot(("spec",), "spec"), kubelet)
+    seen = PodLintSubject(subject, FieldPath(("spec",), "spec"), kubelet)
     found = list(lint_pod(seen, trial))
     for each in found:
         assert each.rejected_by == (Component.KUBELET if each.severity is Severity.ERROR else None)

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cpuctl.machine.foreign.form import Fact, Told
+from cpuctl.machine.foreign.form import FormContent, MachineFact
 from cpuctl.machine.model import Machine
 
-FACTS: Mapping[Fact, Callable[[Machine], object]] = {
-    Fact.OFFLINE: lambda machine: machine.offline,
-    Fact.NUMA: lambda machine: {(node.id, node.cpus) for node in machine.numa_nodes if node.cpus},
-    Fact.BARE_NODES: lambda machine: {node.id for node in machine.numa_nodes if not node.cpus},
-    Fact.SOCKETS: lambda machine: set(machine.sockets.values()),
-    Fact.CORES: lambda machine: set(machine.cores),
-    Fact.CACHES: lambda machine: {(cache.level, cache.kind, cache.cpus) for cache in machine.caches},
-    Fact.CACHE_IDS: lambda machine: {(cache.level, cache.kind, cache.id) for cache in machine.caches},
-    Fact.CACHE_SIZES: lambda machine: {
+FACTS: Mapping[MachineFact, Callable[[Machine], object]] = {
+    MachineFact.OFFLINE: lambda machine: machine.offline,
+    MachineFact.NUMA: lambda machine: {(node.id, node.cpus) for node in machine.numa_nodes if node.cpus},
+    MachineFact.BARE_NODES: lambda machine: {node.id for node in machine.numa_nodes if not node.cpus},
+    MachineFact.SOCKETS: lambda machine: set(machine.sockets.values()),
+    MachineFact.CORES: lambda machine: set(machine.cores),
+    MachineFact.CACHES: lambda machine: {(cache.level, cache.kind, cache.cpus) for cache in machine.caches},
+    MachineFact.CACHE_IDS: lambda machine: {(cache.level, cache.kind, cache.id) for cache in machine.caches},
+    MachineFact.CACHE_SIZES: lambda machine: {
         (cache.level, cache.cpus, cache.size_bytes) for cache in machine.caches
     },
-    Fact.DISTANCES: lambda machine: {(node.id, node.distances) for node in machine.numa_nodes},
-    Fact.NODE_MEMORY: lambda machine: {
+    MachineFact.DISTANCES: lambda machine: {(node.id, node.distances) for node in machine.numa_nodes},
+    MachineFact.NODE_MEMORY: lambda machine: {
         (node.id, (node.memory_bytes or 0) >> 20) for node in machine.numa_nodes
     },
-    Fact.MEMORY: lambda machine: machine.memory_bytes,
-    Fact.HUGE_PAGES: lambda machine: {
+    MachineFact.MEMORY: lambda machine: machine.memory_bytes,
+    MachineFact.HUGE_PAGES: lambda machine: {
         (node.id, size, count) for node in machine.numa_nodes for size, count in node.hugepages.items()
     },
-    Fact.CORE_KINDS: lambda machine: machine.core_kinds[:2],
-    Fact.ISOLATED: lambda machine: (machine.isolated, machine.nohz_full),
-    Fact.MODEL: lambda machine: machine.model_name,
+    MachineFact.CORE_KINDS: lambda machine: machine.core_kinds[:2],
+    MachineFact.ISOLATED: lambda machine: (machine.isolated, machine.nohz_full),
+    MachineFact.MODEL: lambda machine: machine.model_name,
 }
 """Memory in MiB, as numactl rounds it down."""
 
 
-def differences(one: Machine, other: Machine, told: Told) -> dict[Fact, tuple[object, object]]:
+def differences(one: Machine, other: Machine, told: FormContent) -> dict[MachineFact, tuple[object, object]]:
     """Return what is told, and differs."""
     assert told.facts <= told.form.tells
     pairs = {fact: (FACTS[fact](one), FACTS[fact](other)) for fact in told.facts}

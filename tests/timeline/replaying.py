@@ -9,10 +9,10 @@ import yaml
 
 from cpuctl.machine.sources import read_machine
 from cpuctl.timeline.model import Timeline
-from cpuctl.timeline.reading.document import Outside, read_timeline
+from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
 from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.world.entries import Entry, What
+from cpuctl.timeline.world.entries import EntryKind, HistoryEntry
 
 GATES = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 
@@ -34,7 +34,7 @@ def no_files(name: str) -> bytes:
     raise AssertionError(name)
 
 
-OUTSIDE = Outside(read_machine, no_files)
+OUTSIDE = TimelineLoaders(read_machine, no_files)
 
 
 def config(**more: Any) -> dict[str, Any]:
@@ -89,6 +89,6 @@ def container(simulation: Simulation, name: str = "dpdk/app") -> Any:
     return seen(simulation, "containers")[f"default/{name}"]
 
 
-def told(simulation: Simulation, *kinds: What) -> list[Entry]:
+def told(simulation: Simulation, *kinds: EntryKind) -> list[HistoryEntry]:
     """Return the entries of some kinds."""
-    return [entry for entry in simulation.world.entries if entry.what in kinds]
+    return [entry for entry in simulation.world.entries if entry.kind in kinds]

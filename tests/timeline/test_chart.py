@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from cpuctl.timeline.report.chart import NOBODY, ChartRow, Holding, Owners, Sample, Span, Status, Use, chart
+from cpuctl.timeline.report.chart import (
+    NOBODY,
+    AssignedCPUs,
+    ChartRow,
+    CPUStatus,
+    CPUUse,
+    Owners,
+    Sample,
+    Span,
+    chart,
+)
 from tests.timeline.replaying import config, play, small
 
 A, B = "default/a/app", "default/b/app"
@@ -12,46 +22,46 @@ def drawn(*samples: tuple[int, Owners], until: int = 10) -> list[ChartRow]:
     return chart([Sample(at, owners) for at, owners in samples], 0b1111, until)
 
 
-def row(mask: int, *spans: tuple[int, int, Use, str]) -> ChartRow:
-    return ChartRow(mask, tuple(Span(start, end, Status(use, name)) for start, end, use, name in spans))
+def row(mask: int, *spans: tuple[int, int, CPUUse, str]) -> ChartRow:
+    return ChartRow(mask, tuple(Span(start, end, CPUStatus(use, name)) for start, end, use, name in spans))
 
 
 def test_cpus_with_the_same_history_are_one_row() -> None:
-    assert drawn((0, Owners({A: Holding(0b0110)}, 0b1001)), (4, Owners({}, 0b1111))) == [
-        row(0b1001, (0, 10, Use.SHARED, "")),
-        row(0b0110, (0, 4, Use.OWNED, A), (4, 10, Use.SHARED, "")),
+    assert drawn((0, Owners({A: AssignedCPUs(0b0110)}, 0b1001)), (4, Owners({}, 0b1111))) == [
+        row(0b1001, (0, 10, CPUUse.SHARED, "")),
+        row(0b0110, (0, 4, CPUUse.OWNED, A), (4, 10, CPUUse.SHARED, "")),
     ]
 
 
 def test_what_is_to_go_is_leaving_until_it_is_another_ones_own() -> None:
     assert drawn(
-        (0, Owners({A: Holding(0b0001, 0b0010)}, 0b1100)),
-        (3, Owners({A: Holding(0b0001, 0b0010), B: Holding(0b0010)}, 0b1100)),
-        (5, Owners({A: Holding(0b0001), B: Holding(0b0010)}, 0b1100)),
+        (0, Owners({A: AssignedCPUs(0b0001, 0b0010)}, 0b1100)),
+        (3, Owners({A: AssignedCPUs(0b0001, 0b0010), B: AssignedCPUs(0b0010)}, 0b1100)),
+        (5, Owners({A: AssignedCPUs(0b0001), B: AssignedCPUs(0b0010)}, 0b1100)),
     ) == [
-        row(0b0001, (0, 10, Use.OWNED, A)),
-        row(0b0010, (0, 3, Use.LEAVING, A), (3, 5, Use.CONTESTED, B), (5, 10, Use.OWNED, B)),
-        row(0b1100, (0, 10, Use.SHARED, "")),
+        row(0b0001, (0, 10, CPUUse.OWNED, A)),
+        row(0b0010, (0, 3, CPUUse.LEAVING, A), (3, 5, CPUUse.CONTESTED, B), (5, 10, CPUUse.OWNED, B)),
+        row(0b1100, (0, 10, CPUUse.SHARED, "")),
     ]
 
 
 def test_containers_of_a_pod_that_follow_each_other_do_not_contest() -> None:
     init, app = "default/a/init", "default/a/app"
-    (first, _) = drawn((0, Owners({init: Holding(0b0001), app: Holding(0b0001)}, 0b1110)))
-    assert first == row(0b0001, (0, 10, Use.OWNED, app))
+    (first, _) = drawn((0, Owners({init: AssignedCPUs(0b0001), app: AssignedCPUs(0b0001)}, 0b1110)))
+    assert first == row(0b0001, (0, 10, CPUUse.OWNED, app))
 
 
 def test_pools_of_two_pods_contest_and_a_pool_and_its_pods_container_do_not() -> None:
     pool, other = "default/a", "default/b"
-    (first, _) = drawn((0, Owners({pool: Holding(0, 0b0001), other: Holding(0b0001)}, 0b1110)))
-    assert first == row(0b0001, (0, 10, Use.CONTESTED, other))
-    (first, _) = drawn((0, Owners({pool: Holding(0b0001), A: Holding(0, 0b0001)}, 0b1110)))
-    assert first == row(0b0001, (0, 10, Use.OWNED, pool))
+    (first, _) = drawn((0, Owners({pool: AssignedCPUs(0, 0b0001), other: AssignedCPUs(0b0001)}, 0b1110)))
+    assert first == row(0b0001, (0, 10, CPUUse.CONTESTED, other))
+    (first, _) = drawn((0, Owners({pool: AssignedCPUs(0b0001), A: AssignedCPUs(0, 0b0001)}, 0b1110)))
+    assert first == row(0b0001, (0, 10, CPUUse.OWNED, pool))
 
 
 def test_nobody_has_anything_before_there_is_a_kubelet() -> None:
     assert drawn((0, NOBODY), (5, Owners({}, 0b1111))) == [
-        row(0b1111, (0, 5, Use.NONE, ""), (5, 10, Use.SHARED, ""))
+        row(0b1111, (0, 5, CPUUse.NONE, ""), (5, 10, CPUUse.SHARED, ""))
     ]
 
 
@@ -72,7 +82,7 @@ def test_without_a_delay_a_cpu_is_another_ones_before_it_leaves_a_cgroup() -> No
         for each in chart(simulation.samples, simulation.world.online, simulation.world.now)
         for span in each.spans
     }
-    assert uses == {Use.SHARED, Use.OWNED, Use.LEAVING, Use.CONTESTED}
+    assert uses == {CPUUse.SHARED, CPUUse.OWNED, CPUUse.LEAVING, CPUUse.CONTESTED}
 
 
 def test_the_pool_of_a_pod_is_the_pods_and_not_one_sharers() -> None:

@@ -34,7 +34,7 @@ def phase(simulation: Simulation, name: str = "dpdk") -> str:
 
 
 def times(simulation: Simulation, what: str) -> list[int]:
-    return [entry.at // SECOND for entry in simulation.world.entries if str(entry.what) == what]
+    return [entry.at // SECOND for entry in simulation.world.entries if str(entry.kind) == what]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from cpuctl.timeline.model import (
     Timing,
     Update,
 )
-from cpuctl.timeline.reading.document import Outside, read_timeline
+from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
 from tests.timeline.replaying import OUTSIDE, config, document, read, small
 
 
@@ -136,7 +136,7 @@ def test_a_configuration_may_be_a_file_and_be_changed_later() -> None:
         files.append(name)
         return text
 
-    timeline = read_timeline(yaml.safe_dump(written), "t.yaml", Outside(OUTSIDE.machine, file))
+    timeline = read_timeline(yaml.safe_dump(written), "t.yaml", TimelineLoaders(OUTSIDE.machine, file))
     (moment,) = timeline.moments
     assert files == ["beside/kubelet.yaml"]
     assert isinstance(timeline.setup.kubelet, Kubelet)

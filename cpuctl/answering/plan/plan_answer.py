@@ -157,11 +157,11 @@ def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
 
     from cpuctl.answering.pods.downward_answer import downward_answer
     from cpuctl.engine.inside import inside_of
-    from cpuctl.pods.downward_api import tell
+    from cpuctl.pods.downward_api import downward_value
 
     held = {each.container.name: each.cpus if each.exclusive else 0 for each in admission.placements}
     inside, pod = inside_of(node, held), node.pod_rules.view(admission.pod)
-    return {"downwardAPI": [downward_answer(ref, tell(pod, ref, inside)) for ref in refs]}
+    return {"downwardAPI": [downward_answer(ref, downward_value(pod, ref, inside)) for ref in refs]}
 
 
 def round_answer(asked: HintRound) -> answers.HintRound:

@@ -14,7 +14,7 @@ from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.values import CgroupRules, CgroupValues
 from cpuctl.pods.consumers import ConsumedAmount
 from cpuctl.pods.effective import Effective
-from cpuctl.pods.stored import How, Place, Source
+from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
@@ -82,24 +82,24 @@ def _amounts(facts: PodFacts) -> Iterator[answers.StoredAmount]:
     for name, resources in groups:
         for side, amounts in resources.sides:
             for resource in sorted(amounts):
-                place = Place(name, side, resource)
+                place = AmountField(name, side, resource)
                 yield {**_place(place), **known_amount(amounts[resource]), **_source(sources[place])}
     for resource in sorted(pod.overhead):
-        place = Place("", "overhead", resource)
+        place = AmountField("", "overhead", resource)
         yield {**_place(place), **known_amount(pod.overhead[resource]), **_source(sources[place])}
 
 
-def _place(place: Place) -> answers.Place:
+def _place(place: AmountField) -> answers.Place:
     return {"container": place.container or None, "side": place.side, "resource": place.resource}
 
 
-def _source(source: Source) -> answers.AmountSource:
+def _source(source: AmountSource) -> answers.AmountSource:
     return {"how": source.how.value, "rule": source.rule or None}
 
 
 def _effective(amounts: Mapping[str, Effective]) -> list[answers.EffectiveAmount]:
     return [
-        {"resource": name, **known_amount(each.amount), "how": How.DERIVED.value, "rule": each.rule}
+        {"resource": name, **known_amount(each.amount), "how": AmountOrigin.DERIVED.value, "rule": each.rule}
         for name, each in sorted(amounts.items())
     ]
 

@@ -50,7 +50,7 @@ def record_kubelet(
     told = unit.arguments if arguments is None else arguments
     unit_flags = None if unit.arguments is None else tuple(kept_flags(unit.arguments))
     known = unit_flags if flags is None and not unit.gap else flags
-    places = places_of(known)
+    places = kubelet_paths(known)
     drop_ins, complete = _record_drop_ins(files, places.drop_ins)
     used = known is not None and bool(places.drop_ins)
     facts = KubeletFacts(
@@ -77,7 +77,7 @@ def record_kubelet(
     )
 
 
-class Places(NamedTuple):
+class KubeletPaths(NamedTuple):
     """Where the node has the kubelet's files; empty where it has none."""
 
     root: str
@@ -85,12 +85,12 @@ class Places(NamedTuple):
     drop_ins: str
 
 
-def places_of(flags: tuple[str, ...] | None) -> Places:
+def kubelet_paths(flags: tuple[str, ...] | None) -> KubeletPaths:
     """Find them by all flags of the kubelet; None stands for one whose flags are not known."""
     if flags is None:
-        return Places(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
+        return KubeletPaths(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
     # Without the flag there is no such file, whatever lies at the usual place.
-    return Places(
+    return KubeletPaths(
         root=_absolute(flag_value(flags, "root-dir")) or f"/{STATE_DIRECTORY}",
         config=_absolute(flag_value(flags, "config")),
         drop_ins=_absolute(flag_value(flags, "config-dir")),

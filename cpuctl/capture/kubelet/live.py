@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cpuctl.capture.kubelet.files import places_of
+from cpuctl.capture.kubelet.files import kubelet_paths
 from cpuctl.capture.kubelet.running import kept_flags, other_flags
 from cpuctl.capture.kubelet.unit import unit_command
-from cpuctl.capture.recorded_kubelet import RecordedKubelet, telling
+from cpuctl.capture.recorded_kubelet import RecordedKubelet, relevant_flags
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.tree import Tree
 
@@ -65,9 +65,9 @@ def stopped_kubelet(tree: Tree) -> RecordedKubelet:
 
 def _told(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:
     flags = tuple(kept_flags(arguments))
-    places = places_of(None if gap else flags)
+    places = kubelet_paths(None if gap else flags)
     return RecordedKubelet(
-        flags=telling(flags),
+        flags=relevant_flags(flags),
         flags_gap=gap,
         other_flags=other_flags(arguments),
         # Where flags may be missing, the usual place of the file is as good a guess as none.

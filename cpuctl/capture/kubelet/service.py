@@ -25,7 +25,7 @@ _DIRECTORIES = {"t": "/run", "S": "/var/lib", "C": "/var/cache", "L": "/var/log"
 _USER = {"u": "root", "U": "0", "g": "root", "G": "0", "h": "/root"}
 
 
-class Files(Protocol):
+class ServiceFiles(Protocol):
     """What is asked of a node's files: links are followed, and None stands for nothing to read."""
 
     @property
@@ -39,10 +39,10 @@ class Files(Protocol):
         """Return the names in a directory."""
 
 
-class NotedFiles:
+class TrackedFiles:
     """Files of a node, and which of them have been read."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ServiceFiles) -> None:
         self._files = files
         self._listed: dict[str, Sequence[str]] = {}
         self.used: list[str] = []
@@ -124,7 +124,7 @@ class _Assigned:
 class Service:
     """A service of a node, by the name of its unit."""
 
-    def __init__(self, files: NotedFiles, unit: str) -> None:
+    def __init__(self, files: TrackedFiles, unit: str) -> None:
         self._files = files
         self._unit = unit
 

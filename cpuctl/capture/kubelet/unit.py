@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from cpuctl.capture.kubelet.service import Command, Files, NotedFiles, Service
+from cpuctl.capture.kubelet.service import Command, Service, ServiceFiles, TrackedFiles
 from cpuctl.capture.kubelet.systemd import UnknownError, environment_file, with_variables
 from cpuctl.errors import InputError
 from cpuctl.kubelet.flags.given import forwarded_flags, values_of
@@ -33,9 +33,9 @@ class UnitCommand(NamedTuple):
     gap: str = ""
 
 
-def unit_command(node: Files) -> UnitCommand:
+def unit_command(node: ServiceFiles) -> UnitCommand:
     """Find what the kubelet would be started with."""
-    files = NotedFiles(node)
+    files = TrackedFiles(node)
     try:
         units = _units(files)
         if units:
@@ -49,14 +49,14 @@ def unit_command(node: Files) -> UnitCommand:
     return UnitCommand(tuple(arguments), tuple(files.used))
 
 
-def _units(files: NotedFiles) -> list[str]:
+def _units(files: TrackedFiles) -> list[str]:
     """Name the units that start a kubelet; of several, those that start when the node comes up."""
     units = [unit for unit in (UNIT, *EMBEDDING_UNITS) if Service(files, unit).is_there()]
     wanted = [unit for unit in units if Service(files, unit).is_wanted()] if len(units) > 1 else ()
     return [*wanted] or units
 
 
-def _agreed(files: NotedFiles, units: Sequence[str]) -> Sequence[str]:
+def _agreed(files: TrackedFiles, units: Sequence[str]) -> Sequence[str]:
     """Return the flags of a node whose units all say the same; raise UnknownError where they do not."""
     first, *others = (_arguments(files, unit) for unit in units)
     if any(each != first for each in others):
@@ -64,7 +64,7 @@ def _agreed(files: NotedFiles, units: Sequence[str]) -> Sequence[str]:
     return first
 
 
-def _arguments(files: NotedFiles, unit: str) -> Sequence[str]:
+def _arguments(files: TrackedFiles, unit: str) -> Sequence[str]:
     command = Service(files, unit).command()
     if unit != UNIT:
         return embedded_arguments(files, unit, command)
@@ -75,7 +75,7 @@ def _arguments(files: NotedFiles, unit: str) -> Sequence[str]:
     raise UnknownError(f"{unit} starts {started}, which is no kubelet")
 
 
-def _flag_files_alone(files: NotedFiles) -> UnitCommand:
+def _flag_files_alone(files: TrackedFiles) -> UnitCommand:
     arguments: list[str] = []
     for path, variable in FLAG_FILES.items():
         text = files.text(path)
@@ -104,7 +104,7 @@ _SNAP_VARIABLES: Mapping[str, str] = {
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 
 
-def embedded_arguments(files: NotedFiles, unit: str, command: Command) -> list[str]:
+def embedded_arguments(files: TrackedFiles, unit: str, command: Command) -> list[str]:
     """Return the flags of the kubelet inside the program that a unit starts.
 
     Raise UnknownError where files do not tell all, or no kubelet is inside.
@@ -119,7 +119,7 @@ def embedded_arguments(files: NotedFiles, unit: str, command: Command) -> list[s
 
 
 def _k3s_arguments(
-    files: NotedFiles, name: str, words: Sequence[str], variables: Mapping[str, str]
+    files: TrackedFiles, name: str, words: Sequence[str], variables: Mapping[str, str]
 ) -> list[str]:
     """Return the kubelet's flags: those of the files come first, and the last of a flag counts."""
     upper = name.upper()
@@ -139,7 +139,7 @@ def _k3s_arguments(
     return _merged({"config-dir": (f"/{drop_ins}",)}, extra)
 
 
-def _is_there(files: NotedFiles, path: str) -> bool:
+def _is_there(files: TrackedFiles, path: str) -> bool:
     """Tell whether something is at a path; raise UnknownError where a directory on the way is closed."""
     parent, name = posixpath.split(path)
     return (not parent or _is_there(files, parent)) and name in files.sure_names(parent)
@@ -160,7 +160,7 @@ def _merged(own: Mapping[str, Sequence[str]], extra: Iterable[str]) -> list[str]
     return [f"--{name}={value}" for name in sorted(values) for value in values[name]]
 
 
-def _configured(files: NotedFiles, config: str) -> dict[str, list[str]]:
+def _configured(files: TrackedFiles, config: str) -> dict[str, list[str]]:
     """Read a file of k3s or RKE2, and those in the directory beside it, as one.
 
     The last file that sets something counts, unless it adds to the others: ``kubelet-arg+``.
@@ -179,7 +179,7 @@ def _configured(files: NotedFiles, config: str) -> dict[str, list[str]]:
     return found
 
 
-def _settings(files: NotedFiles, path: str) -> Iterator[tuple[str, list[str]]]:
+def _settings(files: TrackedFiles, path: str) -> Iterator[tuple[str, list[str]]]:
     """Yield what a file sets of what concerns the kubelet; all else, tokens too, stays in it."""
     from cpuctl.documents.loading import load_documents
 
@@ -212,7 +212,7 @@ def _text(value: object, at: str) -> str:
     return value
 
 
-def _k0s_arguments(files: NotedFiles, unit: str, words: Sequence[str]) -> list[str]:
+def _k0s_arguments(files: TrackedFiles, unit: str, words: Sequence[str]) -> list[str]:
     """Return the kubelet's flags: k0s' own, and on top of them those of ``--kubelet-extra-args``."""
     if "worker" not in words and not {"--enable-worker", "--single"} & {
         word.partition("=")[0] for word in words
@@ -227,7 +227,7 @@ def _k0s_arguments(files: NotedFiles, unit: str, words: Sequence[str]) -> list[s
     return [f"--config={config}", f"--root-dir={root}", *extra]
 
 
-def microk8s_arguments(files: NotedFiles) -> list[str]:
+def microk8s_arguments(files: TrackedFiles) -> list[str]:
     """Return the flags of the kubelet in MicroK8s, a line of words each; quotes are dropped."""
     lines = (line.strip() for line in (files.sure_text(MICROK8S_FLAGS) or "").splitlines())
     flags = (line for line in lines if line and not line.startswith("#"))

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuctl.capture.collected import Area, Collected, Progress, silent
+from cpuctl.capture.collected import Area, Collected, Progress, no_progress
 from cpuctl.capture.kubelet.files import record_kubelet, record_volumes
 from cpuctl.capture.node.cgroups import record_cgroups
 from cpuctl.capture.node.files import Follow, NodeFiles
@@ -47,7 +47,7 @@ def recorded_node(root: Path) -> Node:
     return Node(tree=tree, follow=tree.followed)
 
 
-def record(node: Node, progress: Progress = silent) -> Collected:
+def record(node: Node, progress: Progress = no_progress) -> Collected:
     """Record a node; what cannot be read is listed, never an error."""
     files = NodeFiles(node.tree, node.follow)
     topology = record_topology(files, progress, architecture=node.architecture)

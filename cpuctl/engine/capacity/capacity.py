@@ -21,7 +21,7 @@ from cpuctl.engine.capacity.probe import (
     copies_of,
     exclusive_pod,
     free_cpus,
-    nobody,
+    no_progress,
     settled,
     shape_of,
 )
@@ -190,7 +190,7 @@ def capacity_of(
     info: MachineInfo,
     kubelet: Kubelet,
     admissions: Sequence[Admission],
-    progress: Progress = nobody,
+    progress: Progress = no_progress,
 ) -> Capacity:
     """Look at a node, which *kubelet* runs on the machine, once *admissions* have been decided on it."""
     node = settled(node)

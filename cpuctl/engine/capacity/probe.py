@@ -69,5 +69,5 @@ def _amounts(amounts: Mapping[str, Quantity]) -> Hashable:
     return frozenset(amounts.items())
 
 
-def nobody(_what: str, _done: int, _total: int) -> None:
+def no_progress(_what: str, _done: int, _total: int) -> None:
     """Tell nobody."""

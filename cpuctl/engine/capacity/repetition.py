@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.holdings import known_uids
-from cpuctl.engine.capacity.probe import Progress, nobody
+from cpuctl.engine.capacity.probe import Progress, no_progress
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.identity import copied
@@ -36,7 +36,9 @@ class Repetition(NamedTuple):
     bounded: bool = False
 
 
-def repeat(node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progress = nobody) -> Repetition:
+def repeat(
+    node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progress = no_progress
+) -> Repetition:
     """Admit *pods* as many times as asked for, whatever becomes of them."""
     admissions: list[Admission] = []
     fitted, stop = 0, None
@@ -49,7 +51,9 @@ def repeat(node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progres
     return Repetition(node=node, admissions=tuple(admissions), rounds=rounds, fitted=fitted, stop=stop)
 
 
-def repeat_while_they_fit(node: Node, pods: Sequence[StoredPod], progress: Progress = nobody) -> Repetition:
+def repeat_while_they_fit(
+    node: Node, pods: Sequence[StoredPod], progress: Progress = no_progress
+) -> Repetition:
     """Admit *pods* until a round does not fit; that round is undone, unless it is the first."""
     allowed = max(MAX_PODS // len(pods), 1)
     admissions: list[Admission] = []

@@ -13,7 +13,7 @@ from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.requests import container_requests
-from cpuctl.pods.stored import How, Place, Source
+from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource
 from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()
@@ -35,13 +35,13 @@ class SpecEdit(NamedTuple):
     """
 
     path: str
-    place: Place
+    place: AmountField
     before: Quantity | None = None
     after: Quantity | None = None
     free: bool = False
 
 
-_ALL_OF_THE_POD = Place("", "limits", "")
+_ALL_OF_THE_POD = AmountField("", "limits", "")
 """Of a change that takes out a pod's own resources: no side by itself, and nothing that defaults fill in."""
 
 
@@ -63,7 +63,7 @@ def advise(
     *,
     qos: Qos | None = None,
     claims: Claims = exclusive_claim,
-    sources: Mapping[Place, Source] | None = None,
+    sources: Mapping[AmountField, AmountSource] | None = None,
 ) -> ExclusiveAdvice:
     """Look for the fewest amounts to change in *pod*, which carries its API defaults.
 
@@ -90,12 +90,12 @@ def advise(
 
 
 def _written(
-    changes: tuple[SpecEdit, ...], changed: StoredPod, sources: Mapping[Place, Source] | None
+    changes: tuple[SpecEdit, ...], changed: StoredPod, sources: Mapping[AmountField, AmountSource] | None
 ) -> tuple[SpecEdit, ...]:
     """Leave out requests that will follow: from a limit, and a pod's own from what its containers request."""
     if sources is None:
         return changes
-    written = {place for place, source in sources.items() if source.how is How.WRITTEN}
+    written = {place for place, source in sources.items() if source.how is AmountOrigin.WRITTEN}
     summed = container_requests(changed)
     return tuple(
         change
@@ -113,7 +113,7 @@ def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[SpecEdit, ...]
         return
     whole = Quantity.from_value(request.value)
     changes = tuple(
-        SpecEdit(f"spec.resources.{side}.cpu", Place("", side, "cpu"), request, whole)
+        SpecEdit(f"spec.resources.{side}.cpu", AmountField("", side, "cpu"), request, whole)
         for side in ("requests", "limits")
     )
     requests, limits = ({**side, "cpu": whole} for side in (pod.resources.requests, pod.resources.limits))
@@ -157,7 +157,7 @@ def _edits_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: boo
         absent = name not in resources.requests and name not in resources.limits
         for side, before in resources.sides:
             if before.get(name) != wanted and not (absent and side == "requests"):
-                place = Place("", side, name)
+                place = AmountField("", side, name)
                 yield SpecEdit(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
 
 
@@ -187,7 +187,7 @@ def _edits(path: str, container: Container, *, whole: bool) -> Iterator[SpecEdit
         for side, before in resources.sides:
             # The API server makes a limit the request where there is none.
             if before.get(name) != wanted and not (absent and side == "requests"):
-                place = Place(container.name, side, name)
+                place = AmountField(container.name, side, name)
                 yield SpecEdit(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
 
 

@@ -18,7 +18,7 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import stored_pod
-from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.finding import FieldPath
 from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid_parts
 from cpuctl.quantity import Quantity
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.pods.namespace_limits import LimitRange
 
-_ROOT = Spot((), "[]")
-_SPEC = Spot(("spec",), "spec")
+_ROOT = FieldPath((), "[]")
+_SPEC = FieldPath(("spec",), "spec")
 _NO_REQUIREMENTS = ResourceRequirements()
 _NOTHING = Quantity()
 _CODE = "resize"
@@ -187,7 +187,7 @@ class _Review(NamedTuple):
                 if before.resources != after.resources:
                     yield from self._container(before, after, _SPEC.child(kind).item(number))
 
-    def _container(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
+    def _container(self, before: Container, after: Container, spot: FieldPath) -> Iterator[str]:
         old, new, place = before.resources, after.resources, spot.child("resources")
         if why := self._immutable(before):
             yield _forbidden(spot if self.server.release.forbids_whole_containers else place, why)
@@ -211,7 +211,7 @@ class _Review(NamedTuple):
             return "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
         return ""
 
-    def _less_memory(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
+    def _less_memory(self, before: Container, after: Container, spot: FieldPath) -> Iterator[str]:
         """Refuse a lower memory limit, as one release does."""
         old, new = (each.resources.limits.get("memory") for each in (before, after))
         release = self.server.release
@@ -243,11 +243,13 @@ class _Review(NamedTuple):
         yield "initContainers", self.old.init_containers, self.new.init_containers
 
 
-def _forbidden(spot: Spot, why: str) -> str:
+def _forbidden(spot: FieldPath, why: str) -> str:
     return str(spot.forbidden(_CODE, why))
 
 
-def _removed(old: ResourceRequirements, new: ResourceRequirements, spot: Spot, what: str) -> Iterator[str]:
+def _removed(
+    old: ResourceRequirements, new: ResourceRequirements, spot: FieldPath, what: str
+) -> Iterator[str]:
     for side in _SIDES:
         if getattr(old, side).keys() - getattr(new, side).keys():
             yield _forbidden(spot.child(side), f"{what} {side} cannot be removed")

@@ -19,7 +19,7 @@ from cpuctl.documents.files import read_member
 from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.places import Path
 from cpuctl.errors import InputError, unreadable
-from cpuctl.golang.json_mistakes import Mistake, Walk, all_mistakes, match_field
+from cpuctl.golang.json_mistakes import JSONDecoder, Mistake, all_mistakes, match_field
 from cpuctl.golang.text import quoted
 from cpuctl.kubelet.configuration.decoded import (
     Layer,
@@ -152,7 +152,9 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     merged = Setting(written) if strict else Setting({})
     for _, patch in patches:
         merged = merge_patch(merged, Setting(patch))
-    if mistakes := all_mistakes(plain(merged), ROOT_TYPE, Walk(structs=structs_of(minor), any_case=True)):
+    if mistakes := all_mistakes(
+        plain(merged), ROOT_TYPE, JSONDecoder(structs=structs_of(minor), any_case=True)
+    ):
         wrong, *others = (_mistyped(mistake, merged) for mistake in mistakes)
         prefix = "failed to unmarshal merged JSON into kubelet configuration: "
         raise merge_refused(wrong, prefix + mistakes[0].text, others)

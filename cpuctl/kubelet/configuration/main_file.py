@@ -18,7 +18,7 @@ from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.places import Path
 from cpuctl.errors import InputError
 from cpuctl.golang.durations import parse_duration
-from cpuctl.golang.json_mistakes import DURATION, QUANTITY, Mistake, Walk, all_mistakes
+from cpuctl.golang.json_mistakes import DURATION, QUANTITY, JSONDecoder, Mistake, all_mistakes
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
@@ -86,11 +86,11 @@ def read_main_file(
     )
 
 
-def walk_of(document: Document, minor: int) -> Walk:
+def walk_of(document: Document, minor: int) -> JSONDecoder:
     """Decode as the main file is: from JSON in the order of the text and with numbers as they are written."""
     if document.syntax is Syntax.YAML:
-        return Walk(structs=structs_of(minor))
-    return Walk(structs=structs_of(minor), ordered=True, written=document.written)
+        return JSONDecoder(structs=structs_of(minor))
+    return JSONDecoder(structs=structs_of(minor), ordered=True, written=document.written)
 
 
 def empty(source: str) -> str:

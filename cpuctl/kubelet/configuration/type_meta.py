@@ -15,7 +15,7 @@ from cpuctl.documents.loading import ObjectText, decoded, read_object
 from cpuctl.documents.places import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
-from cpuctl.golang.json_mistakes import Walk, first_mistake
+from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
@@ -146,7 +146,9 @@ def _head(document: Document) -> TypeMeta:
     if document.value is None:
         return TypeMeta(None, None)
     ordered = document.syntax is Syntax.JSON
-    walk = Walk(structs={_HEAD: {"apiVersion": "string", "kind": "string"}}, any_case=True, ordered=ordered)
+    walk = JSONDecoder(
+        structs={_HEAD: {"apiVersion": "string", "kind": "string"}}, any_case=True, ordered=ordered
+    )
     if mistake := first_mistake(document.value, _HEAD, walk):
         # The struct has no name in Go.
         text = mistake.text.replace(f"field {_HEAD}.", "field .")

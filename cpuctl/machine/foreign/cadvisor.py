@@ -12,7 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import note, topology_findings, without_files
-from cpuctl.machine.foreign.form import CADVISOR, Fact, Told
+from cpuctl.machine.foreign.form import CADVISOR, FormContent, MachineFact
 from cpuctl.machine.foreign.rows import ForeignMachine
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
@@ -30,21 +30,21 @@ def read_machine_info(cursor: Cursor, source: str) -> ForeignMachine:
     info = decode_machine_info(cursor)
     machine = decode_machine(cursor, info, source)
     info = info._replace(caches_known=machine.caches_known)
-    return ForeignMachine(machine, info, Told(CADVISOR, frozenset(_facts(machine))))
+    return ForeignMachine(machine, info, FormContent(CADVISOR, frozenset(_facts(machine))))
 
 
-def _facts(machine: Machine) -> Iterator[Fact]:
-    yield from (Fact.NUMA, Fact.BARE_NODES, Fact.SOCKETS, Fact.CORES)
+def _facts(machine: Machine) -> Iterator[MachineFact]:
+    yield from (MachineFact.NUMA, MachineFact.BARE_NODES, MachineFact.SOCKETS, MachineFact.CORES)
     if machine.caches_known:
-        yield from (Fact.CACHES, Fact.CACHE_IDS, Fact.CACHE_SIZES)
+        yield from (MachineFact.CACHES, MachineFact.CACHE_IDS, MachineFact.CACHE_SIZES)
     if all(node.distances for node in machine.numa_nodes):
-        yield Fact.DISTANCES
+        yield MachineFact.DISTANCES
     if all(node.memory_bytes is not None for node in machine.numa_nodes):
-        yield Fact.NODE_MEMORY
+        yield MachineFact.NODE_MEMORY
     if machine.memory_bytes is not None:
-        yield Fact.MEMORY
+        yield MachineFact.MEMORY
     if machine.hugepages_known:
-        yield Fact.HUGE_PAGES
+        yield MachineFact.HUGE_PAGES
 
 
 def decode_machine_info(cursor: Cursor) -> MachineInfo:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 
-class Fact(StrEnum):
+class MachineFact(StrEnum):
     """Something that a form holds or lacks, in the words of ``cpuctl topology show``."""
 
     OFFLINE = "offline CPUs"
@@ -31,68 +31,81 @@ class Fact(StrEnum):
     MODEL = "processor's name"
 
 
-class Form(NamedTuple):
+class MachineFormat(NamedTuple):
     """A notation: what it is called, and what a file in it tells at the most."""
 
     name: str
-    tells: frozenset[Fact]
+    tells: frozenset[MachineFact]
 
 
-_LSCPU = frozenset({Fact.OFFLINE, Fact.NUMA, Fact.SOCKETS, Fact.CORES, Fact.CACHES, Fact.CORE_KINDS})
-_NUMACTL = frozenset({Fact.NUMA, Fact.BARE_NODES, Fact.DISTANCES, Fact.NODE_MEMORY})
+_LSCPU = frozenset(
+    {
+        MachineFact.OFFLINE,
+        MachineFact.NUMA,
+        MachineFact.SOCKETS,
+        MachineFact.CORES,
+        MachineFact.CACHES,
+        MachineFact.CORE_KINDS,
+    }
+)
+_NUMACTL = frozenset(
+    {MachineFact.NUMA, MachineFact.BARE_NODES, MachineFact.DISTANCES, MachineFact.NODE_MEMORY}
+)
 _GHW = _NUMACTL | {
-    Fact.SOCKETS,
-    Fact.CORES,
-    Fact.CACHES,
-    Fact.CACHE_SIZES,
-    Fact.HUGE_PAGES,
-    Fact.MEMORY,
-    Fact.MODEL,
+    MachineFact.SOCKETS,
+    MachineFact.CORES,
+    MachineFact.CACHES,
+    MachineFact.CACHE_SIZES,
+    MachineFact.HUGE_PAGES,
+    MachineFact.MEMORY,
+    MachineFact.MODEL,
 }
 
-LSCPU_PARSABLE: Final = Form("lscpu -p", _LSCPU)
-LSCPU_EXTENDED: Final = Form("lscpu -e", _LSCPU)
-LSCPU_JSON: Final = Form("lscpu -e -J", _LSCPU)
-NUMACTL: Final = Form("numactl -H", _NUMACTL)
-GHW: Final = Form("ghwc -f json", _GHW)
-HWLOC_2: Final = Form(
+LSCPU_PARSABLE: Final = MachineFormat("lscpu -p", _LSCPU)
+LSCPU_EXTENDED: Final = MachineFormat("lscpu -e", _LSCPU)
+LSCPU_JSON: Final = MachineFormat("lscpu -e -J", _LSCPU)
+NUMACTL: Final = MachineFormat("numactl -H", _NUMACTL)
+GHW: Final = MachineFormat("ghwc -f json", _GHW)
+HWLOC_2: Final = MachineFormat(
     "hwloc XML 2",
-    (_GHW - {Fact.MEMORY}) | {Fact.OFFLINE, Fact.CACHE_IDS, Fact.CORE_KINDS},
+    (_GHW - {MachineFact.MEMORY}) | {MachineFact.OFFLINE, MachineFact.CACHE_IDS, MachineFact.CORE_KINDS},
 )
-HWLOC_3: Final = Form("hwloc XML 3", HWLOC_2.tells - {Fact.HUGE_PAGES})
-CADVISOR: Final = Form("cAdvisor's machine information", (_GHW - {Fact.MODEL}) | {Fact.CACHE_IDS})
+HWLOC_3: Final = MachineFormat("hwloc XML 3", HWLOC_2.tells - {MachineFact.HUGE_PAGES})
+CADVISOR: Final = MachineFormat(
+    "cAdvisor's machine information", (_GHW - {MachineFact.MODEL}) | {MachineFact.CACHE_IDS}
+)
 
 _PART_OF: Final = {
-    Fact.BARE_NODES: Fact.NUMA,
-    Fact.DISTANCES: Fact.NUMA,
-    Fact.NODE_MEMORY: Fact.NUMA,
-    Fact.CACHE_IDS: Fact.CACHES,
-    Fact.CACHE_SIZES: Fact.CACHES,
+    MachineFact.BARE_NODES: MachineFact.NUMA,
+    MachineFact.DISTANCES: MachineFact.NUMA,
+    MachineFact.NODE_MEMORY: MachineFact.NUMA,
+    MachineFact.CACHE_IDS: MachineFact.CACHES,
+    MachineFact.CACHE_SIZES: MachineFact.CACHES,
 }
 
 
-class Told(NamedTuple):
+class FormContent(NamedTuple):
     """What one file tells: its form and the facts in it.
 
     ``assumed`` says what is taken for true in place of others, ``remarks`` where what is told is not exact.
     """
 
-    form: Form
-    facts: frozenset[Fact]
+    form: MachineFormat
+    facts: frozenset[MachineFact]
     assumed: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
     @property
-    def lacks(self) -> tuple[Fact, ...]:
+    def lacks(self) -> tuple[MachineFact, ...]:
         """What the form cannot tell, without what is a part of that: unknown, unless ``assumed``."""
-        return _without_parts(fact for fact in Fact if fact not in self.form.tells)
+        return _without_parts(fact for fact in MachineFact if fact not in self.form.tells)
 
     @property
-    def leaves_out(self) -> tuple[Fact, ...]:
+    def leaves_out(self) -> tuple[MachineFact, ...]:
         """What other files of the form tell."""
-        return _without_parts(fact for fact in Fact if fact in self.form.tells - self.facts)
+        return _without_parts(fact for fact in MachineFact if fact in self.form.tells - self.facts)
 
 
-def _without_parts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+def _without_parts(facts: Iterable[MachineFact]) -> tuple[MachineFact, ...]:
     missing = tuple(facts)
     return tuple(fact for fact in missing if _PART_OF.get(fact) not in missing)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
-from cpuctl.machine.foreign.form import GHW, Fact, Told
-from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
+from cpuctl.machine.foreign.form import GHW, FormContent, MachineFact
+from cpuctl.machine.foreign.rows import CPURow, ForeignMachine, PrintedMachine, build
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES, Cache, NumaNode
 
 _LARGEST = (1 << 63) - 1
@@ -37,7 +37,7 @@ def read_report(cursor: Cursor, source: str) -> ForeignMachine:
     rows = list(_rows(nodes, sockets))
     online = CPUSet.of(row.cpu for row in rows)
     memory = cursor.get("memory")
-    printed = Printed(
+    printed = PrintedMachine(
         rows=rows,
         nodes=[_node(node, online) for node in nodes],
         caches=[_cache(cache, online) for node in nodes for cache in _items(node, "caches")],
@@ -47,28 +47,28 @@ def read_report(cursor: Cursor, source: str) -> ForeignMachine:
     return build(printed, _told(nodes, printed), source)
 
 
-def _told(nodes: Sequence[Cursor], printed: Printed) -> Told:
+def _told(nodes: Sequence[Cursor], printed: PrintedMachine) -> FormContent:
     roughly = (_SPLIT,) if printed.caches and len(nodes) > 1 else ()
-    return Told(GHW, frozenset(_facts(nodes, printed)), remarks=roughly)
+    return FormContent(GHW, frozenset(_facts(nodes, printed)), remarks=roughly)
 
 
-def _facts(nodes: Iterable[Cursor], printed: Printed) -> Iterator[Fact]:
-    yield from (Fact.NUMA, Fact.BARE_NODES, Fact.CORES)
+def _facts(nodes: Iterable[Cursor], printed: PrintedMachine) -> Iterator[MachineFact]:
+    yield from (MachineFact.NUMA, MachineFact.BARE_NODES, MachineFact.CORES)
     if all(row.socket is not None for row in printed.rows):
-        yield Fact.SOCKETS
+        yield MachineFact.SOCKETS
     if printed.caches:
-        yield from (Fact.CACHES, Fact.CACHE_SIZES)
+        yield from (MachineFact.CACHES, MachineFact.CACHE_SIZES)
     if all(node.distances for node in printed.nodes):
-        yield Fact.DISTANCES
+        yield MachineFact.DISTANCES
     if all(node.memory_bytes is not None for node in printed.nodes):
-        yield Fact.NODE_MEMORY
+        yield MachineFact.NODE_MEMORY
     if printed.memory_bytes is not None:
-        yield Fact.MEMORY
+        yield MachineFact.MEMORY
     areas = [node.get("memory") for node in nodes]
     if all(area and area.get("huge_page_amounts_by_size") for area in areas):
-        yield Fact.HUGE_PAGES
+        yield MachineFact.HUGE_PAGES
     if printed.model_name is not None:
-        yield Fact.MODEL
+        yield MachineFact.MODEL
 
 
 def _items(cursor: Cursor, key: str) -> list[Cursor]:
@@ -96,7 +96,7 @@ def _processors(section: Cursor | None) -> tuple[Mapping[int, int], str | None]:
     return sockets, model
 
 
-def _rows(nodes: Iterable[Cursor], sockets: Mapping[int, int]) -> Iterator[Row]:
+def _rows(nodes: Iterable[Cursor], sockets: Mapping[int, int]) -> Iterator[CPURow]:
     seen = 0
     for node in nodes:
         number = _node_id(node)
@@ -108,7 +108,7 @@ def _rows(nodes: Iterable[Cursor], sockets: Mapping[int, int]) -> Iterator[Row]:
                 seen |= 1 << cpu
                 socket = sockets.get(cpu)
                 key = number, socket, core_id
-                yield Row(cpu, node=number, socket=socket, core=key, core_id=core_id)
+                yield CPURow(cpu, node=number, socket=socket, core=key, core_id=core_id)
 
 
 def _node_id(node: Cursor) -> int:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import HWLOC_2, HWLOC_3, Fact, Form, Told
-from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
+from cpuctl.machine.foreign.form import HWLOC_2, HWLOC_3, FormContent, MachineFact, MachineFormat
+from cpuctl.machine.foreign.rows import CPURow, ForeignMachine, PrintedMachine, build
 from cpuctl.machine.foreign.xml_tree import Element, read_xml_tree
 from cpuctl.machine.kernel_text import shown, within_limit
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES, Cache, NumaNode
@@ -52,7 +52,7 @@ class _Topology:
     def __init__(self, root: Element, source: str) -> None:
         self._root = root
         self._source = source
-        self._rows: list[Row] = []
+        self._rows: list[CPURow] = []
         self._caches: list[Element] = []
         self._nodes: list[Element] = []
         self._cores = self._packages = False
@@ -71,7 +71,7 @@ class _Topology:
         performance, efficiency, rows = self._kinds(
             [row._replace(node=node_of.get(row.cpu)) for row in self._rows]
         )
-        printed = Printed(
+        printed = PrintedMachine(
             rows=rows,
             nodes=nodes,
             caches=[self._cache(each, online) for each in self._caches],
@@ -85,10 +85,10 @@ class _Topology:
         shared = any(not node.cpus for node in nodes)
         remarks = (*([_HIDDEN] if printed.offline else []), *([_NEAREST] if shared else []))
         return build(
-            printed, Told(form, frozenset(self._facts(form, printed)), remarks=remarks), self._source
+            printed, FormContent(form, frozenset(self._facts(form, printed)), remarks=remarks), self._source
         )
 
-    def _form(self) -> Form:
+    def _form(self) -> MachineFormat:
         version = self._root.attributes.get("version", "")
         if self._root.name != "topology" or version.partition(".")[0] not in {"2", "3"}:
             found = f"version {version}" if version else f"<{self._root.name}> without a version"
@@ -97,26 +97,26 @@ class _Topology:
             )
         return HWLOC_2 if version.startswith("2") else HWLOC_3
 
-    def _facts(self, form: Form, printed: Printed) -> Iterator[Fact]:
-        yield from (Fact.OFFLINE, Fact.NUMA, Fact.BARE_NODES)
+    def _facts(self, form: MachineFormat, printed: PrintedMachine) -> Iterator[MachineFact]:
+        yield from (MachineFact.OFFLINE, MachineFact.NUMA, MachineFact.BARE_NODES)
         if self._packages:
-            yield Fact.SOCKETS
+            yield MachineFact.SOCKETS
         if self._cores:
-            yield Fact.CORES
+            yield MachineFact.CORES
         if self._caches:
-            yield from (Fact.CACHES, Fact.CACHE_SIZES)
+            yield from (MachineFact.CACHES, MachineFact.CACHE_SIZES)
         if self._caches and all("os_index" in each.attributes for each in self._caches):
-            yield Fact.CACHE_IDS
+            yield MachineFact.CACHE_IDS
         if printed.nodes and all(node.distances for node in printed.nodes):
-            yield Fact.DISTANCES
+            yield MachineFact.DISTANCES
         if all(node.memory_bytes is not None for node in printed.nodes):
-            yield Fact.NODE_MEMORY
+            yield MachineFact.NODE_MEMORY
         if form is HWLOC_2 and all(any(each.below("page_type")) for each in self._nodes):
-            yield Fact.HUGE_PAGES
+            yield MachineFact.HUGE_PAGES
         if any(row.max_khz for row in printed.rows) or printed.performance:
-            yield Fact.CORE_KINDS
+            yield MachineFact.CORE_KINDS
         if printed.model_name:
-            yield Fact.MODEL
+            yield MachineFact.MODEL
 
     def _walk(self, element: Element, above: _Above) -> None:
         kind = element.attributes.get("type", "")
@@ -132,13 +132,13 @@ class _Topology:
         for child in element.below("object"):
             self._walk(child, above)
 
-    def _row(self, element: Element, above: _Above) -> Row:
+    def _row(self, element: Element, above: _Above) -> CPURow:
         self._packages |= above.package is not None
         self._cores |= above.core is not None
         cpu = self._number(element, "os_index", MAX_CPUS - 1)
         if cpu is None:
             raise self._error(element, "found a PU without os_index, expected the number of a CPU")
-        return Row(
+        return CPURow(
             cpu=cpu,
             socket=self._id(above.package),
             package=self._cpus(above.package, "cpuset") if above.package else None,
@@ -226,7 +226,7 @@ class _Topology:
             raise self._error(table, f"found {shown(wrong)}, expected a number")
         return [int(word) for word in words]
 
-    def _kinds(self, rows: Sequence[Row]) -> tuple[CPUSet | None, CPUSet | None, list[Row]]:
+    def _kinds(self, rows: Sequence[CPURow]) -> tuple[CPUSet | None, CPUSet | None, list[CPURow]]:
         """Read kinds of cores: performance and efficiency CPUs, and frequencies and capacities of all."""
         kinds: dict[str, CPUSet] = {}
         facts: dict[int, tuple[int | None, int | None]] = {}

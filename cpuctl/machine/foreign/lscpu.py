@@ -13,9 +13,16 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import LSCPU_EXTENDED, LSCPU_JSON, LSCPU_PARSABLE, Fact, Form, Told
+from cpuctl.machine.foreign.form import (
+    LSCPU_EXTENDED,
+    LSCPU_JSON,
+    LSCPU_PARSABLE,
+    FormContent,
+    MachineFact,
+    MachineFormat,
+)
 from cpuctl.machine.foreign.recognition import comment_columns
-from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build, nodes_of
+from cpuctl.machine.foreign.rows import CPURow, ForeignMachine, PrintedMachine, build, nodes_of
 from cpuctl.machine.kernel_text import shown
 from cpuctl.machine.model import MAX_CPUS, Cache
 
@@ -143,7 +150,9 @@ def _json_text(member: Cursor) -> str:
     return "" if value is None else member.text()
 
 
-def _built(header: Sequence[str], records: Iterable[_Record], form: Form, source: str) -> ForeignMachine:
+def _built(
+    header: Sequence[str], records: Iterable[_Record], form: MachineFormat, source: str
+) -> ForeignMachine:
     if _CPU not in header:
         raise InputError("names no CPUs, expected a column CPU", where=source, hint=_HINT)
     caches = [name for name in header if _CACHE.fullmatch(name)]
@@ -153,8 +162,10 @@ def _built(header: Sequence[str], records: Iterable[_Record], form: Form, source
     told_caches = not any(_UNTOLD in record.values.values() for record in online.values())
     shared = _caches(online, caches) if told_caches else []
     apart = _with_cores_apart(rows, shared)
-    printed = Printed(rows=apart, nodes=nodes_of(rows), caches=shared, offline=offline)
-    told = Told(form, frozenset(_facts(header, printed)), remarks=() if apart == rows else (_REPEATED,))
+    printed = PrintedMachine(rows=apart, nodes=nodes_of(rows), caches=shared, offline=offline)
+    told = FormContent(
+        form, frozenset(_facts(header, printed)), remarks=() if apart == rows else (_REPEATED,)
+    )
     return build(printed, told, source)
 
 
@@ -188,7 +199,7 @@ def _caches(online: Mapping[int, _Record], names: Iterable[str]) -> list[Cache]:
     return [_cache(*key, CPUSet(mask)) for key, mask in members.items()]
 
 
-def _with_cores_apart(rows: list[Row], caches: Iterable[Cache]) -> list[Row]:
+def _with_cores_apart(rows: list[CPURow], caches: Iterable[Cache]) -> list[CPURow]:
     """Tell cores of one number apart: on Arm processors with clusters lscpu 2.38 counts in each of them."""
     second = {cpu: cache.cpus for cache in caches if cache.level == 2 for cpu in cache.cpus}
     lowest: dict[Hashable, int] = {}
@@ -200,19 +211,19 @@ def _with_cores_apart(rows: list[Row], caches: Iterable[Cache]) -> list[Row]:
     return [row._replace(core=number, core_id=number) for row, number in zip(rows, numbers, strict=True)]
 
 
-def _facts(header: Collection[str], printed: Printed) -> Iterator[Fact]:
+def _facts(header: Collection[str], printed: PrintedMachine) -> Iterator[MachineFact]:
     if printed.offline or _ONLINE in header:
-        yield Fact.OFFLINE
+        yield MachineFact.OFFLINE
     if _NODE in header:  # empty on a kernel without NUMA nodes
-        yield Fact.NUMA
+        yield MachineFact.NUMA
     if any(row.socket is not None for row in printed.rows):
-        yield Fact.SOCKETS
+        yield MachineFact.SOCKETS
     if any(row.core_id is not None for row in printed.rows):
-        yield Fact.CORES
+        yield MachineFact.CORES
     if printed.caches:
-        yield Fact.CACHES
+        yield MachineFact.CACHES
     if any(row.max_khz for row in printed.rows):
-        yield Fact.CORE_KINDS
+        yield MachineFact.CORE_KINDS
 
 
 def _required_cpu(record: _Record) -> int:
@@ -234,14 +245,14 @@ def _is_online(record: _Record, places: Sequence[str]) -> bool:
     return _SWITCHES[switch.lower()]
 
 
-def _row(record: _Record, cpu: int) -> Row:
+def _row(record: _Record, cpu: int) -> CPURow:
     socket, core = _number(record, _SOCKET), _number(record, _CORE)
     book, drawer = _number(record, "BOOK"), _number(record, "DRAWER")
     node = _number(record, _NODE)
     if node is not None and node >= MAX_CPUS:
         message = f"found {node}, expected the number of a NUMA node, at most {MAX_CPUS - 1}"
         raise record.error(message, _NODE)
-    return Row(
+    return CPURow(
         cpu=cpu,
         node=node,
         socket=socket,

@@ -8,8 +8,8 @@ from typing import NamedTuple, NoReturn
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import NUMACTL, Fact, Told
-from cpuctl.machine.foreign.rows import ForeignMachine, Printed, Row, build
+from cpuctl.machine.foreign.form import NUMACTL, FormContent, MachineFact
+from cpuctl.machine.foreign.rows import CPURow, ForeignMachine, PrintedMachine, build
 from cpuctl.machine.kernel_text import parse_cpu_list, shown
 from cpuctl.machine.model import MAX_NUMA_NODES, NumaNode
 
@@ -39,14 +39,16 @@ def read_hardware(text: str, source: str) -> ForeignMachine:
         if line.strip():
             reader.read(line.strip(), number)
     nodes = reader.finished()
-    rows = [Row(cpu, node=node.id) for node in nodes for cpu in node.cpus]
-    facts = {Fact.NUMA, Fact.BARE_NODES}
+    rows = [CPURow(cpu, node=node.id) for node in nodes for cpu in node.cpus]
+    facts = {MachineFact.NUMA, MachineFact.BARE_NODES}
     if all(node.memory_bytes is not None for node in nodes):
-        facts.add(Fact.NODE_MEMORY)
+        facts.add(MachineFact.NODE_MEMORY)
     if all(node.distances for node in nodes):
-        facts.add(Fact.DISTANCES)
-    told = Told(NUMACTL, frozenset(facts), remarks=(_ROUNDED,) if Fact.NODE_MEMORY in facts else ())
-    return build(Printed(rows=rows, nodes=nodes), told, source)
+        facts.add(MachineFact.DISTANCES)
+    told = FormContent(
+        NUMACTL, frozenset(facts), remarks=(_ROUNDED,) if MachineFact.NODE_MEMORY in facts else ()
+    )
+    return build(PrintedMachine(rows=rows, nodes=nodes), told, source)
 
 
 class _Reader:

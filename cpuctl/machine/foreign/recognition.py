@@ -11,7 +11,7 @@ HEAD_BYTES = 1 << 16
 """What is looked at to tell the tool; the comments of ``lscpu -p`` are some hundred bytes."""
 
 
-class Printed(Enum):
+class PrintedFormat(Enum):
     """How texts begin that are read; ``WITHOUT_CPUS`` are those that can only be refused."""
 
     JSON = auto()
@@ -30,21 +30,21 @@ WITHOUT_CPUS = {
 """Why a text that begins like this is no machine."""
 
 
-def recognised(head: bytes) -> Printed | None:
+def recognised(head: bytes) -> PrintedFormat | None:
     """Tell by its first bytes what a file may be; None for an archive, and for what nobody knows."""
     text = start_of(head)
     if text[:1] in {"{", "["}:
-        return Printed.JSON
+        return PrintedFormat.JSON
     if text[:1] == "<":
-        return Printed.XML
+        return PrintedFormat.XML
     if text.startswith("available: "):
-        return Printed.NUMACTL
+        return PrintedFormat.NUMACTL
     first = text.partition("\n")[0]
     if first.startswith("#"):
-        return Printed.LSCPU_PARSABLE if "CPU" in (comment_columns(text) or ()) else None
+        return PrintedFormat.LSCPU_PARSABLE if "CPU" in (comment_columns(text) or ()) else None
     if "CPU" in first.split() and all(word[0] == "L" or word.isupper() for word in first.split()):
-        return Printed.LSCPU_EXTENDED
-    return Printed.WITHOUT_CPUS if text.startswith(tuple(WITHOUT_CPUS)) else None
+        return PrintedFormat.LSCPU_EXTENDED
+    return PrintedFormat.WITHOUT_CPUS if text.startswith(tuple(WITHOUT_CPUS)) else None
 
 
 def start_of(head: bytes) -> str:

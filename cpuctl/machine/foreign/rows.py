@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import note, topology_findings, warning, without_files
-from cpuctl.machine.foreign.form import Fact, Told
+from cpuctl.machine.foreign.form import FormContent, MachineFact
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
 from cpuctl.machine.model import CPU, Cache, Machine, MachineFinding, NumaNode, distinct_caches
 from cpuctl.machine.wording import named
@@ -17,7 +17,7 @@ _SAID_OF_FORMS = frozenset({"unrecorded-memory", "unrecorded-hugepages"})
 """Findings that would repeat what the form does not tell."""
 
 
-class Row(NamedTuple):
+class CPURow(NamedTuple):
     """One CPU that runs; None is what a tool does not tell.
 
     CPUs with equal ``core`` are siblings, whatever it is; ``core_id`` is the number for a kubelet.
@@ -39,10 +39,10 @@ class Row(NamedTuple):
     min_khz: int | None = None
 
 
-class Printed(NamedTuple):
+class PrintedMachine(NamedTuple):
     """All that a file tells; ``memory_bytes`` is the machine's own figure."""
 
-    rows: Sequence[Row]
+    rows: Sequence[CPURow]
     nodes: Sequence[NumaNode] = ()
     caches: Iterable[Cache] = ()
     offline: CPUSet = CPUSet()
@@ -58,10 +58,10 @@ class ForeignMachine(NamedTuple):
 
     machine: Machine
     info: MachineInfo
-    told: Told
+    told: FormContent
 
 
-def nodes_of(rows: Iterable[Row]) -> tuple[NumaNode, ...]:
+def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
     """Gather the NUMA nodes that rows name: of others, and of what they have, nothing is known."""
     members: dict[int, int] = {}
     for row in rows:
@@ -70,7 +70,7 @@ def nodes_of(rows: Iterable[Row]) -> tuple[NumaNode, ...]:
     return tuple(NumaNode(node, CPUSet(members[node])) for node in sorted(members))
 
 
-def build(printed: Printed, told: Told, source: str) -> ForeignMachine:
+def build(printed: PrintedMachine, told: FormContent, source: str) -> ForeignMachine:
     """Build the machine; raise InputError where no CPU runs, and where parts contradict each other.
 
     What the file does not tell is unknown in the machine. What a kubelet could not start without is assumed
@@ -93,7 +93,7 @@ def build(printed: Printed, told: Told, source: str) -> ForeignMachine:
     return ForeignMachine(machine._replace(findings=findings), info, told)
 
 
-def _machine(printed: Printed, facts: Collection[Fact]) -> Machine:
+def _machine(printed: PrintedMachine, facts: Collection[MachineFact]) -> Machine:
     rows = sorted(printed.rows)
     siblings = _siblings(rows)
     online = CPUSet.of(row.cpu for row in rows)
@@ -103,28 +103,28 @@ def _machine(printed: Printed, facts: Collection[Fact]) -> Machine:
         cpus=tuple(_cpu(row, siblings) for row in rows),
         numa_nodes=tuple(sorted(printed.nodes, key=lambda node: node.id)),
         caches=distinct_caches(cache for cache in printed.caches if cache.cpus),
-        present=online | printed.offline if Fact.OFFLINE in facts else None,
+        present=online | printed.offline if MachineFact.OFFLINE in facts else None,
         offline=printed.offline,
         performance_cpus=printed.performance,
         efficiency_cpus=printed.efficiency,
         memory_bytes=(together or None) if printed.memory_bytes is None else printed.memory_bytes,
         model_name=printed.model_name,
         architecture=printed.architecture,
-        cores_known=Fact.CORES in facts,
-        caches_known=Fact.CACHES in facts,
-        hugepages_known=Fact.HUGE_PAGES in facts,
-        numa_known=Fact.NUMA in facts,
+        cores_known=MachineFact.CORES in facts,
+        caches_known=MachineFact.CACHES in facts,
+        hugepages_known=MachineFact.HUGE_PAGES in facts,
+        numa_known=MachineFact.NUMA in facts,
     )
 
 
-def _siblings(rows: Iterable[Row]) -> Mapping[Hashable, CPUSet]:
+def _siblings(rows: Iterable[CPURow]) -> Mapping[Hashable, CPUSet]:
     cores: dict[Hashable, int] = {}
     for row in rows:
         cores[row.core] = cores.get(row.core, 0) | 1 << row.cpu
     return {core: CPUSet(mask) for core, mask in cores.items()}
 
 
-def _cpu(row: Row, siblings: Mapping[Hashable, CPUSet]) -> CPU:
+def _cpu(row: CPURow, siblings: Mapping[Hashable, CPUSet]) -> CPU:
     return CPU(
         number=row.cpu,
         siblings=CPUSet(1 << row.cpu) if row.core is None else siblings[row.core],
@@ -168,7 +168,7 @@ def _completed_cpu(cpu: CPU, socket: int | None) -> CPU:
     )
 
 
-def _assumptions(machine: Machine, facts: Collection[Fact]) -> Iterator[str]:
+def _assumptions(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
     if not machine.cores_known:
         yield "nothing is told of cores: every CPU is taken for one"
     if unplaced := CPUSet.of(cpu for cpu, socket in machine.socket_of.items() if socket is None):
@@ -177,16 +177,16 @@ def _assumptions(machine: Machine, facts: Collection[Fact]) -> Iterator[str]:
             "every NUMA node is taken for one" if machine.numa_nodes else "one is taken to hold them all"
         )
         yield f"nothing is told of the sockets{whose}: {instead}"
-    if Fact.CACHE_IDS not in facts and machine.l3_groups:
+    if MachineFact.CACHE_IDS not in facts and machine.l3_groups:
         yield "nothing is told of the ids of caches: all are taken to have one, as those of x86 processors do"
 
 
-def _remarks(machine: Machine, facts: Collection[Fact]) -> Iterator[str]:
-    if Fact.MEMORY not in facts and machine.memory_bytes is not None and machine.numa_nodes:
+def _remarks(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
+    if MachineFact.MEMORY not in facts and machine.memory_bytes is not None and machine.numa_nodes:
         yield "the memory of the machine is taken for that of its NUMA nodes together"
 
 
-def _findings(told: Told) -> Iterator[MachineFinding]:
+def _findings(told: FormContent) -> Iterator[MachineFinding]:
     lacks, left_out = ", ".join(told.lacks), ", ".join(told.leaves_out)
     yield note("not-told", "", f"read as {told.form.name}, which does not tell of {lacks}")
     if left_out:

@@ -16,7 +16,7 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import without_files
 from cpuctl.machine.model import CPU_DIRECTORY, MAX_CPUS, MAX_NUMA_NODES, NODE_DIRECTORY, Machine
-from cpuctl.machine.support.view import Gathered, not_collected
+from cpuctl.machine.support.view import SupportArchive, not_collected
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 
@@ -37,7 +37,7 @@ class _CPU(NamedTuple):
     kind: str
 
 
-def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, Gathered]:
+def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, SupportArchive]:
     """Read the report of one node; raise InputError with its place for what is none, or is of several."""
     documents = load_documents(data, source)
     if len(documents) > 1:
@@ -52,7 +52,7 @@ def read_gatherinfo(data: bytes, source: str) -> tuple[Machine, Gathered]:
         raise listed.error("expected CPUs, each of them once")
     tree = MemoryTree(dict(_files(cpus)))
     machine = read_machine_files(tree)
-    gathered = Gathered("a report of dracpu gatherinfo")
+    gathered = SupportArchive("a report of dracpu gatherinfo")
     findings = (*machine.findings, *not_collected(machine, tree, gathered))
     return machine._replace(findings=without_files(findings)), gathered
 

@@ -22,7 +22,7 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.archive import Opened, archive_errors, archive_members, unpacked_tree
 from cpuctl.machine.recording_layout import UNIT, is_of_kubelet
-from cpuctl.machine.support.view import Gathered, Overlay, configuration_place
+from cpuctl.machine.support.view import Overlay, SupportArchive, configuration_place
 from cpuctl.machine.tar_stream import TarMembers
 from cpuctl.machine.tree import MAX_FILE_BYTES, Tree
 
@@ -181,7 +181,7 @@ class _Contents(NamedTuple):
     configs: dict[str, str]
 
 
-def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, Gathered] | None:
+def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] | None:
     """See one *node* of a must-gather as a recording; None for what is no must-gather.
 
     Raise InputError, which lists the nodes, where it has more than one and none is named, or not that one.
@@ -198,7 +198,9 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, Gathered] | None
         texts = dict(_given_files(found[config], f"{files.name}/{config}"))
         texts |= dict(_made_on_the_node(texts, told))
     view = Overlay(unpacked_tree(found[snapshot], f"{files.name}/{snapshot}"), texts)
-    return view, Gathered(f"{WHAT}'s node {node}", version=told.version, config_at=configuration_place(view))
+    return view, SupportArchive(
+        f"{WHAT}'s node {node}", version=told.version, config_at=configuration_place(view)
+    )
 
 
 def pod_files(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -17,7 +17,7 @@ from cpuctl.machine.findings import cpu_files, warning
 from cpuctl.machine.kernel_files import KernelFiles
 from cpuctl.machine.model import CPU_DIRECTORY, MachineFinding
 from cpuctl.machine.recording_layout import SOS_COMMANDS
-from cpuctl.machine.support.view import Gathered, Overlay, configuration_place
+from cpuctl.machine.support.view import Overlay, SupportArchive, configuration_place
 from cpuctl.machine.tree import Tree
 from cpuctl.machine.wording import are
 
@@ -36,7 +36,7 @@ _OPENSHIFT_BEHIND = 13
 """OpenShift 4.N has the kubelet of Kubernetes 1.(N+13)."""
 
 
-def sosreport(tree: Tree) -> tuple[Tree, Gathered]:
+def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
     """See a sosreport as a recording: ``ps`` tells how the kubelet runs, ``lscpu`` of CPUs that are left out.
 
     Raise InputError where CPUs are left out and nothing tells of them.
@@ -53,7 +53,9 @@ def sosreport(tree: Tree) -> tuple[Tree, Gathered]:
             "and package ids are made up where no sibling has any"
         )
         findings = (warning("cpus-from-lscpu", cpu_files(lacking, ""), message),)
-    gathered = Gathered(WHAT, version=_version(tree), config_at=configuration_place(tree), findings=findings)
+    gathered = SupportArchive(
+        WHAT, version=_version(tree), config_at=configuration_place(tree), findings=findings
+    )
     return Overlay(tree, told), gathered
 
 

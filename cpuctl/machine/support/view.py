@@ -12,7 +12,7 @@ from cpuctl.machine.tree import MemoryTree, Tree
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 
-class Gathered(NamedTuple):
+class SupportArchive(NamedTuple):
     """What a support archive is, and what it tells of its node beside the files.
 
     ``what`` names its kind with an article. ``version`` is the kubelet's release, empty where it tells none,
@@ -55,7 +55,7 @@ def configuration_place(tree: Tree) -> str:
     return OPENSHIFT_CONFIG if "KubeletConfiguration" in text else CONFIG
 
 
-def not_collected(machine: Machine, tree: Tree, gathered: Gathered) -> Iterator[MachineFinding]:
+def not_collected(machine: Machine, tree: Tree, gathered: SupportArchive) -> Iterator[MachineFinding]:
     """Name in one note what an archive of this kind could hold of a node, and this one does not."""
     if missing := tuple(_missing(machine, tree)):
         yield note("not-collected", "", f"{gathered.what} that does not hold {', '.join(missing)}")

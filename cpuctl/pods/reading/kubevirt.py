@@ -51,7 +51,7 @@ _ENDED = ("Succeeded", "Failed")
 _NOTHING = Quantity()
 
 
-class Made(NamedTuple):
+class LauncherPods(NamedTuple):
     """The pods of one object, or why it has none; ``notes`` is what is to be known of them.
 
     ``refused`` says whether KubeVirt does not want it; otherwise something is lacking to work its pods out.
@@ -72,7 +72,7 @@ class _Named(NamedTuple):
         return self.objects.get((kind, "" if "Cluster" in kind else namespace, name))
 
 
-class Surroundings:
+class KubeVirtContext:
     """Everything among the manifests that decides on virtual machines."""
 
     def __init__(
@@ -106,16 +106,16 @@ class Surroundings:
         text = f"the cluster runs KubeVirt {self.cluster.version}; what is worked out is what {RELEASE} makes"
         return (text,)
 
-    def pods_of(self, item: KubeVirtObject) -> Made:
+    def pods_of(self, item: KubeVirtObject) -> LauncherPods:
         """Return the pods of a virtual machine, or of what makes some.
 
         Raise InputError with the place of what nobody could have stored.
         """
         namespace, name = _full_name(item.at)
         if item.kind == "VirtualMachine" and (namespace, name) in self._instances:
-            return Made()
+            return LauncherPods()
         if item.kind == "VirtualMachineInstance" and (namespace, name) in self._running:
-            return Made()
+            return LauncherPods()
         match item.kind:
             case "VirtualMachineInstance":
                 made = self._instance(item.at, item, name)
@@ -131,7 +131,7 @@ class Surroundings:
             case _:
                 return self._replicas(item)
 
-    def _replicas(self, item: KubeVirtObject) -> Made:
+    def _replicas(self, item: KubeVirtObject) -> LauncherPods:
         """Make the pods of machines that are all alike."""
         spec, (_, name) = item.at.required("spec"), _full_name(item.at)
         number = spec.optional("replicas", _count, 1)
@@ -147,7 +147,7 @@ class Surroundings:
         alike = (machine._replace(instance=f"{name}-{each}"[:LONGEST_NAME]) for each in range(1, number))
         return first._replace(pods=(*first.pods, *(pod for each in alike for pod in pods_of_machine(each))))
 
-    def _machine(self, spec: Cursor, item: KubeVirtObject, name: str, way: str) -> Made:
+    def _machine(self, spec: Cursor, item: KubeVirtObject, name: str, way: str) -> LauncherPods:
         """Follow what a VirtualMachine refers to, and start it."""
         namespace = decode_namespace(item.at.required("metadata"))
         instancetype, preference = (
@@ -155,7 +155,7 @@ class Surroundings:
         )
         for found in (instancetype, preference):
             if isinstance(found, str):
-                return Made(why=found)
+                return LauncherPods(why=found)
         template = spec.required("template")
         guest = decode_guest(template.required("spec"), annotations_of(template.get("metadata")))
         wanted = preference if isinstance(preference, Cursor) else None
@@ -167,18 +167,18 @@ class Surroundings:
             if isinstance(typed, Conflict):
                 fields = ", ".join(typed.fields)
                 why = f"KubeVirt does not start it: it has {fields}, and so has its instancetype"
-                return Made(why=why, refused=True)
+                return LauncherPods(why=why, refused=True)
             guest = typed
         if wanted is not None:
             guest = with_preference(guest, wanted)
         made = self._started(guest, item, name, way)
         return made if not isinstance(instancetype, Cursor) else _typed(made, spec, instancetype)
 
-    def _instance(self, at: Cursor, item: KubeVirtObject, name: str, way: str = "") -> Made:
+    def _instance(self, at: Cursor, item: KubeVirtObject, name: str, way: str = "") -> LauncherPods:
         guest = decode_guest(at.required("spec"), annotations_of(at.get("metadata")))
         return self._started(guest, item, name, way)
 
-    def _started(self, guest: Guest, item: KubeVirtObject, instance: str, way: str) -> Made:
+    def _started(self, guest: Guest, item: KubeVirtObject, instance: str, way: str) -> LauncherPods:
         namespace, name = _full_name(item.at)
         guest = with_defaults(guest, self.cluster)
         if not guest.architecture and self.cluster.architecture:
@@ -186,11 +186,11 @@ class Surroundings:
         hooks = _hooks(guest)
         if hooks is None:
             why = f"KubeVirt does not start it: its annotation {_HOOKS} is no JSON list"
-            return Made(why=why, refused=True)
+            return LauncherPods(why=why, refused=True)
         refused = next(refusals(guest, self.cluster), None)
         if refused is not None:
             field = ".".join(filter(None, (way, "spec", *refused.field)))
-            return Made(why=f"KubeVirt refuses it: {field}: {refused.why}", refused=True)
+            return LauncherPods(why=f"KubeVirt refuses it: {field}: {refused.why}", refused=True)
         resources, unknown = self._networks(guest, namespace)
         machine = VirtualMachine(
             kind=item.kind,
@@ -204,7 +204,7 @@ class Surroundings:
             prefix=way,
             origin=str(item.at.origin),
         )
-        return Made(tuple(pods_of_machine(machine)), notes=tuple(unknown))
+        return LauncherPods(tuple(pods_of_machine(machine)), notes=tuple(unknown))
 
     def _referred(self, matcher: Cursor | None, role: str, namespace: str) -> Cursor | str | None:
         """Return the spec of an instancetype or preference, why it is not known, or None for no reference."""
@@ -294,7 +294,7 @@ def _kind_of(matcher: Cursor, role: str) -> str | None:
     return next((kind for kind in kinds if not given or given.removesuffix("s") == kind.lower()), None)
 
 
-def _typed(made: Made, spec: Cursor, instancetype: Cursor) -> Made:
+def _typed(made: LauncherPods, spec: Cursor, instancetype: Cursor) -> LauncherPods:
     """Say of which instancetype pods are, and what of them comes from it."""
     matcher = spec.required("instancetype")
     words = f"{_kind_of(matcher, 'instancetype')} {matcher.required('name').text()}"

@@ -180,9 +180,9 @@ def _with_machines(parts: list[Manifests], source: str) -> tuple[list[Manifests]
     if not any(item.kind in KUBEVIRT_MACHINES for item in objects):
         return parts, (), ""
 
-    from cpuctl.pods.reading.kubevirt import Surroundings
+    from cpuctl.pods.reading.kubevirt import KubeVirtContext
 
-    around = Surroundings(
+    around = KubeVirtContext(
         objects,
         [quota for part in parts for quota in part.quotas],
         [pod for part in parts for pod in part.pods],

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.field_refs import FieldRef
-from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.finding import FieldPath
 from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames
 from cpuctl.quantity import Quantity
 
@@ -21,7 +21,7 @@ class ResizePolicy(NamedTuple):
 class ContainerDraft(NamedTuple):
     """What the model of a container leaves out; its amounts stand in the pod's model."""
 
-    spot: Spot
+    spot: FieldPath
     name: str
     claims: tuple[Claim, ...] = ()
     resize_policy: tuple[ResizePolicy, ...] = ()
@@ -47,8 +47,8 @@ class PodDraft(NamedTuple):
     """
 
     kind: str
-    metadata: Spot
-    spec: Spot
+    metadata: FieldPath
+    spec: FieldPath
     pod: Pod
     generate_name: str = ""
     stored: bool = False
@@ -61,7 +61,7 @@ class PodDraft(NamedTuple):
     restart_policy: str = ""
     runtime_class: str = ""
     field_refs: tuple[FieldRef, ...] = ()
-    empty_dirs: tuple[tuple[Spot, Quantity], ...] = ()
+    empty_dirs: tuple[tuple[FieldPath, Quantity], ...] = ()
 
     @property
     def is_template(self) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.diagnostics import Component
 from cpuctl.pods.downward_api import not_found, unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.quantity import Quantity
 
 _CODE = "resource-field-ref"
@@ -32,7 +32,7 @@ _WORDS = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemera
 class FieldRef(NamedTuple):
     """A ``resourceFieldRef``; in a volume it has to name a container."""
 
-    spot: Spot
+    spot: FieldPath
     resource: str
     container: str
     divisor: Quantity

@@ -11,7 +11,7 @@ from cpuctl.diagnostics import Component, Diagnostic, Severity
 Path: TypeAlias = tuple[str | int, ...]
 
 
-class Spot(NamedTuple):
+class FieldPath(NamedTuple):
     """A part of a document: its *path* there, and what the API server calls it.
 
     The two differ in lists of objects and for amounts: ``spec.containers[0].resources.limits[cpu]``.
@@ -23,17 +23,17 @@ class Spot(NamedTuple):
     def __str__(self) -> str:
         return self.field
 
-    def child(self, *names: str) -> Spot:
+    def child(self, *names: str) -> FieldPath:
         """Step to a member below, and below that."""
-        return Spot((*self.path, *names), ".".join((self.field, *names) if self.field else names))
+        return FieldPath((*self.path, *names), ".".join((self.field, *names) if self.field else names))
 
-    def item(self, number: int) -> Spot:
+    def item(self, number: int) -> FieldPath:
         """Step to an item of a list."""
-        return Spot((*self.path, number), f"{self.field}[{number}]")
+        return FieldPath((*self.path, number), f"{self.field}[{number}]")
 
-    def key(self, name: str) -> Spot:
+    def key(self, name: str) -> FieldPath:
         """Step to an entry of a map."""
-        return Spot((*self.path, name), f"{self.field}[{name}]")
+        return FieldPath((*self.path, name), f"{self.field}[{name}]")
 
     # What the API server says: k8s.io/apimachinery/pkg/util/validation/field
 
@@ -82,7 +82,7 @@ class Spot(NamedTuple):
         return Finding(Severity.NOTE, code, self, message, fix=fix)
 
 
-Finding: TypeAlias = Diagnostic[Spot]
+Finding: TypeAlias = Diagnostic[FieldPath]
 """A remark on a part of a document; as text, the sentence that ``kubectl`` shows behind ``is invalid:``."""
 
 

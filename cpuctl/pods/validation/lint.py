@@ -21,7 +21,7 @@ from cpuctl.pods.validation.pod_level_support import check_pod_level_meaning, ch
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server
-from cpuctl.pods.validation.shape import Shapes
+from cpuctl.pods.validation.shape import PodSchema
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -42,7 +42,7 @@ class LintRules:
     """
 
     pods: PodRules
-    shapes: Shapes = field(repr=False)
+    shapes: PodSchema = field(repr=False)
     static: bool = False
     cgroup_version: int = 2
     resizable: bool = True

@@ -21,7 +21,7 @@ from cpuctl.errors import InputError
 from cpuctl.pods.reading.custom_resources import PodTemplate, is_custom, pod_templates
 from cpuctl.pods.reading.workloads import is_workload
 from cpuctl.pods.validation.draft import PodDraft
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import mapping_of, member_of, text_of
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
@@ -118,7 +118,7 @@ class ManifestObject(NamedTuple):
 
     kind: str
     value: object
-    place: Spot
+    place: FieldPath
     spec_steps: tuple[str, ...] = ()
     template: PodTemplate | None = None
     number: int = 0
@@ -147,7 +147,7 @@ class ManifestObject(NamedTuple):
         metadata, spec = mapping_of(member_of(self.value, "metadata")), self.template.spec
         named = {name: metadata[name] for name in _NAMES if name in metadata}
         pod = {"metadata": named, "spec": spec.value}
-        return ManifestObject("Pod", pod, Spot(spec.path[:-1], ""), _SPECS["Pod"])
+        return ManifestObject("Pod", pod, FieldPath(spec.path[:-1], ""), _SPECS["Pod"])
 
 
 def objects_of(document: Document) -> Iterator[ManifestObject | Finding]:
@@ -157,7 +157,7 @@ def objects_of(document: Document) -> Iterator[ManifestObject | Finding]:
 
 def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding]:
     # Items of lists are sent one by one: the API server's names for their fields begin anew.
-    value, place = at.value, Spot(at.path, "")
+    value, place = at.value, FieldPath(at.path, "")
     if not isinstance(value, dict):
         detail = f"expected a Kubernetes object, found {describe(value)}"
         yield place.rejected("not-an-object", detail, by=Component.KUBECTL)

@@ -15,7 +15,7 @@ from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.draft import PodDraft
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.resource_requirements import is_hugepages
 from cpuctl.pods.validation.server import defaulted_pod
 
@@ -50,11 +50,11 @@ def check_pod_level_support(
         yield spot.note("pod-level-not-resizable", _resize_refusal(rules.server))
 
 
-def _check_server(draft: PodDraft, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+def _check_server(draft: PodDraft, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     if rules.minor < POD_LEVEL_SINCE:
         note = f"the field exists from 1.{POD_LEVEL_SINCE} on"
         detail = f'strict decoding error: unknown field "{spot.field}"'
-        yield Spot(spot.path, "").rejected("unknown-field", detail, note=note)
+        yield FieldPath(spot.path, "").rejected("unknown-field", detail, note=note)
     elif not rules.pod_level:
         gate = f"the gate PodLevelResources is off at the API server 1.{rules.minor}"
         if draft.stored:
@@ -65,7 +65,7 @@ def _check_server(draft: PodDraft, spot: Spot, rules: ServerRules) -> Iterator[F
             yield spot.warning("pod-level-dropped", detail)
 
 
-def _check_kubelet(draft: PodDraft, spot: Spot, rules: PodRules) -> Iterator[Finding]:
+def _check_kubelet(draft: PodDraft, spot: FieldPath, rules: PodRules) -> Iterator[Finding]:
     node, pod = rules.node, defaulted_pod(draft, rules.server)
     if node.minor < POD_LEVEL_SINCE:
         detail = f"a kubelet 1.{node.minor} does not know the field: {_QOS_WORDS}"
@@ -100,7 +100,7 @@ def _resize_refusal(rules: ServerRules) -> str:
     )
 
 
-def check_pod_level_meaning(pod: Pod, spec: Spot, rules: PodRules) -> Iterator[Finding]:
+def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Iterator[Finding]:
     """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
     # The API server writes the class into the status, and the kubelet takes it from there.
     node = rules.node._replace(empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)

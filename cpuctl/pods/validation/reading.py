@@ -14,7 +14,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceR
 from cpuctl.pods.stored import with_amounts
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.field_refs import FieldRef
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
 from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, is_hugepages
 from cpuctl.quantity import Quantity, amount_text
@@ -24,14 +24,14 @@ _STORED = ("uid", "resourceVersion", "creationTimestamp")
 _HINT = "write an amount such as 4, 500m or 2Gi"
 
 
-class Read(NamedTuple):
+class ReadDraft(NamedTuple):
     """A draft, and what could not be read of its amounts."""
 
     draft: PodDraft
     findings: tuple[Finding, ...]
 
 
-def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...]) -> Read:
+def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str, ...]) -> ReadDraft:
     """Read an object of a kind whose pod spec stands at *spec_steps* (``template``, ``spec``, say)."""
     reader = _Reader(kind)
     metadata = mapping_of(member_of(value, "metadata"))
@@ -60,7 +60,7 @@ def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...
         field_refs=tuple(reader.volume_refs(spec.get("volumes"), spot.child("volumes"))),
         empty_dirs=tuple(reader.empty_dirs(spec.get("volumes"), spot.child("volumes"))),
     )
-    return Read(draft, tuple(reader.findings))
+    return ReadDraft(draft, tuple(reader.findings))
 
 
 class _Reader:
@@ -71,7 +71,7 @@ class _Reader:
         self.findings: list[Finding] = []
         self.doubtful: set[str] = set()
 
-    def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], spot: Spot) -> Pod:
+    def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], spot: FieldPath) -> Pod:
         """Read what the model of a pod holds."""
         annotations = mapping_of(metadata.get("annotations"))
         resources = spec.get("resources")
@@ -89,7 +89,7 @@ class _Reader:
             static=annotations.get(_CONFIG_SOURCE) in ("file", "http") or _MIRROR in annotations,
         )
 
-    def ephemeral(self, value: object, spot: Spot) -> tuple[EphemeralDraft, ...]:
+    def ephemeral(self, value: object, spot: FieldPath) -> tuple[EphemeralDraft, ...]:
         """Read the ephemeral containers, and which fields they have that they should not."""
         raw = items_of(value)
         return tuple(
@@ -101,7 +101,7 @@ class _Reader:
             for item, container in zip(raw, self.drafts(value, spot), strict=True)
         )
 
-    def _containers(self, value: object, spot: Spot, kind: ContainerKind) -> tuple[Container, ...]:
+    def _containers(self, value: object, spot: FieldPath, kind: ContainerKind) -> tuple[Container, ...]:
         return tuple(
             Container(
                 name=text_of(member_of(item, "name")),
@@ -115,7 +115,7 @@ class _Reader:
             for number, item in enumerate(items_of(value))
         )
 
-    def _requirements(self, value: object, spot: Spot) -> ResourceRequirements:
+    def _requirements(self, value: object, spot: FieldPath) -> ResourceRequirements:
         resources = mapping_of(value)
         if not resources:
             return _NOTHING
@@ -125,7 +125,7 @@ class _Reader:
             claims=tuple(claim.name for claim in _claims(resources.get("claims"))),
         )
 
-    def _amounts(self, value: object, spot: Spot) -> dict[str, Quantity]:
+    def _amounts(self, value: object, spot: FieldPath) -> dict[str, Quantity]:
         amounts = {}
         for name, raw in mapping_of(value).items():
             try:
@@ -138,20 +138,20 @@ class _Reader:
                 amounts[name] = amount.rounded_up_to_milli()
         return amounts
 
-    def drafts(self, value: object, spot: Spot) -> tuple[ContainerDraft, ...]:
+    def drafts(self, value: object, spot: FieldPath) -> tuple[ContainerDraft, ...]:
         """Read what the model of a container leaves out."""
         return tuple(
             each._replace(field_refs=tuple(self._variables(item, each.spot)))
             for item, each in zip(items_of(value), _containers(value, spot), strict=True)
         )
 
-    def _variables(self, container: object, spot: Spot) -> Iterator[FieldRef]:
+    def _variables(self, container: object, spot: FieldPath) -> Iterator[FieldRef]:
         for number, item in enumerate(items_of(member_of(container, "env"))):
             ref = member_of(member_of(item, "valueFrom"), "resourceFieldRef")
             place = spot.child("env").item(number).child("valueFrom", "resourceFieldRef")
             yield from self._ref(ref, place, in_volume=False)
 
-    def volume_refs(self, volumes: object, spot: Spot) -> Iterator[FieldRef]:
+    def volume_refs(self, volumes: object, spot: FieldPath) -> Iterator[FieldRef]:
         """Read the references of downward API volumes; the API server leaves items out of their names."""
         for number, volume in enumerate(items_of(volumes)):
             of_volume = spot.item(number)
@@ -161,13 +161,13 @@ class _Reader:
                 place = sources.item(index).child("downwardAPI")
                 yield from self._files(member_of(source, "downwardAPI"), place)
 
-    def _files(self, source: object, spot: Spot) -> Iterator[FieldRef]:
+    def _files(self, source: object, spot: FieldPath) -> Iterator[FieldRef]:
         for number, item in enumerate(items_of(member_of(source, "items"))):
             place = spot.child("items").item(number).child("resourceFieldRef")
-            named = Spot(place.path, spot.child("resourceFieldRef").field)
+            named = FieldPath(place.path, spot.child("resourceFieldRef").field)
             yield from self._ref(member_of(item, "resourceFieldRef"), named, in_volume=True)
 
-    def _ref(self, ref: object, spot: Spot, *, in_volume: bool) -> Iterator[FieldRef]:
+    def _ref(self, ref: object, spot: FieldPath, *, in_volume: bool) -> Iterator[FieldRef]:
         if isinstance(ref, Mapping):
             yield FieldRef(
                 spot=spot,
@@ -177,7 +177,7 @@ class _Reader:
                 in_volume=in_volume,
             )
 
-    def empty_dirs(self, volumes: object, spot: Spot) -> Iterator[tuple[Spot, Quantity]]:
+    def empty_dirs(self, volumes: object, spot: FieldPath) -> Iterator[tuple[FieldPath, Quantity]]:
         """Read the sizes that volumes on the node are limited to."""
         for number, volume in enumerate(items_of(volumes)):
             place = spot.item(number).child("emptyDir", "sizeLimit")
@@ -185,7 +185,7 @@ class _Reader:
             if size is not None:
                 yield place, size
 
-    def _amount(self, raw: object, spot: Spot) -> Quantity | None:
+    def _amount(self, raw: object, spot: FieldPath) -> Quantity | None:
         if raw is None:
             return None
         try:
@@ -194,7 +194,7 @@ class _Reader:
             self.findings.append(self._no_quantity(spot, error))
             return None
 
-    def _no_quantity(self, spot: Spot, error: GoError) -> Finding:
+    def _no_quantity(self, spot: FieldPath, error: GoError) -> Finding:
         whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
         return spot.rejected("bad-quantity", f"{whose}: {error}", fix=_HINT)
 
@@ -223,7 +223,7 @@ def _kind(container: object, kind: ContainerKind) -> ContainerKind:
     return kind
 
 
-def _containers(value: object, spot: Spot) -> tuple[ContainerDraft, ...]:
+def _containers(value: object, spot: FieldPath) -> tuple[ContainerDraft, ...]:
     return tuple(
         ContainerDraft(
             spot=spot.item(number),

@@ -15,16 +15,16 @@ from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.draft import ContainerDraft, PodDraft, ResizePolicy
-from cpuctl.pods.validation.finding import Spot
-from cpuctl.pods.validation.reading import Read, read_draft
+from cpuctl.pods.validation.finding import FieldPath
+from cpuctl.pods.validation.reading import ReadDraft, read_draft
 from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames
 from cpuctl.pods.validation.server import check_metadata, check_restart, check_spec, defaulted_pod
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
 
-_SPEC = Spot(("spec",), "spec")
-_METADATA = Spot(("metadata",), "metadata")
+_SPEC = FieldPath(("spec",), "spec")
+_METADATA = FieldPath(("metadata",), "metadata")
 
 
 def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
@@ -61,12 +61,14 @@ def _listed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def _read(pod: Pod) -> Read:
+def _read(pod: Pod) -> ReadDraft:
     """Read the manifest of a pod, or what its model tells where there is none."""
     written = manifest_of(pod)
     if written is None:
-        return Read(_draft_of_model(pod), ())
-    read = read_draft("Pod", {"metadata": written.metadata, "spec": written.spec}, Spot((), ""), ("spec",))
+        return ReadDraft(_draft_of_model(pod), ())
+    read = read_draft(
+        "Pod", {"metadata": written.metadata, "spec": written.spec}, FieldPath((), ""), ("spec",)
+    )
     own = read.draft.pod
     # A copy has a name of its own, and one that is generated is nowhere to be read.
     name = "" if written.metadata and not own.name else pod.name

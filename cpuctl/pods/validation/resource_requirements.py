@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.object_names import label_problems, qualified_name_problems
 from cpuctl.pods.model import ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.rules import ServerRules
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.quantity import Quantity
 
 _LONGEST_LIST = 1000
@@ -51,7 +51,7 @@ class ClaimNames(NamedTuple):
         )
 
 
-def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, spot: Spot) -> Iterator[Finding]:
+def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, spot: FieldPath) -> Iterator[Finding]:
     """Check the claims of one container against those *of_pod*."""
     seen: set[str] = set()
     partly: set[str] = set()
@@ -68,7 +68,7 @@ def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, spot: Spot) -> Ite
             yield place.not_found("claim-unknown", claim.name, of_pod.words)
 
 
-def _check_repeats(claim: Claim, seen: set[str], partly: set[str], place: Spot) -> Iterator[Finding]:
+def _check_repeats(claim: Claim, seen: set[str], partly: set[str], place: FieldPath) -> Iterator[Finding]:
     if claim.name in seen:
         yield place.duplicate("claim-repeated", claim.name)
         return
@@ -122,7 +122,7 @@ def comes_in_wholes(name: str) -> bool:
     return name in _COUNTED or _is_extended(name)
 
 
-def container_resource(rules: ServerRules, name: str, spot: Spot) -> Iterator[Finding]:
+def container_resource(rules: ServerRules, name: str, spot: FieldPath) -> Iterator[Finding]:
     """Check the name of a resource that a container, or the pod's overhead, names."""
     yield from _standard(name, spot, rules)
     if "/" not in name:
@@ -133,7 +133,7 @@ def container_resource(rules: ServerRules, name: str, spot: Spot) -> Iterator[Fi
         yield _wrong(name, spot, "doesn't follow extended resource name standard", rules)
 
 
-def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+def pod_level_resource(name: str, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     """Check the name of a resource in ``spec.resources``."""
     problems = list(_standard(name, spot, rules))
     yield from problems
@@ -144,13 +144,13 @@ def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Fi
         yield spot.unsupported("pod-level-resource-name", name, supported, fix=fix)
 
 
-def _wrong(name: str, spot: Spot, why: str, rules: ServerRules, fix: str = "") -> Finding:
+def _wrong(name: str, spot: FieldPath, why: str, rules: ServerRules, fix: str = "") -> Finding:
     if rules.quotes_names:
         return spot.invalid(_CODE, name, why, fix=fix)
     return spot.rejected(_CODE, f"Invalid value: {name}: {why}", fix=fix)
 
 
-def _standard(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+def _standard(name: str, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     problems = qualified_name_problems(name)
     for problem in problems:
         yield _wrong(name, spot, _in_words_of(problem, rules), rules)
@@ -185,12 +185,12 @@ def _is_extended(name: str) -> bool:
     return not qualified_name_problems(f"requests.{name}")
 
 
-NameCheck = Callable[[str, Spot], Iterator[Finding]]
+NameCheck = Callable[[str, FieldPath], Iterator[Finding]]
 _BESIDE_HUGEPAGES = ("cpu", "memory")
 
 
 def check_requirements(
-    resources: ResourceRequirements, spot: Spot, check_name: NameCheck, rules: ServerRules
+    resources: ResourceRequirements, spot: FieldPath, check_name: NameCheck, rules: ServerRules
 ) -> Iterator[Finding]:
     """Check requests and limits in the API server's order: limits, requests, then both together."""
     limits, requests = spot.child("limits"), spot.child("requests")
@@ -210,7 +210,7 @@ def check_requirements(
         )
 
 
-def _check_amount(name: str, amount: Quantity, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+def _check_amount(name: str, amount: Quantity, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     if amount.sign < 0:
         yield spot.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
     if comes_in_wholes(name) and amount.milli_value % 1000:
@@ -226,10 +226,10 @@ def _go_struct(amount: Quantity) -> str:
 
 
 def _check_limit(
-    name: str, request: Quantity, limits: Mapping[str, Quantity], spot: Spot
+    name: str, request: Quantity, limits: Mapping[str, Quantity], spot: FieldPath
 ) -> Iterator[Finding]:
     """Check one request against its limit; the API server points at all requests, not at the one."""
-    place = Spot((*spot.path, "requests", name), f"{spot.field}.requests")
+    place = FieldPath((*spot.path, "requests", name), f"{spot.field}.requests")
     limit = limits.get(name)
     if limit is None:
         if not may_be_overcommitted(name):
@@ -245,7 +245,7 @@ def _check_limit(
         yield place.invalid("limit-below-request", str(request), why)
 
 
-def _check_pages(name: str, amount: Quantity, spot: Spot) -> Iterator[Finding]:
+def _check_pages(name: str, amount: Quantity, spot: FieldPath) -> Iterator[Finding]:
     if is_hugepages(name) and not _is_multiple(amount, name.removeprefix(HUGEPAGES)):
         why = f"{amount} is not positive integer multiple of {name}"
         yield spot.invalid("hugepages-fraction", str(amount), why)

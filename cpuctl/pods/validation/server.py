@@ -23,7 +23,7 @@ from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.stored import admission_steps
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft
 from cpuctl.pods.validation.field_refs import check_field_ref
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.resource_requirements import (
     check_claims,
     check_requirements,
@@ -159,7 +159,7 @@ def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool)
 
 def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:
     """Check that ephemeral containers come through their own subresource, to a pod that runs."""
-    spot: Spot = draft.spec.child("ephemeralContainers")
+    spot: FieldPath = draft.spec.child("ephemeralContainers")
     fix = "add them to the running pod with kubectl debug"
     if draft.ephemeral and draft.is_template:
         why = "ephemeral containers not allowed in pod template"
@@ -173,7 +173,7 @@ _REWRITTEN_SINCE = 34
 _ZERO = Quantity()
 
 
-def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRules) -> Iterator[Finding]:
+def check_pod_resources(draft: PodDraft, pod: Pod, spec: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     """Check the pod-level resources of *pod*, which is the draft with or without defaults."""
     if pod.resources is None:
         return
@@ -210,7 +210,7 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
 
 
 def _check_requests(
-    pod: Pod, resources: ResourceRequirements, spot: Spot, rules: ServerRules
+    pod: Pod, resources: ResourceRequirements, spot: FieldPath, rules: ServerRules
 ) -> Iterator[Finding]:
     for name, needed in container_requests(pod).items():
         given = resources.requests.get(name)
@@ -224,7 +224,7 @@ def _check_requests(
 
 
 def _check_hugepages(
-    pod: Pod, resources: ResourceRequirements, spot: Spot, rules: ServerRules
+    pod: Pod, resources: ResourceRequirements, spot: FieldPath, rules: ServerRules
 ) -> Iterator[Finding]:
     if not rules.hugepages:
         return
@@ -236,7 +236,7 @@ def _check_hugepages(
             yield place.invalid("pod-limit-below-containers", str(given), why)
 
 
-def _check_containers(pod: Pod, resources: ResourceRequirements, spec: Spot) -> Iterator[Finding]:
+def _check_containers(pod: Pod, resources: ResourceRequirements, spec: FieldPath) -> Iterator[Finding]:
     """Compare every app container's limits with the pod's; those of init containers are not looked at."""
     for number, container in enumerate(pod.containers):
         limits = spec.child("containers").item(number).child("resources", "limits")
@@ -245,7 +245,7 @@ def _check_containers(pod: Pod, resources: ResourceRequirements, spec: Spot) -> 
             if bound is not None and bound < limit:
                 # The API server builds the name of the field from the pod-level resources.
                 field = f"{spec.field}.resources.containers[{number}][{name}].limits"
-                place = Spot((*limits.path, name), field)
+                place = FieldPath((*limits.path, name), field)
                 why = f"must be less than or equal to pod limits of {bound}"
                 yield place.invalid("container-limit-above-pod", str(limit), why)
 
@@ -269,12 +269,12 @@ def check_bytes(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
         yield from _check_resources(pod.resources, draft.spec.child("resources"))
 
 
-def _check_resources(resources: ResourceRequirements, spot: Spot) -> Iterator[Finding]:
+def _check_resources(resources: ResourceRequirements, spot: FieldPath) -> Iterator[Finding]:
     yield from _check_amounts(resources.limits, spot.child("limits"))
     yield from _check_amounts(resources.requests, spot.child("requests"))
 
 
-def _check_amounts(amounts: Mapping[str, Quantity], spot: Spot) -> Iterator[Finding]:
+def _check_amounts(amounts: Mapping[str, Quantity], spot: FieldPath) -> Iterator[Finding]:
     for name in _IN_BYTES:
         amount = amounts.get(name)
         if amount is not None and amount.milli_value % 1000:
@@ -360,7 +360,7 @@ def check_metadata(draft: PodDraft) -> Iterator[Finding]:
         yield draft.metadata.child("namespace").invalid("namespace-name", draft.pod.namespace, problem)
 
 
-def check_restart(pod: Pod, spec: Spot) -> Iterator[Finding]:
+def check_restart(pod: Pod, spec: FieldPath) -> Iterator[Finding]:
     """Check the pod's restart policy, which the schema of manifests checks where they are linted."""
     if pod.restart_policy not in _RESTART_POLICIES:
         yield spec.child("restartPolicy").unsupported(
@@ -391,7 +391,7 @@ def _check_volumes(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:
 
 
 def _check_system(draft: PodDraft) -> Iterator[Finding]:
-    spot: Spot = draft.spec.child("os")
+    spot: FieldPath = draft.spec.child("os")
     name = draft.pod.os_name
     if draft.os_given and not name:
         yield spot.child("name").required("os-name", "cannot be empty")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from cpuctl.documents.text_errors import describe
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, mapping_of, member_of
 
 if TYPE_CHECKING:
@@ -32,13 +32,15 @@ _WORDS = {
 
 
 @dataclass(slots=True)
-class Shapes:
+class PodSchema:
     """The schema of pod resources at work; its validators are made once per kind of object."""
 
     schema: Mapping[str, Any] = field(repr=False)
     _validators: dict[str, Validator] = field(default_factory=dict, repr=False)
 
-    def check(self, kind: str, value: object, place: Spot, spec_steps: Sequence[str]) -> Iterator[Finding]:
+    def check(
+        self, kind: str, value: object, place: FieldPath, spec_steps: Sequence[str]
+    ) -> Iterator[Finding]:
         """Check one object, all of it at once."""
         for error in self._validator(kind).iter_errors(cast("Any", value)):
             yield from _explained(error, place)
@@ -60,7 +62,9 @@ class Shapes:
             self._validators[kind] = Draft202012Validator(inlined)
         return self._validators[kind]
 
-    def _misspelt(self, value: object, spot: Spot, part: str, watched: Sequence[str]) -> Iterator[Finding]:
+    def _misspelt(
+        self, value: object, spot: FieldPath, part: str, watched: Sequence[str]
+    ) -> Iterator[Finding]:
         """Look for fields that do not exist, and come close to one that decides on resources."""
         known = self.schema["$defs"][part]["properties"]
         for name in mapping_of(value):
@@ -85,7 +89,7 @@ def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 
     return inlined
 
 
-def _explained(error: Any, place: Spot) -> Iterator[Finding]:  # noqa: ANN401  # jsonschema is imported on use
+def _explained(error: Any, place: FieldPath) -> Iterator[Finding]:  # noqa: ANN401  # jsonschema is imported on use
     spot = place
     for step in error.absolute_path:
         spot = spot.item(step) if isinstance(step, int) else spot.child(step)
@@ -107,11 +111,11 @@ def _types(schema: Mapping[str, Any]) -> Sequence[str]:
     return [types] if isinstance(types, str) else types
 
 
-def _unknown(spot: Spot, name: str, meant: str) -> Finding:
+def _unknown(spot: FieldPath, name: str, meant: str) -> Finding:
     fix = f"did you mean {meant}?" if meant else ""
     field_name = spot.child(name).field
     detail = f'strict decoding error: unknown field "{field_name}"'
-    return Spot((*spot.path, name), "").rejected("unknown-field", detail, fix=fix)
+    return FieldPath((*spot.path, name), "").rejected("unknown-field", detail, fix=fix)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -14,8 +14,8 @@ from cpuctl.pods.rules import ASSIGNED_CPUSET
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.downward import write_volumes
 from cpuctl.timeline.pods.resize import retry_deferred
-from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.entries import EntryKind
+from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDownEnd
 from cpuctl.timeline.world.world import ContainerState, Phase, PodLife, World, cpus_text, some_cpus
 
@@ -42,7 +42,7 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     one, key = life.containers[container.name], (life.uid, container.name)
     if life.exposed and not kubelet.tells_assigned_cpuset:
         why = f"its volume cannot be set up: {unsupported_inside(ASSIGNED_CPUSET)}"
-        world.record(What.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
+        world.record(EntryKind.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
         return
     write_volumes(world, kubelet, life)
     state = kubelet.node.state
@@ -56,7 +56,7 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     kubelet.node.start_container(life.running.allocated, container.name)
     where = some_cpus(one.cgroup)
     world.record(
-        What.CONTAINER_STARTED, f"starts on {where}", life, container.name, cpus=cpus_text(one.cgroup)
+        EntryKind.CONTAINER_STARTED, f"starts on {where}", life, container.name, cpus=cpus_text(one.cgroup)
     )
 
 
@@ -83,7 +83,9 @@ def end(world: World, life: PodLife, name: str, code: int = 0) -> None:
     one = life.containers[name]
     one.state, one.cgroup, one.milli = ContainerState.TERMINATED, 0, 0
     one.exit_code, one.ended = code, world.now
-    world.record(What.CONTAINER_ENDED, f"ends with code {code}" if code else "ends", life, name, code=code)
+    world.record(
+        EntryKind.CONTAINER_ENDED, f"ends with code {code}" if code else "ends", life, name, code=code
+    )
 
 
 def requested_milli(container: Container) -> int:
@@ -110,7 +112,7 @@ def ends(world: World, kubelet: KubeletProcess, life: PodLife) -> bool:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
     forget_pod(kubelet, life.uid)
-    world.record(What.POD_ENDED, f"has ended: {phase}", life, phase=phase)
+    world.record(EntryKind.POD_ENDED, f"has ended: {phase}", life, phase=phase)
     kubelet.node.remove(life.uid)
     kubelet.touch(world.now)
     retry_deferred(world, kubelet)
@@ -131,8 +133,8 @@ def restart_ended(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         elif one.state is ContainerState.TERMINATED:
             one.state = ContainerState.WAITING
             text = f"waits: back-off {duration_text(due - one.ended)} restarting failed container"
-            world.record(What.CONTAINER_WAITS, text, life, container.name, reason="CrashLoopBackOff")
-            kubelet.plan(due, Work.SYNC, life)
+            world.record(EntryKind.CONTAINER_WAITS, text, life, container.name, reason="CrashLoopBackOff")
+            kubelet.plan(due, JobKind.SYNC, life)
 
 
 def forget_pod(kubelet: KubeletProcess, uid: str) -> None:

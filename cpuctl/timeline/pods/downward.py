@@ -15,14 +15,14 @@ from cpuctl.engine.pod_rules import server_rules
 from cpuctl.pods.model import Container
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 from cpuctl.pods.validation.field_refs import FieldRef, check_field_ref
-from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.finding import FieldPath
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import ApiServer
-from cpuctl.timeline.world.entries import What
+from cpuctl.timeline.world.entries import EntryKind
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
 from cpuctl.timeline.world.world import PodLife, World, cpus_text, some_cpus
 
-_SPOT = Spot((), "resourceFieldRef")
+_SPOT = FieldPath((), "resourceFieldRef")
 
 
 def refusal(server: ApiServer, exposed: frozenset[str]) -> str:
@@ -68,12 +68,14 @@ def write_volumes(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         container.file = text
         if cpus is None:
             world.record(
-                What.VOLUME_WRITTEN, "assigned.cpuset is gone from its volume", life, name, value=None
+                EntryKind.VOLUME_WRITTEN, "assigned.cpuset is gone from its volume", life, name, value=None
             )
             continue
         world.scale_downs.notified((life.uid, name), cpus, world.now)
         pool = "" if cpus else _pool(state, life.uid, name)
-        world.record(What.VOLUME_WRITTEN, f'reads assigned.cpuset "{text}"{pool}', life, name, value=text)
+        world.record(
+            EntryKind.VOLUME_WRITTEN, f'reads assigned.cpuset "{text}"{pool}', life, name, value=text
+        )
 
 
 def _pool(state: CPUManagerState, uid: str, container: str) -> str:

@@ -28,8 +28,8 @@ from cpuctl.timeline.model import BEST_HINT, Admit, KubeletSetup, hints_text
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.pods.containers import forget_pod, start_all
 from cpuctl.timeline.pods.resize import PENDING, retry_deferred
-from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.entries import EntryKind
+from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDownEnd
 from cpuctl.timeline.world.world import (
     ContainerLife,
@@ -61,17 +61,17 @@ def create(world: World, event: Admit) -> None:
     life = _born(world, event, stored)
     world.pods[life.uid] = life
     if event.scheduled:
-        world.record(What.CREATED, "waits for the scheduler", life)
+        world.record(EntryKind.CREATED, "waits for the scheduler", life)
         schedule(world)
     elif world.kubelet is None:
-        world.record(What.CREATED, "waits for a kubelet", life)
+        world.record(EntryKind.CREATED, "waits for a kubelet", life)
     else:
         admit(world, world.kubelet, life)
 
 
 def _refuse(world: World, name: str, why: str) -> None:
     world.refused.append(name)
-    world.record(What.FORBIDDEN, f"{name} is rejected by the API server: {why}", message=why)
+    world.record(EntryKind.FORBIDDEN, f"{name} is rejected by the API server: {why}", message=why)
 
 
 def _stored(world: World, pod: Pod) -> StoredPod:
@@ -108,7 +108,7 @@ def schedule(world: World) -> None:
         if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
             continue
         life.bound = True
-        world.record(What.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
+        world.record(EntryKind.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
         admit(world, world.kubelet, life)
 
 
@@ -119,7 +119,7 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     if take_verdict(world, life, admission):
         if life.starts:
             start_all(world, kubelet, life)
-        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
     if world.kubelet is kubelet:
         retry_deferred(world, kubelet)
 
@@ -132,7 +132,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     match admission.verdict:
         case Admitted():
             life.admitted = True
-            world.record(What.ADMITTED, f"is admitted{again}: {_placed(admission)}", life)
+            world.record(EntryKind.ADMITTED, f"is admitted{again}: {_placed(admission)}", life)
             return True
         case Rejected(reason=reason, message=message):
             fail(world, life, str(reason), message)
@@ -142,7 +142,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             kubelet_fails(world, fault)
         case Undetermined(text=why):
             life.reason, life.message = "Undetermined", why
-            world.record(What.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
+            world.record(EntryKind.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
     return False
 
 
@@ -168,7 +168,9 @@ def fail(world: World, life: PodLife, reason: str, message: str) -> None:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
         container.state, container.cgroup, container.milli = ContainerState.TERMINATED, 0, 0
-    world.record(What.REJECTED, f"is rejected: {reason}: {message}", life, reason=reason, message=message)
+    world.record(
+        EntryKind.REJECTED, f"is rejected: {reason}: {message}", life, reason=reason, message=message
+    )
 
 
 def _placed(admission: Admission) -> str:
@@ -196,11 +198,11 @@ def remove(world: World, life: PodLife) -> None:
     """Delete a pod; while no kubelet runs, its containers run on."""
     if world.kubelet is None and any(each.runs for each in life.containers.values()):
         life.deleted = True
-        world.record(What.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
+        world.record(EntryKind.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
         return
     kept = world.kubelet.node.kept_for(life.uid) if world.kubelet is not None else 0
     keeps = f", and keeps {some_cpus(kept)} until another pod is admitted (up to 1.31)" if kept else ""
-    world.record(What.REMOVED, f"is gone{keeps}", life)
+    world.record(EntryKind.REMOVED, f"is gone{keeps}", life)
     forget(world, life)
     if world.kubelet is not None:
         world.kubelet.node.remove(life.uid)

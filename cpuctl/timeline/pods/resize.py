@@ -19,8 +19,8 @@ from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.timeline.model import Resize
 from cpuctl.timeline.world.disk import SavedWait
-from cpuctl.timeline.world.entries import What
-from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.entries import EntryKind
+from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDown, ScaleDownEnd
 from cpuctl.timeline.world.world import PodLife, World, cpus_text, kubelet_fails, some_cpus
 
@@ -29,10 +29,10 @@ IN_PROGRESS: Final = "PodResizeInProgress"
 """The types of conditions that a pod's status tells resizes in."""
 
 _TOLD = {
-    ResizeResult.DEFERRED: (What.RESIZE_DEFERRED, "is deferred"),
-    ResizeResult.INFEASIBLE: (What.RESIZE_INFEASIBLE, "is infeasible"),
-    ResizeResult.IGNORED: (What.IGNORED, "is not looked at"),
-    ResizeResult.UNKNOWN: (What.UNDETERMINED, "cannot be decided on"),
+    ResizeResult.DEFERRED: (EntryKind.RESIZE_DEFERRED, "is deferred"),
+    ResizeResult.INFEASIBLE: (EntryKind.RESIZE_INFEASIBLE, "is infeasible"),
+    ResizeResult.IGNORED: (EntryKind.IGNORED, "is not looked at"),
+    ResizeResult.UNKNOWN: (EntryKind.UNDETERMINED, "cannot be decided on"),
 }
 
 
@@ -49,20 +49,20 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
     if refusals := server.refusals(request):
         message = "; ".join(refusals)
         world.record(
-            What.FORBIDDEN, f"resize is rejected by the API server: {message}", life, message=message
+            EntryKind.FORBIDDEN, f"resize is rejected by the API server: {message}", life, message=message
         )
         return
     if same_resources(spec, desired):
         # No new generation of the pod: its kubelet does not even hear of it.
-        world.record(What.RESIZE_UNCHANGED, "is to have these resources already", life)
+        world.record(EntryKind.RESIZE_UNCHANGED, "is to have these resources already", life)
         return
     life.running = life.running._replace(spec=desired, generation=request.generation)
     if world.kubelet is None:
-        world.record(What.UPDATED, "is to be resized, once a kubelet runs", life)
+        world.record(EntryKind.UPDATED, "is to be resized, once a kubelet runs", life)
     elif life.uid in world.kubelet.node.active:
         handle_resize(world, world.kubelet, life)
     else:
-        world.record(What.IGNORED, "is to be resized, and does not run", life)
+        world.record(EntryKind.IGNORED, "is to be resized, and does not run", life)
 
 
 def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str, ResourceRequirements]:
@@ -101,8 +101,8 @@ def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     changes = ", ".join(_changes(before, desired)) or "nothing that counts"
     unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
     text = f"resize is accepted: {changes}{unfollowed if outcome.unfollowed else ''}"
-    world.record(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.result), preview=outcome.preview)
-    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
+    world.record(EntryKind.RESIZE_ACCEPTED, text, life, ruling=str(outcome.result), preview=outcome.preview)
+    kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
 
 
 def _changes(before: Pod, after: Pod) -> list[str]:
@@ -132,7 +132,7 @@ def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: 
         if awaited is None and name in before.waiting:
             world.scale_downs.finish((life.uid, name), ScaleDownEnd.CANCELLED)
             kept = cpus_text(now)
-            world.record(What.DELAY_CANCELLED, f"keeps {some_cpus(now)}", life, name, cpus=kept)
+            world.record(EntryKind.DELAY_CANCELLED, f"keeps {some_cpus(now)}", life, name, cpus=kept)
         after = now if awaited is None else awaited
         if held & ~after:
             _begin(world, life, name, (held, after), delay, again=name in before.waiting)
@@ -151,7 +151,7 @@ def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay:
     if again and delay:
         when += " from now on: any resize of its pod starts the delay over"
     world.record(
-        What.SCALE_DOWN,
+        EntryKind.SCALE_DOWN,
         f"is to give up {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
         life,
         name,
@@ -180,7 +180,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if outcome.result is ResizeResult.UNCHANGED:
         life.running = life.running._replace(waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
-            world.record(What.RESIZE_UNCHANGED, "is to have what it has been granted", life)
+            world.record(EntryKind.RESIZE_UNCHANGED, "is to have what it has been granted", life)
         return
     told = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
     news = told.get(PENDING) != life.conditions.get(PENDING) or not told

@@ -49,14 +49,14 @@ MAX_PODS = 10_000
 _GOVERNING = ("LimitRange", "ResourceQuota")
 
 
-class Outside(NamedTuple):
+class TimelineLoaders(NamedTuple):
     """How a timeline gets at what it names: machines and files."""
 
     machine: ReadMachine
     file: ReadFile
 
 
-def read_timeline(text: bytes | str, source: str, outside: Outside) -> Timeline:
+def read_timeline(text: bytes | str, source: str, outside: TimelineLoaders) -> Timeline:
     """Read a timeline; raise InputError with file, line and path for what cannot be used."""
     documents = load_documents(text, source)
     root = Cursor.at_root(documents[0])
@@ -72,7 +72,7 @@ def read_timeline(text: bytes | str, source: str, outside: Outside) -> Timeline:
     kubelet = root.get("kubelet")
     setup = kubelets.setup(_empty(root) if kubelet is None else kubelet, ("running",))
     server = read_server(root.get("apiServer"), server_like(setup))
-    listed = root.optional("pods", read_pods, Listed())
+    listed = root.optional("pods", read_pods, NamedPods())
     pods = listed.pods
     reader = EventReader(machine.machine, pods, kubelets, server)
     moments = _moments(root.required("events"), reader)
@@ -147,7 +147,7 @@ def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
     return end
 
 
-class Listed(NamedTuple):
+class NamedPods(NamedTuple):
     """The pods that events name, by full name, and what governs their namespaces."""
 
     pods: Mapping[str, TimelinePod] = {}
@@ -155,7 +155,7 @@ class Listed(NamedTuple):
     quotas: tuple[ResourceQuota, ...] = ()
 
 
-def read_pods(pods: Cursor) -> Listed:
+def read_pods(pods: Cursor) -> NamedPods:
     """Read the list; raise InputError for what cannot be used and for names given twice."""
     found: dict[str, TimelinePod] = {}
     governing: list[NamespaceObject] = []
@@ -173,7 +173,7 @@ def read_pods(pods: Cursor) -> Listed:
         identified = with_uids(each.pod for each in found.values())
     except ValueError as error:
         raise pods.error(str(error)) from None
-    return Listed(
+    return NamedPods(
         {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}, *by_kind(governing)
     )
 

@@ -16,7 +16,7 @@ from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.timeline.world.world import World
 
 
-class Holding(NamedTuple):
+class AssignedCPUs(NamedTuple):
     """What one container has (masks): CPUs that stay, and CPUs that are to go but are in its cgroup still."""
 
     stays: int
@@ -29,7 +29,7 @@ class Owners(NamedTuple):
     What a pod holds as a whole and gives to no container alone (KEP-5526) is under the pod's own name.
     """
 
-    containers: Mapping[str, Holding]
+    containers: Mapping[str, AssignedCPUs]
     shared: int
 
 
@@ -60,14 +60,14 @@ def owners(world: World, before: Owners) -> Owners:
     return Owners(dict(_holdings(world, node)), node.state.default if node.policy else 0)
 
 
-def _holdings(world: World, node: Node) -> Iterator[tuple[str, Holding]]:
+def _holdings(world: World, node: Node) -> Iterator[tuple[str, AssignedCPUs]]:
     for uid, containers in node.state.assignments.items():
         whole = node.state.pod_entries.get(uid, 0)
         if uid not in world.pods:
             # Nobody has noticed yet that it is gone.
             pod = world.names.get(uid, uid)
             gone = {pod: whole} if whole else {f"{pod}/{name}": cpus for name, cpus in containers.items()}
-            yield from ((name, Holding(0, cpus)) for name, cpus in gone.items())
+            yield from ((name, AssignedCPUs(0, cpus)) for name, cpus in gone.items())
             continue
         life, pending = world.pods[uid], node.state.pending.get(uid, {})
         sharing = _sharing(life.running.allocated) if whole else {}
@@ -80,9 +80,9 @@ def _holdings(world: World, node: Node) -> Iterator[tuple[str, Holding]]:
             leftover &= ~cpus
             if (one := life.containers.get(name)) is not None:
                 kept = pending.get(name, cpus)
-                yield f"{life.name}/{name}", Holding(kept, (cpus | one.cgroup) & ~kept)
+                yield f"{life.name}/{name}", AssignedCPUs(kept, (cpus | one.cgroup) & ~kept)
         if pool or leftover:
-            yield life.name, Holding(pool or leftover)
+            yield life.name, AssignedCPUs(pool or leftover)
 
 
 def _sharing(pod: StoredPod) -> dict[str, ContainerKind]:
@@ -94,10 +94,10 @@ def _sharing(pod: StoredPod) -> dict[str, ContainerKind]:
     }
 
 
-_NOTHING = Holding(0)
+_NOTHING = AssignedCPUs(0)
 
 
-class Use(StrEnum):
+class CPUUse(StrEnum):
     """What a CPU is to a container, or to all.
 
     ``leaving``: it is to go, or gone, and the container's cgroup has it still; ``contested``: it is another
@@ -111,10 +111,10 @@ class Use(StrEnum):
     NONE = "none"
 
 
-class Status(NamedTuple):
+class CPUStatus(NamedTuple):
     """What a CPU is at a moment; ``container`` is empty where it is nobody's own."""
 
-    use: Use
+    use: CPUUse
     container: str = ""
 
 
@@ -123,7 +123,7 @@ class Span(NamedTuple):
 
     start: int
     end: int
-    status: Status
+    status: CPUStatus
 
 
 class ChartRow(NamedTuple):
@@ -135,7 +135,7 @@ class ChartRow(NamedTuple):
 
 def chart(samples: Sequence[Sample], cpus: int, until: int) -> list[ChartRow]:
     """Draw up the history of *cpus* (a mask) to *until*, a nanosecond; rows by their lowest CPU."""
-    histories: dict[int, list[tuple[int, Status]]] = {}
+    histories: dict[int, list[tuple[int, CPUStatus]]] = {}
     before = NOBODY
     for sample in samples:
         changed = cpus if before is NOBODY else _changed(before, sample.owners)
@@ -160,19 +160,19 @@ def _changed(before: Owners, after: Owners) -> int:
     return changed
 
 
-def _status(owners: Owners, cpu: int) -> Status:
+def _status(owners: Owners, cpu: int) -> CPUStatus:
     """Tell what one CPU (a mask) is; of containers that follow each other in a pod, the last one counts."""
     owner = leaver = ""
     for name, holding in owners.containers.items():
         owner = name if holding.stays & cpu else owner
         leaver = name if holding.goes & cpu else leaver
     if owner and leaver and _pod(owner) != _pod(leaver):
-        return Status(Use.CONTESTED, owner)
+        return CPUStatus(CPUUse.CONTESTED, owner)
     if owner:
-        return Status(Use.OWNED, owner)
+        return CPUStatus(CPUUse.OWNED, owner)
     if leaver:
-        return Status(Use.LEAVING, leaver)
-    return Status(Use.SHARED if owners.shared & cpu else Use.NONE)
+        return CPUStatus(CPUUse.LEAVING, leaver)
+    return CPUStatus(CPUUse.SHARED if owners.shared & cpu else CPUUse.NONE)
 
 
 def _pod(name: str) -> list[str]:
@@ -180,7 +180,7 @@ def _pod(name: str) -> list[str]:
     return name.split("/")[:2]
 
 
-def _spans(history: Sequence[tuple[int, Status]], until: int) -> Iterator[Span]:
+def _spans(history: Sequence[tuple[int, CPUStatus]], until: int) -> Iterator[Span]:
     ends = [at for at, _ in history[1:]] + [until]
     for (start, status), end in zip(history, ends, strict=True):
         if start < end:

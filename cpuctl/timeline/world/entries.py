@@ -9,7 +9,7 @@ from typing import NamedTuple
 Detail = Mapping[str, "str | int | bool | None"]
 
 
-class What(StrEnum):
+class EntryKind(StrEnum):
     """The kinds of entries."""
 
     KUBELET_STARTED = "KubeletStarted"
@@ -48,35 +48,35 @@ class What(StrEnum):
 
 MOVES = frozenset(
     {
-        What.KUBELET_STARTED,
-        What.KUBELET_STOPPED,
-        What.KUBELET_FAILED,
-        What.ADMITTED,
-        What.REJECTED,
-        What.UNDETERMINED,
-        What.REMOVED,
-        What.POD_ENDED,
-        What.CONTAINER_STARTED,
-        What.CONTAINER_ENDED,
-        What.RESIZE_ACCEPTED,
-        What.RESIZE_DEFERRED,
-        What.RESIZE_INFEASIBLE,
-        What.DELAY_PASSED,
-        What.RELEASED,
-        What.CPUSET_WRITTEN,
+        EntryKind.KUBELET_STARTED,
+        EntryKind.KUBELET_STOPPED,
+        EntryKind.KUBELET_FAILED,
+        EntryKind.ADMITTED,
+        EntryKind.REJECTED,
+        EntryKind.UNDETERMINED,
+        EntryKind.REMOVED,
+        EntryKind.POD_ENDED,
+        EntryKind.CONTAINER_STARTED,
+        EntryKind.CONTAINER_ENDED,
+        EntryKind.RESIZE_ACCEPTED,
+        EntryKind.RESIZE_DEFERRED,
+        EntryKind.RESIZE_INFEASIBLE,
+        EntryKind.DELAY_PASSED,
+        EntryKind.RELEASED,
+        EntryKind.CPUSET_WRITTEN,
     }
 )
 """What may change who has which CPUs, or what the state files say: a refusal can leave traces, too."""
 
 
-class Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One thing that happened; ``pod`` and ``container`` are empty where it is about the node.
 
     ``at`` is the time in nanoseconds.
     """
 
     at: int
-    what: What
+    kind: EntryKind
     text: str
     pod: str = ""
     container: str = ""

@@ -72,7 +72,7 @@ class BackOffs:
 _FIRST_RETRY, _RETRY_PERIOD = 30 * SECOND, 3 * MINUTE
 
 
-class Work(IntEnum):
+class JobKind(IntEnum):
     """What a kubelet does for a pod later on; of equal times, in this order."""
 
     SYNC = 1
@@ -92,7 +92,7 @@ class Job(NamedTuple):
     """Work for one pod: of what is due at once, the oldest pod's comes first."""
 
     at: int
-    work: Work
+    work: JobKind
     number: int
     uid: str
 
@@ -139,7 +139,7 @@ class KubeletProcess:
         """Whether it writes ``assigned.cpuset`` into volumes."""
         return self.setup.minor >= ASSIGNED_CPUSET_SINCE
 
-    def plan(self, at: int, work: Work, life: _Aged) -> None:
+    def plan(self, at: int, work: JobKind, life: _Aged) -> None:
         """Do something for a pod at a time."""
         job = Job(at, work, life.number, life.uid)
         if job not in self.jobs:

@@ -17,7 +17,7 @@ from cpuctl.pods.model import StoredPod
 from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, RunState
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.world.disk import Disk
-from cpuctl.timeline.world.entries import Detail, Entry, What
+from cpuctl.timeline.world.entries import Detail, EntryKind, HistoryEntry
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDownEnd, ScaleDowns
 
@@ -158,7 +158,7 @@ class World:
         )
         self.refused: list[str] = []
         self.disk = Disk()
-        self.entries: list[Entry] = []
+        self.entries: list[HistoryEntry] = []
         self.scale_downs = ScaleDowns()
 
     def find(self, name: str) -> PodLife | None:
@@ -174,7 +174,7 @@ class World:
 
     def record(
         self,
-        what: What,
+        kind: EntryKind,
         text: str,
         life: PodLife | None = None,
         container: str = "",
@@ -184,7 +184,7 @@ class World:
         data: Detail = details
         pod = life.name if life is not None else ""
         self.entries.append(
-            Entry(at=self.now, what=what, text=text, pod=pod, container=container, details=data)
+            HistoryEntry(at=self.now, kind=kind, text=text, pod=pod, container=container, details=data)
         )
 
     def effective(self, life: ContainerLife) -> int:
@@ -226,7 +226,7 @@ def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
             one.allocated = container.resources.requests if told and created else None
 
 
-def as_told(life: PodLife, pod: StoredPod) -> StoredPod:
+def pod_with_status(life: PodLife, pod: StoredPod) -> StoredPod:
     """Return a pod with what the status of its *life* told when its kubelet stopped."""
     statuses = [
         ContainerStatus(name, RunState(each.state), resources=ReportedResources(granted=each.allocated))
@@ -242,7 +242,7 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
         case StartRefused(stage=stage, error=error):
             world.why_down = error
             world.record(
-                What.KUBELET_FAILED,
+                EntryKind.KUBELET_FAILED,
                 f"the kubelet does not start ({stage}): {error}",
                 error=error,
                 stage=stage,
@@ -250,11 +250,13 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
         case KubeletFault(kind=kind, where=where, why=error):
             world.why_down = error
             world.record(
-                What.KUBELET_FAILED,
+                EntryKind.KUBELET_FAILED,
                 f"the kubelet fails ({kind} in {where}): {error}",
                 error=error,
                 stage=where,
             )
         case Undetermined(text=error):
             world.why_down = error
-            world.record(What.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage="")
+            world.record(
+                EntryKind.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage=""
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.capacity.capacity import Copies, alike, more_copies
-from cpuctl.engine.capacity.probe import nobody
+from cpuctl.engine.capacity.probe import no_progress
 from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import QosClass, StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
@@ -14,7 +14,7 @@ from tests.support.pods import app, init, sidecar
 
 def count(*running: StoredPod, asked: StoredPod, policy: str = "none", max_pods: int = 20) -> tuple[int, str]:
     node = node_with(*running, told=kubelet(policy, max_pods=max_pods))
-    found = more_copies(node, (asked,), nobody)
+    found = more_copies(node, (asked,), no_progress)
     return found.fits, found.stop.reason if isinstance(found.stop, Rejected) else str(found.stop)
 
 
@@ -46,14 +46,14 @@ def test_the_pod_itself_may_run_there() -> None:
 def test_counting_changes_nothing() -> None:
     node = node_with(exclusive("r", 2))
     before = node.copy()
-    more_copies(node, (exclusive("a", 4),), nobody)
+    more_copies(node, (exclusive("a", 4),), no_progress)
     assert (node.state, node.active) == (before.state, before.active)
 
 
 def test_the_bound_is_told() -> None:
     told = kubelet(max_pods=1000)
     pods = (shared("a", "memory=1Mi"), shared("b", "memory=1Mi"))
-    assert more_copies(node_with(told=told), pods, nobody) == Copies(pods, 500, None)
+    assert more_copies(node_with(told=told), pods, no_progress) == Copies(pods, 500, None)
 
 
 def test_every_copy_is_told_before_it_is_tried() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.capacity.probe import nobody, settled
+from cpuctl.engine.capacity.probe import no_progress, settled
 from cpuctl.engine.capacity.remedy import Attempt, BestRemedy, MoveSearch
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
@@ -41,7 +41,7 @@ class Search:
             candidates=pods[: self.candidates],
             comes_back=False,
             budget=self.budget,
-            progress=nobody,
+            progress=no_progress,
             least=self.least,
         )
         return search.find([pods[place] for place in order] for order in self.likely), search
@@ -115,7 +115,7 @@ def attempt(
 
 def moving(node: Node, new: StoredPod, candidates: Sequence[StoredPod]) -> MoveSearch:
     return MoveSearch(
-        node=node, pod=new, candidates=candidates, comes_back=True, budget=1000, progress=nobody, least=1
+        node=node, pod=new, candidates=candidates, comes_back=True, budget=1000, progress=no_progress, least=1
     )
 
 

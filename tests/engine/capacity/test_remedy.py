@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.capacity.probe import nobody
+from cpuctl.engine.capacity.probe import no_progress
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
@@ -27,7 +27,7 @@ BUDGET = 2000
 def remedy(node: Node, pod: StoredPod, budget: int = BUDGET) -> Remedy:
     """Ask for two pods that are alike: it is told of both, and found with the first."""
     pods = (pod, pod._replace(name=f"{pod.name} again", uid=f"{pod.uid} again"))
-    found = remedy_for(node, pods, budget, nobody)
+    found = remedy_for(node, pods, budget, no_progress)
     assert found.pods == pods
     return found
 
@@ -240,7 +240,7 @@ def test_pods_move_on_a_node_of_which_the_totals_are_not_known() -> None:
 def test_a_search_that_ends_early_says_how_far_it_came() -> None:
     node = scattered(1, 2, 4, 5, 8, 9, 12, 13)
     pods = (exclusive("a", 4), exclusive("b", 4))
-    found = remedy_for(node, pods, 6, nobody)
+    found = remedy_for(node, pods, 6, no_progress)
     assert found == Remedy(pods=pods, kind=RemedyKind.UNKNOWN, verdict=Admitted(), immovable=0, runs=8)
 
 

@@ -8,7 +8,7 @@ import pytest
 from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, SpecEdit, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.pods.model import QosClass, StoredPod
-from cpuctl.pods.stored import Place
+from cpuctl.pods.stored import AmountField
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, pod, resources, sidecar
 
@@ -141,9 +141,9 @@ def test_a_change_tells_the_place_and_what_was_there() -> None:
     given = pod(app("cpu=1500m memory=1Gi", "cpu=2"), pod_level=resources(*FULL))
     resources_of_main = "spec.containers[0].resources"
     assert advise(given, given.containers[0]).changes == (
-        ("spec.resources", Place("", "limits", ""), None, None, False),
-        (f"{resources_of_main}.requests.cpu", Place("main", "requests", "cpu"), fraction, whole, False),
-        (f"{resources_of_main}.limits.memory", Place("main", "limits", "memory"), None, memory, False),
+        ("spec.resources", AmountField("", "limits", ""), None, None, False),
+        (f"{resources_of_main}.requests.cpu", AmountField("main", "requests", "cpu"), fraction, whole, False),
+        (f"{resources_of_main}.limits.memory", AmountField("main", "limits", "memory"), None, memory, False),
     )
 
 

@@ -14,7 +14,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, QosClass, ResourceRequirements, StoredPod
-from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.finding import FieldPath
 from tests.support.linted_pods import NONE, STATIC, linted
 from tests.support.pod_level import TWO_NODES, info_of, kubelet
 from tests.support.pods import app, init, pod, resources
@@ -164,4 +164,4 @@ def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
 
 
 def test_without_a_known_node_nobody_is_asked() -> None:
-    assert not list(lint_pod(PodLintSubject(whole(8), Spot((), ""), NONE)))
+    assert not list(lint_pod(PodLintSubject(whole(8), FieldPath((), ""), NONE)))

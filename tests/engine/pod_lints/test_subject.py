@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.engine.pod_lints import KubeletView, PodLintSubject
 from cpuctl.pods.rules import NodeRules
-from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.finding import FieldPath
 from tests.support.pod_level import kubelet
 from tests.support.pods import app, init, pod
 
@@ -38,7 +38,9 @@ def test_nothing_is_known_by_default() -> None:
 
 
 def test_where_the_resources_of_a_container_stand() -> None:
-    subject = PodLintSubject(pod(app(name="a"), init(name="b"), app(name="c")), Spot((), ""), KubeletView())
+    subject = PodLintSubject(
+        pod(app(name="a"), init(name="b"), app(name="c")), FieldPath((), ""), KubeletView()
+    )
     spots = {name: subject.spot_of(name) for name in ("a", "b", "c", "")}
     assert {name: (spot.path, spot.field) for name, spot in spots.items()} == {
         "a": (("containers", 0, "resources"), "containers[0].resources"),

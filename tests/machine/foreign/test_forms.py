@@ -11,7 +11,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.foreign import form as told_of
-from cpuctl.machine.foreign.form import Fact, Form
+from cpuctl.machine.foreign.form import MachineFact, MachineFormat
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.recognition import HEAD_BYTES, recognised
 from cpuctl.machine.model import Machine
@@ -30,9 +30,9 @@ def tool_output(recording: str, name: str) -> bytes:
 
 
 def test_the_table_names_every_fact() -> None:
-    forms = [each for each in vars(told_of).values() if isinstance(each, Form)]
-    assert set(FACTS) == set(Fact)
-    assert all(form.tells < set(Fact) for form in forms)
+    forms = [each for each in vars(told_of).values() if isinstance(each, MachineFormat)]
+    assert set(FACTS) == set(MachineFact)
+    assert all(form.tells < set(MachineFact) for form in forms)
     assert len({form.name for form in forms}) == len(forms) > 5
 
 
@@ -40,11 +40,25 @@ def test_the_table_names_every_fact() -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("lscpu.txt", {Fact.OFFLINE, Fact.NUMA, Fact.SOCKETS, Fact.CORES, Fact.CACHES}),
-        ("numactl.txt", {Fact.NUMA, Fact.BARE_NODES, Fact.DISTANCES, Fact.NODE_MEMORY}),
+        (
+            "lscpu.txt",
+            {
+                MachineFact.OFFLINE,
+                MachineFact.NUMA,
+                MachineFact.SOCKETS,
+                MachineFact.CORES,
+                MachineFact.CACHES,
+            },
+        ),
+        (
+            "numactl.txt",
+            {MachineFact.NUMA, MachineFact.BARE_NODES, MachineFact.DISTANCES, MachineFact.NODE_MEMORY},
+        ),
     ],
 )
-def test_the_guests_own_tools_tell_the_same_machine(recording: str, name: str, told: set[Fact]) -> None:
+def test_the_guests_own_tools_tell_the_same_machine(
+    recording: str, name: str, told: set[MachineFact]
+) -> None:
     kernels = read_machine(str(MACHINES / recording))
     printed = read_printed(tool_output(recording, name), name)
     assert printed.told.facts == told
@@ -115,7 +129,7 @@ def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -
     report = ghw_report(kernels)
     topology = read_printed(json.dumps(report).encode(), "ghw.json")
     assert differences(kernels, topology.machine, topology.told) == {}
-    assert Fact.SOCKETS not in topology.told.facts
+    assert MachineFact.SOCKETS not in topology.told.facts
     assert topology.machine.sockets == {}
     assert topology.told.assumed[0] == "nothing is told of the sockets: every NUMA node is taken for one"
     report["cpu"] = {
@@ -130,7 +144,12 @@ def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -
     }
     report["memory"] = {"total_usable_bytes": kernels.memory_bytes}
     whole = read_printed(json.dumps(report).encode(), "ghw.json")
-    assert whole.told.facts >= {Fact.SOCKETS, Fact.MODEL, Fact.MEMORY, Fact.HUGE_PAGES}
+    assert whole.told.facts >= {
+        MachineFact.SOCKETS,
+        MachineFact.MODEL,
+        MachineFact.MEMORY,
+        MachineFact.HUGE_PAGES,
+    }
     assert differences(kernels, whole.machine, whole.told) == {}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import Fact
+from cpuctl.machine.foreign.form import MachineFact
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.sources import read_machine
 from tests.support.machine_facts import differences
@@ -31,8 +31,8 @@ def test_hwloc_tells_the_same_machine_as_the_kernel(text: str) -> None:
     kernels = read_machine(str(MACHINES / "2s-2numa-32cpu.tar.xz"))
     machine, info, told = read_printed(text.encode(), "hwloc.xml")
     assert differences(kernels.machine, machine, told) == {}
-    assert (Fact.HUGE_PAGES in told.facts) == (text is WRITTEN)
-    assert told.facts >= told.form.tells - {Fact.CORE_KINDS, Fact.HUGE_PAGES}
+    assert (MachineFact.HUGE_PAGES in told.facts) == (text is WRITTEN)
+    assert told.facts >= told.form.tells - {MachineFact.CORE_KINDS, MachineFact.HUGE_PAGES}
     assert machine.hugepages_known == (text is WRITTEN)
     assert [(node.id, node.cores) for node in info.nodes] == [
         (node.id, node.cores) for node in kernels.info.nodes

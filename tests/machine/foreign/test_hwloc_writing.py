@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.foreign.form import HWLOC_2, Fact
+from cpuctl.machine.foreign.form import HWLOC_2, MachineFact
 from cpuctl.machine.foreign.hwloc_writing import as_hwloc_xml, bitmap
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
@@ -35,7 +35,7 @@ UNKNOWN_SHARERS = "left out, as it is not recorded who shares them, or hwloc has
 ONE = CPU(0, CPUSet.parse("0"), numa_node=0, package_id=0, core_id=0)
 
 
-def read_back(machine: Machine) -> tuple[Machine, frozenset[Fact]]:
+def read_back(machine: Machine) -> tuple[Machine, frozenset[MachineFact]]:
     """Write a machine, leaving nothing out, and read it; check that it is the same."""
     text, remarks = as_hwloc_xml(machine)
     assert remarks == ()
@@ -49,7 +49,7 @@ def read_back(machine: Machine) -> tuple[Machine, frozenset[Fact]]:
 def test_shipped_machines_come_back_with_all_that_the_form_tells(recording: str) -> None:
     machine = read_machine(str(MACHINES / recording)).machine
     again, facts = read_back(machine)
-    assert facts >= HWLOC_2.tells - {Fact.CORE_KINDS}
+    assert facts >= HWLOC_2.tells - {MachineFact.CORE_KINDS}
     for cpu, before in zip(again.cpus, machine.cpus, strict=True):
         assert cpu._replace(min_khz=before.min_khz) == before
 
@@ -66,7 +66,9 @@ def test_described_machines_come_back(description: str) -> None:
         machine.hugepages_known and bool(machine.numa_nodes),
         True,
     )
-    assert (Fact.NODE_MEMORY in facts) == all(node.memory_bytes is not None for node in machine.numa_nodes)
+    assert (MachineFact.NODE_MEMORY in facts) == all(
+        node.memory_bytes is not None for node in machine.numa_nodes
+    )
     assert again.memory_bytes == machine.memory_bytes
     assert again.core_kinds == machine.core_kinds
 
@@ -82,7 +84,14 @@ def test_a_node_without_cpus_may_come_before_the_one_that_has_all() -> None:
 def test_of_machines_that_contradict_themselves_the_first_things_come_back(machine: Machine) -> None:
     text, remarks = as_hwloc_xml(machine)
     printed = read_printed(text.encode(), "hwloc")
-    surely = {Fact.OFFLINE, Fact.NUMA, Fact.BARE_NODES, Fact.CORES, Fact.NODE_MEMORY, Fact.DISTANCES}
+    surely = {
+        MachineFact.OFFLINE,
+        MachineFact.NUMA,
+        MachineFact.BARE_NODES,
+        MachineFact.CORES,
+        MachineFact.NODE_MEMORY,
+        MachineFact.DISTANCES,
+    }
     assert surely <= printed.told.facts
     told = printed.told if not remarks else printed.told._replace(facts=frozenset(surely))
     assert differences(machine, printed.machine, told) == {}
@@ -123,7 +132,7 @@ def test_a_package_without_a_number_gets_none() -> None:
     again, facts = read_back(machine)
     assert again.sockets == {0: package}
     assert [cpu.package_id for cpu in again.cpus] == [None, None]
-    assert Fact.SOCKETS in facts
+    assert MachineFact.SOCKETS in facts
 
 
 @pytest.mark.parametrize(

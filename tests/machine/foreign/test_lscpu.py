@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import Fact
+from cpuctl.machine.foreign.form import MachineFact
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.rows import ForeignMachine
 
@@ -50,7 +50,7 @@ def test_all_forms_tell_the_same(text: str) -> None:
         (0, (0,)),
         (1, (2, 3)),
     ]
-    assert Fact.OFFLINE in told.facts
+    assert MachineFact.OFFLINE in told.facts
 
 
 def test_frequencies_tell_kinds_of_cores() -> None:
@@ -62,7 +62,7 @@ def test_frequencies_tell_kinds_of_cores() -> None:
 def test_cpus_without_any_place_run_where_no_cpu_has_one() -> None:
     machine, _, told = read("# CPU,Core,Socket,Node\n0,,,\n1,,,\n")
     assert (str(machine.online), machine.cores_known, machine.numa_known) == ("0-1", False, True)
-    assert told.facts == {Fact.NUMA}
+    assert told.facts == {MachineFact.NUMA}
 
 
 def test_a_cpu_without_a_core_does_not_run_where_others_have_one() -> None:
@@ -73,7 +73,7 @@ def test_a_cpu_without_a_core_does_not_run_where_others_have_one() -> None:
 
 def test_columns_that_were_not_asked_for_are_unknown() -> None:
     machine, _, told = read("# CPU,Node\n0,0\n1,1\n")
-    assert told.facts == {Fact.NUMA}
+    assert told.facts == {MachineFact.NUMA}
     assert (machine.cores_known, machine.caches_known, machine.sockets) == (False, False, {})
 
 
@@ -88,7 +88,7 @@ def test_columns_that_were_not_asked_for_are_unknown() -> None:
 def test_rows_that_leave_out_a_cache_do_not_say_which(text: str) -> None:
     machine, _, told = read(text)
     assert (str(machine.online), machine.caches) == ("0-1", ())
-    assert Fact.CACHES not in told.facts
+    assert MachineFact.CACHES not in told.facts
 
 
 def test_numbers_of_cores_repeat_on_arm_processors_with_clusters() -> None:

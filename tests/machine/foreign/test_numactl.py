@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import Fact
+from cpuctl.machine.foreign.form import MachineFact
 from cpuctl.machine.foreign.reading import read_printed
 
 GOOD = """available: 2 nodes (0,2)
@@ -37,7 +37,7 @@ def test_firmware_without_distances_leaves_them_unknown() -> None:
     text = GOOD.partition("node distances:")[0] + "No distance information available.\n"
     machine, _, told = read_printed(text.encode(), "n")
     assert [node.distances for node in machine.numa_nodes] == [(), ()]
-    assert Fact.DISTANCES not in told.facts
+    assert MachineFact.DISTANCES not in told.facts
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.foreign.form import Fact
+from cpuctl.machine.foreign.form import MachineFact
 from cpuctl.machine.foreign.reading import read_printed
 from cpuctl.machine.foreign.writing import as_lscpu, as_numactl
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
@@ -17,8 +17,8 @@ from cpuctl.machine.synthetic import parse_synthetic
 from tests.machine.foreign.test_forms import MACHINES, RECORDINGS, tool_output
 from tests.support.machine_facts import differences
 
-LSCPU = {Fact.NUMA, Fact.SOCKETS, Fact.CORES, Fact.CACHES}
-NUMACTL = {Fact.NUMA, Fact.BARE_NODES, Fact.DISTANCES, Fact.NODE_MEMORY}
+LSCPU = {MachineFact.NUMA, MachineFact.SOCKETS, MachineFact.CORES, MachineFact.CACHES}
+NUMACTL = {MachineFact.NUMA, MachineFact.BARE_NODES, MachineFact.DISTANCES, MachineFact.NODE_MEMORY}
 
 
 @st.composite
@@ -111,7 +111,7 @@ def test_what_is_not_known_is_no_number() -> None:
         "No distance information available.",
     ]
     printed = read_printed(as_numactl(machine).encode(), "numactl")
-    assert printed.told.facts == {Fact.NUMA, Fact.BARE_NODES}
+    assert printed.told.facts == {MachineFact.NUMA, MachineFact.BARE_NODES}
 
 
 def test_a_cache_that_some_cpus_have_not_is_left_out_of_their_rows() -> None:

@@ -10,15 +10,15 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document
-from cpuctl.pods.validation.shape import Shapes
+from cpuctl.pods.validation.shape import PodSchema
 from cpuctl.schemas import schema_text
 
 HEADS = {"Pod": "v1", "ReplicationController": "v1", "Job": "batch/v1", "CronJob": "batch/v1"}
 
 
 @cache
-def shapes() -> Shapes:
-    return Shapes(json.loads(schema_text("podresources")))
+def shapes() -> PodSchema:
+    return PodSchema(json.loads(schema_text("podresources")))
 
 
 def rules(minor: int = 36, *, server: int = 0, node: int = 0, **words: Any) -> LintRules:

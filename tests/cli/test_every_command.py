@@ -153,7 +153,7 @@ OTHER_ARGUMENTS = {
     "replay": "[TIMELINE]",
     "cgroups apply": "[NS/POD/CONTAINER=CPUS]...",
     "pods diff": "[OLD]",
-    "fleet list": "RECORDINGS...",
+    **dict.fromkeys(("fleet list", "fleet plan"), "RECORDINGS..."),
     **dict.fromkeys((f"checkpoint {verb}" for verb in ("dump", "verify", "migrate", "repair")), "[STATE]"),
 }
 """Commands that are about something else than a machine or pods, or about two of these."""
@@ -265,6 +265,8 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("checkpoint migrate", "--pods"): ("--state", str(RECORDED), "--to-kubelet", "1.36"),
     ("checkpoint repair", "--pods"): ("-m", str(RECORDED), *V36),
     ("checkpoint diff", "--pods"): (str(RECORDED), str(RECORDED)),
+    ("fleet plan", "-f"): (str(RECORDED),),
+    ("fleet plan", "--pods"): (str(RECORDED), "-T", "a=1/1"),
 }
 
 

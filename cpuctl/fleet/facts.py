@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from io import BytesIO
+from pickle import Pickler
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration, ReservedMemory
@@ -108,3 +110,19 @@ def alike_amounts(one: str, other: str) -> bool:
     """Tell whether two amounts of memory differ by less than a hundredth, as they do from boot to boot."""
     a, b = (int(each) if each else 0 for each in (one, other))
     return a == b or abs(a - b) * 100 < max(a, b)
+
+
+class _Content(Pickler):
+    """Writes equal values as equal bytes in every process, where the order of sets is chance."""
+
+    def persistent_id(self, value: object) -> object:
+        return sorted(map(repr, value)) if isinstance(value, set | frozenset) else None
+
+
+def content_digest(value: object) -> str:
+    """Return a text that is equal for equal values, and in every process."""
+    content = BytesIO()
+    pickler = _Content(content)
+    pickler.fast = True  # which equal objects are one and the same is chance, too
+    pickler.dump(value)
+    return sha256(content.getbuffer()).hexdigest()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering.config.starts import not_started_answer
@@ -13,7 +11,7 @@ from cpuctl.engine.capacity.capacity import rooms
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
-from cpuctl.fleet.facts import kind_of, kubelet_facts, machine_facts
+from cpuctl.fleet.facts import content_digest, kind_of, kubelet_facts, machine_facts
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
@@ -44,7 +42,7 @@ class NodeLister:
 
     def __init__(self, kubelet: KubeletInputs) -> None:
         self._kubelet = kubelet
-        self._decided: dict[bytes, _Decided] = {}
+        self._decided: dict[str, _Decided] = {}
 
     def asks(self, name: str) -> str:  # noqa: ARG002  # it is the same for all nodes
         """Name the question, with what the kubelets are told."""
@@ -71,8 +69,7 @@ class NodeLister:
         }
 
     def _decision(self, planning: Planning) -> _Decided:
-        content = pickle.dumps((planning.source.info, planning.kubelet, planning.past))
-        key = sha256(content).digest()
+        key = content_digest((planning.source.info, planning.kubelet, planning.past))
         if key not in self._decided:
             self._decided[key] = _decide(planning)
         return self._decided[key]

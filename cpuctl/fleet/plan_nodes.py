@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.engine.node import Node
+from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.pods import rules_of_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -38,13 +37,14 @@ class NodeSurveyor:
 
     def __init__(self, inputs: FleetInputs) -> None:
         self._inputs = inputs
+        self._all_running = content_digest(inputs.running)
 
     def asks(self, name: str) -> str:
         """Name the question to a node, with what its kubelet is told and who runs there."""
         inputs = self._inputs
         # A recording that holds several nodes has another name than they have.
-        running = None if inputs.running is None else inputs.running.get(name, inputs.running)
-        known = sha256(pickle.dumps(running)).hexdigest()
+        running = (inputs.running or {}).get(name)
+        known = self._all_running if running is None else content_digest(running)
         return f"survey {inputs.kubelet} {inputs.devices} {known}"
 
     def __call__(self, source: str, name: str) -> PlannedNode:
@@ -63,13 +63,12 @@ class NodeSurveyor:
                 "load": _load_answer(Load()),
             }
         started = planning.start(planning.kubelet, Sources())
-        content = pickle.dumps((planning.source.info, planning.kubelet, planning.past))
         return {
             "node": name,
             "source": source,
             "answerKey": None,
             "outcome": "Read",
-            "state": sha256(content).hexdigest()[:16],
+            "state": content_digest((planning.source.info, planning.kubelet, planning.past))[:16],
             "start": {"outcome": "Started"} if isinstance(started, Node) else not_started_answer(started),
             "allocatable": allocatable_of(started) if isinstance(started, Node) else {},
             "load": _load_answer(_bound(planning, started) if isinstance(started, Node) else Load()),

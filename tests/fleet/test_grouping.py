@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
+from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.list_answer import fleet_document
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
@@ -120,3 +124,22 @@ def test_equal_nodes_are_decided_on_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(listing, "_decide", counting)
     document(*["synthetic:2s2n8c2t"] * 5)
     assert len(decided) == 1
+
+
+def test_equal_content_is_told_alike_in_every_process() -> None:
+    """What decides about lots and what answers hold must not hang on how strings are stored, or hashed."""
+    text = (
+        "from cpuctl.fleet.facts import content_digest as d; b = str(123); s = frozenset(map(str, range(9)))"
+    )
+    one, other = (
+        subprocess.run(
+            [sys.executable, "-c", f"{text}; print(d((s, {pair})))"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed, pair in (("1", "b, b"), ("2", "b, str(123)"))
+    )
+    assert one == other
+    assert content_digest({1, 2}) != content_digest({1, 3})

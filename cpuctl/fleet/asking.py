@@ -66,13 +66,29 @@ def ask(
             firsts.setdefault(key, recording)
     answers = mapper(_Asker(question), list(firsts.values()))
     found: dict[str, list[Row]] = {}
+    share = _Shared()
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
         told(done, len(recordings))
         if key not in known and key not in found:
-            found[key] = next(answers)
+            found[key] = [share(row) for row in next(answers)]
         for row in known.get(key) or found[key]:
             yield _of(row, recording, key)
     told(len(recordings), len(recordings))
+
+
+class _Shared:
+    """Keeps one copy of what many answers say alike: each came from another process, with all it says."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Any] = {}
+
+    def __call__(self, row: Row) -> Row:
+        return {
+            name: self._one(value) if isinstance(value, dict | list) else value for name, value in row.items()
+        }
+
+    def _one(self, value: object) -> object:
+        return self._known.setdefault(sha256(repr(value).encode(errors="surrogateescape")).digest(), value)
 
 
 def answer_key(question: Question, recording: Recording) -> str:

@@ -18,12 +18,13 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.pods.node_selection import Taint
 from cpuctl.scheduler.decisions import (
     Candidate,
+    Score,
     Wanted,
     daemon_pod_message,
     filter_reasons,
     gets_daemon_pod,
     no_node_message,
-    scores,
+    totals,
 )
 from cpuctl.scheduler.model import Load, NodeObject
 
@@ -37,6 +38,8 @@ _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 _NOT_STARTED = "it is bound, but the kubelet of its node does not start"
 _MOST_TRIED = 64
 """Lots on which a rejected pod is tried to tell where it would have fitted."""
+_MOST_REMEMBERED = 64
+"""Pods that the scheduler sees differently, of which every lot's filter and score are kept."""
 _SHOWN = 10
 
 
@@ -96,6 +99,13 @@ class _Lot:
         self.next: dict[Hashable, tuple[Admission | None, _Lot | None]] = {}
 
 
+class _Judged(NamedTuple):
+    """What the scheduler makes of a pod on the nodes of a lot: why they cannot take it, or their score."""
+
+    reasons: tuple[str, ...]
+    score: Score | None
+
+
 class FleetPlanner:
     """Plans one pod after the other on the nodes of a fleet."""
 
@@ -113,6 +123,7 @@ class FleetPlanner:
         self._labels = frozenset(label for each in wanted for label in each.labels)
         self._by_name = any(each.looks_at_names for each in wanted) or any(pod.node_name for pod in pods)
         self._lots = list(self._first_lots(objects))
+        self._judged: dict[str, dict[_Lot, _Judged]] = {}
 
     def _first_lots(self, objects: Mapping[str, NodeObject]) -> Iterator[_Lot]:
         found: dict[Hashable, _Lot] = {}
@@ -151,10 +162,10 @@ class FleetPlanner:
             if not lots:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
             return self._bound(lots[0], pod, wanted)
-        lots, reasons = self._filtered(wanted)
+        lots, scores, reasons = self._filtered(wanted)
         if not lots:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        found = scores(wanted, [Candidate(lot.node, lot.load) for lot in lots])
+        found = totals(scores)
         best = max(found)
         lot = min((lot for lot, score in zip(lots, found, strict=True) if score == best), key=_first)
         placed = self._bound(lot, pod, wanted)
@@ -178,7 +189,7 @@ class FleetPlanner:
         for lot, members in [(lot, sorted(lot.members)) for lot in self._lots if lot.members]:
             names = {index: self._nodes[index]["node"] for index in members}
             coming = [index for index, name in names.items() if name not in running]
-            there += [index for index in members if index not in coming]
+            there += [index for index, name in names.items() if name in running]
             if not gets_daemon_pod(wanted.selection, lot.node):
                 left_out += coming
             elif coming:
@@ -199,16 +210,27 @@ class FleetPlanner:
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
 
-    def _filtered(self, wanted: Wanted) -> tuple[list[_Lot], list[tuple[tuple[str, ...], int]]]:
-        lots, reasons = [], []
+    def _filtered(self, wanted: Wanted) -> tuple[list[_Lot], list[Score], list[tuple[tuple[str, ...], int]]]:
+        """Return the lots that can take a pod, their scores, and why the others cannot."""
+        judged = self._remembered(wanted)
+        lots, scores, reasons = [], [], []
         for lot in self._lots:
             if not lot.members:
                 continue
-            if found := filter_reasons(wanted, lot.node, lot.load):
-                reasons.append((found, len(lot.members)))
+            found = judged.get(lot) or judged.setdefault(lot, _judge(wanted, lot))
+            if found.score is None:
+                reasons.append((found.reasons, len(lot.members)))
             else:
                 lots.append(lot)
-        return lots, reasons
+                scores.append(found.score)
+        return lots, scores, reasons
+
+    def _remembered(self, wanted: Wanted) -> dict[_Lot, _Judged]:
+        """Return what is known of pods that are equal to the scheduler; a lot's state never changes."""
+        key = repr(wanted)
+        if key not in self._judged and len(self._judged) >= _MOST_REMEMBERED:
+            del self._judged[next(iter(self._judged))]
+        return self._judged.setdefault(key, {})
 
     def _admitted(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission | None, _Lot | None]:
         """Ask the kubelet of a lot, and return the lot that a node comes to which admits the pod.
@@ -252,6 +274,11 @@ class FleetPlanner:
     def _would_admit(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> bool:
         admission, _ = self._admitted(lot, pod, wanted)
         return admission is not None and isinstance(admission.verdict, Admitted)
+
+
+def _judge(wanted: Wanted, lot: _Lot) -> _Judged:
+    reasons = filter_reasons(wanted, lot.node, lot.load)
+    return _Judged(reasons, None if reasons else Score.of(wanted, Candidate(lot.node, lot.load)))
 
 
 def _first(lot: _Lot) -> int:

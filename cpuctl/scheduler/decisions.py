@@ -171,18 +171,34 @@ class Candidate(NamedTuple):
     load: Load
 
 
-def scores(wanted: Wanted, candidates: Sequence[Candidate]) -> list[int]:
-    """Score nodes that have passed the filter, in their order; more is better."""
-    selection = wanted.selection
-    taints = [len(selection.untolerated(each.node.taints, _DISCOURAGING)) for each in candidates]
-    affinity = [selection.preference(each.node.name, each.node.labels) for each in candidates]
-    most_taints, most_affinity = max(taints, default=0), max(affinity, default=0)
+class Score(NamedTuple):
+    """What speaks for a node by itself; what is counted weighs by the most of all candidates."""
+
+    resources: int
+    untolerated: int
+    preferred: int
+
+    @classmethod
+    def of(cls, wanted: Wanted, candidate: Candidate) -> Score:
+        """Look at one node that has passed the filter."""
+        selection, node = wanted.selection, candidate.node
+        return cls(
+            _LEAST_ALLOCATED * least_allocated(wanted.load, candidate)
+            + _BALANCED * balanced_allocation(wanted.load, candidate),
+            len(selection.untolerated(node.taints, _DISCOURAGING)),
+            selection.preference(node.name, node.labels),
+        )
+
+
+def totals(scores: Sequence[Score]) -> list[int]:
+    """Sum up the scores of all nodes that have passed the filter, in their order; more is better."""
+    most_taints = max((each.untolerated for each in scores), default=0)
+    most_preferred = max((each.preferred for each in scores), default=0)
     return [
-        _LEAST_ALLOCATED * least_allocated(wanted.load, candidate)
-        + _BALANCED * balanced_allocation(wanted.load, candidate)
-        + _TAINTS * (_BEST - _normalized(untolerated, most_taints))
-        + _AFFINITY * _normalized(preferred, most_affinity)
-        for candidate, untolerated, preferred in zip(candidates, taints, affinity, strict=True)
+        each.resources
+        + _TAINTS * (_BEST - _normalized(each.untolerated, most_taints))
+        + _AFFINITY * _normalized(each.preferred, most_preferred)
+        for each in scores
     ]
 
 

@@ -15,6 +15,10 @@ import jsonschema
 import pytest
 import yaml
 
+from cpuctl.cli.fleet.asking import FleetWords, ask_fleet
+from cpuctl.cli.output import ListOutput, Style
+from cpuctl.fleet.listing import NodeLister
+from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl
 
@@ -147,3 +151,12 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
 def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "plan", str(fleet), "-T", "a=1/1,1Gi", f"--repeat={text}")
     assert (result.code, "expected a number of copies or max" in result.err) == (2, True)
+
+
+def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Memory does not grow with the nodes that have answered."""
+    question, words = NodeLister(KubeletInputs()), FleetWords([str(fleet)], jobs=1)
+    asked = ask_fleet(words, question, Style(ListOutput.JSONL, quiet=True))
+    assert (asked.rows, asked.unreadable) == ([], True)
+    assert len(capsys.readouterr().out.splitlines()) == 5
+    assert len(ask_fleet(words, question, Style(ListOutput.JSON, quiet=True)).rows) == 5

@@ -158,3 +158,15 @@ def test_progress_is_told_for_every_recording() -> None:
     told: list[tuple[int, int]] = []
     list(ask(Question(), recordings("a", "b"), in_this_process, lambda *counts: told.append(counts)))
     assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+class Telling(Question):
+    def __call__(self, source: str, name: str) -> Row:
+        return {**super().__call__(source, name), "facts": {"cores": "0,4 1,5", "CPUs": source[0]}}
+
+
+def test_what_other_processes_say_alike_is_kept_once() -> None:
+    fleet = recordings("a1", "b1", "a2", "b2")
+    one, other, again, _ = (row["facts"] for row in ask(Telling(), fleet, in_processes(2), nobody))
+    assert one is again
+    assert one != other

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.fleet import plan, plan_nodes
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
@@ -20,6 +22,9 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.pods.node_selection import ANY_NODE
+from cpuctl.scheduler.decisions import Wanted
+from cpuctl.scheduler.model import Load
 
 SINGLE = "--cpu-manager-policy=static --reserved-cpus=0-1 --topology-manager-policy=single-numa-node"
 
@@ -419,3 +424,35 @@ def test_lots_decide_as_single_nodes_do(fleet: list[str], pods: list[str]) -> No
         patch.setattr("cpuctl.fleet.plan_answer.FleetPlanner", Alone)
         single, _ = document(nodes, templates=templates)
     assert together["pods"] == single["pods"]
+
+
+def test_copies_are_filtered_and_scored_once_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan takes time by the states that nodes come into, neither by their number nor by that of pods."""
+    judge = Mock(side_effect=plan._judge)
+    monkeypatch.setattr(plan, "_judge", judge)
+    fleet = {f"n{number:03}": "synthetic:2s2n4c2t" for number in range(60)}
+    answer, _ = document(fleet, templates=("a=2/2,1Gi x300",))
+    assert answer["summary"]["admitted"] == 300
+    # Each of 60 nodes takes five pods: there are the states with none to five.
+    assert judge.call_count == 6
+
+
+def test_states_are_known_only_of_the_last_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "_MOST_REMEMBERED", 2)
+    inputs = FleetInputs(KubeletInputs(arguments=SINGLE, version="1.36"))
+    rows = [NodeSurveyor(inputs)("synthetic:2s2n4c2t", "n1")]
+    planner = plan.FleetPlanner(rows, {}, inputs, [])
+    for number in range(5):
+        planner._remembered(Wanted(ANY_NODE, Load(number)))
+    assert len(planner._judged) == 2
+    assert planner._remembered(Wanted(ANY_NODE, Load(4))) is planner._remembered(Wanted(ANY_NODE, Load(4)))
+
+
+def test_running_pods_of_a_large_cluster_are_looked_at_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = Mock(return_value="")
+    monkeypatch.setattr(plan_nodes, "content_digest", looked)
+    running: dict[str, tuple[Any, ...]] = {"n1": (), "n2": ()}
+    surveyor = NodeSurveyor(FleetInputs(KubeletInputs(), running=running))
+    for name in ("n1", "n2", "recording-a", "recording-b"):
+        surveyor.asks(name)
+    assert looked.call_args_list == [call(running), call(()), call(())]

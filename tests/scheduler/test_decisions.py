@@ -15,13 +15,14 @@ from cpuctl.pods.node_selection import NodeSelection, Requirement, Taint, Term, 
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.scheduler.decisions import (
     Candidate,
+    Score,
     Wanted,
     balanced_allocation,
     bound_load,
     filter_reasons,
     least_allocated,
     no_node_message,
-    scores,
+    totals,
 )
 from cpuctl.scheduler.model import Load, NodeObject
 
@@ -189,7 +190,8 @@ def test_balance_tells_by_how_much_a_pod_improves_it() -> None:
 def test_the_emptier_node_wins() -> None:
     wanted = Wanted.of(asking("2", "8Gi"))
     bound = Load(1, {"cpu": 4000, "memory": 16 * GI}, 4000, 16 * GI)
-    full, empty = scores(wanted, [Candidate(node("a"), bound), Candidate(node("b"), Load())])
+    candidates = [Candidate(node("a"), bound), Candidate(node("b"), Load())]
+    full, empty = totals([Score.of(wanted, each) for each in candidates])
     assert empty > full
 
 
@@ -199,7 +201,7 @@ def test_taints_and_preferences_weigh_by_the_most_of_all_nodes() -> None:
     plain = Candidate(node("a"), Load())
     chosen = Candidate(node("b", labels={"zone": "a"}), Load())
     tainted = Candidate(node("c", taints=(Taint("x", "", "PreferNoSchedule"),)), Load())
-    base, preferred, discouraged = scores(wanted, [plain, chosen, tainted])
+    base, preferred, discouraged = totals([Score.of(wanted, each) for each in (plain, chosen, tainted)])
     assert (preferred - base, base - discouraged) == (200, 300)
 
 

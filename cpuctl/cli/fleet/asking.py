@@ -27,10 +27,15 @@ class FleetWords(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The answers in the order of the nodes; ``stopped`` is the exit code where a signal ends that, or 0."""
+    """The answers in the order of the nodes, but for those that were written as lines.
+
+    ``unreadable`` tells whether a recording could not be used, ``stopped`` is the exit code where a signal
+    ends it, or 0.
+    """
 
     rows: list[Any]
     passed_over: tuple[str, ...]
+    unreadable: bool
     stopped: int
 
 
@@ -41,6 +46,7 @@ def ask_fleet(words: FleetWords, question: Question, style: Style) -> Asked:
         note(f"note: passed over, as they are no recordings: {few(found.passed_over)}", style)
     known = _earlier(words.resume) if words.resume else NOTHING_KNOWN
     rows: list[Row] = []
+    count, unreadable = 0, False
     with noted() as stop, ProgressBar(style) as progress:
         answers = ask(
             question,
@@ -49,16 +55,18 @@ def ask_fleet(words: FleetWords, question: Question, style: Style) -> Asked:
             lambda done, total: progress("reading nodes", done, total),
             known,
         )
-        for row in answers:
-            rows.append(row)
+        for count, row in enumerate(answers, 1):  # noqa: B007  # it is told after an interrupt
+            unreadable = unreadable or row["outcome"] == "Unreadable"
             if style.output is ListOutput.JSONL:
                 _write_line(row)
+            else:
+                rows.append(row)
             if stop:
                 break
         answers.close()
     if stop:
-        note(f"note: interrupted, {counted(len(rows), 'node')} answered", style)
-    return Asked(rows, found.passed_over, stop.exit_code if stop else 0)
+        note(f"note: interrupted, {counted(count, 'node')} answered", style)
+    return Asked(rows, found.passed_over, unreadable, stop.exit_code if stop else 0)
 
 
 def _earlier(name: str) -> Mapping[str, list[Row]]:

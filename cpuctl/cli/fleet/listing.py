@@ -68,7 +68,7 @@ def list_nodes(
         emit(_document(asked, pods), style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
-    if not exit_zero and any(row["outcome"] == "Unreadable" for row in asked.rows):
+    if asked.unreadable and not exit_zero:
         raise typer.Exit(InputError.exit_code)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from tests.benchmarks import growth, kubelet_cases, processes, recordings, sizes
+from tests.benchmarks import fleets, growth, kubelet_cases, processes, recordings, sizes
 
 
 def main() -> None:
@@ -22,6 +22,8 @@ def main() -> None:
     _say(growth.report())
     _say([""])
     _say(sizes.report())
+    _say([""])
+    _say(fleets.report())
     _say([""])
     _say(kubelet_cases.report())
 

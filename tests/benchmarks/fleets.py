@@ -1,0 +1,134 @@
+"""Fleets: thousands of recordings listed and planned on, beside what else could be done.
+
+A kind of node is a shipped recording, or a machine as ``synthetic:`` describes it with all files that its
+kernel would show. Nodes of a kind are copies; *unlike* ones differ in a file each, as captures do, so that
+every one has to be unpacked. Ratios are of runs side by side: others may use the machine, too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import NamedTuple
+
+from tests.machine.sysfs_writer import small_machine
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+_SHIPPED = ("nodes/*/node.tar.xz", "machines/*.tar.xz")
+_END = bytes(1024)
+_KUBELET = ("--kubelet-args=--cpu-manager-policy=static --kube-reserved=cpu=1", "-q", "-o", "json")
+_PODS = ("-T", "web=2/2,1Gi x1000")
+_ROUNDS = 3
+_ONE_BY_ONE = 20
+
+
+class Taken(NamedTuple):
+    """What a command took: seconds, and the most MiB of one of its processes."""
+
+    seconds: float
+    mib: int
+
+
+def report() -> Iterator[str]:
+    """Write seconds, memory and ratios."""
+    with TemporaryDirectory() as name:
+        yield from _report(Path(name))
+
+
+def _report(directory: Path) -> Iterator[str]:
+    yield f"{'fleets':64}{'s':>8}{'MiB':>6}"
+    for kinds in (20, 200):
+        fleet = write_fleet(directory / f"{kinds}-kinds", 10_000, kinds)
+        yield _line(f"list 10,000 nodes of {kinds} kinds", _run("list", fleet))
+        planned = _run("plan", fleet, *_PODS)
+        yield _line(f"plan 1,000 pods on 10,000 nodes of {kinds} kinds", planned)
+    yield from _unlike(write_fleet(directory / "unlike", 1000, 20, unlike=True))
+
+
+def _unlike(fleet: Path) -> Iterator[str]:
+    alone, together, loops = [], [], []
+    for _ in range(_ROUNDS):
+        alone.append(_run("list", fleet, "--jobs", "1").seconds)
+        together.append(_run("list", fleet, "--jobs", "2"))
+        loops.append(_loop_seconds(sorted(fleet.iterdir())))
+    planned = _run("plan", fleet, *_PODS)
+    yield _line("list 1,000 unlike nodes, two processes", together[-1])
+    yield f"  {_ratio(alone, [each.seconds for each in together])} times as fast as with one"
+    yield _line("plan 1,000 pods on 1,000 unlike nodes", planned)
+    yield f"  {median(loops) / planned.seconds:.0f} times as fast as one cpuctl plan a node in a shell loop"
+
+
+def _ratio(slow: Sequence[float], fast: Sequence[float]) -> str:
+    ratios = [one / other for one, other in zip(slow, fast, strict=True)]
+    return f"{median(ratios):.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
+
+
+def _line(what: str, taken: Taken) -> str:
+    return f"{what:64}{taken.seconds:>8.1f}{taken.mib:>6}"
+
+
+def _run(verb: str, fleet: Path, *words: str) -> Taken:
+    began = perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cpuctl", "fleet", verb, str(fleet), *_KUBELET, *words],
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 3), process.args
+    return Taken(perf_counter() - began, usage.ru_maxrss >> 10)
+
+
+def _loop_seconds(recordings: Sequence[Path]) -> float:
+    """Plan on some nodes one by one, and tell how long all would take."""
+    began = perf_counter()
+    for path in recordings[:_ONE_BY_ONE]:
+        words = ("plan", "-m", str(path), *_KUBELET, *_PODS)
+        subprocess.run([sys.executable, "-m", "cpuctl", *words], stdout=subprocess.DEVNULL, check=False)
+    return (perf_counter() - began) / _ONE_BY_ONE * len(recordings)
+
+
+def write_fleet(directory: Path, nodes: int, kinds: int, *, unlike: bool = False) -> Path:
+    """Write recordings of so many nodes, whose kinds take turns, into a new directory; return it."""
+    directory.mkdir(parents=True)
+    contents = [gzip.compress(tar, compresslevel=1, mtime=0) for tar in islice(_kinds(), kinds)]
+    end = gzip.compress(_END, mtime=0)
+    for number in range(nodes):
+        name = f"node-{number:05}"
+        own = gzip.compress(_member("proc/sys/kernel/hostname", name) + _END, mtime=0) if unlike else end
+        (directory / f"{name}.tar.gz").write_bytes(contents[number % kinds] + own)
+    return directory
+
+
+def _kinds() -> Iterator[bytes]:
+    """Yield archives without their ends, each of another kind."""
+    for path in sorted(path for pattern in _SHIPPED for path in FIXTURES.glob(pattern)):
+        with lzma.open(path) as file:
+            yield _without_end(file.read())
+    for gib in range(64, 1 << 20, 64):
+        for shape in ("1s1n16c2t", "2s2n8c2t,l3=8", "2s8n4c2t,l3=4", "1s4n8c1t"):
+            files = small_machine(f"{shape},mem={gib}Gi")
+            yield b"".join(_member(name, text) for name, text in files.items())
+
+
+def _without_end(archive: bytes) -> bytes:
+    with tarfile.open(fileobj=BytesIO(archive)) as opened:
+        *_, last = opened
+    return archive[: last.offset_data + -(-last.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE]
+
+
+def _member(name: str, text: str) -> bytes:
+    content, member = text.encode(), tarfile.TarInfo(name)
+    member.size = len(content)
+    return member.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE)

@@ -25,6 +25,7 @@ NOT_READ = {
     "invoke": "typer calls it",
     "least": "docs/generate reads it",
     "list_commands": "typer calls it",
+    "persistent_id": "pickle calls it",
     "regex": "docs/generate reads it",
     "shares_of_weight": "the kubelet's, with recorded answers",
     "summed_up_once": "the kubelet's, with recorded answers",

@@ -46,7 +46,6 @@ from cpuctl.engine.resize.outcome import (
 from cpuctl.engine.resize.pending import RetriedResize, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, RESIZABLE, requirements
-from cpuctl.engine.start import NotStarted
 from cpuctl.golang.durations import duration_text
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.operations.resize import Resizes
@@ -60,7 +59,8 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.answers import resize as answers
     from cpuctl.answers.downward import Reread, Rereading
-    from cpuctl.answers.start import PlanningHead
+    from cpuctl.answers.start import PlanningHead, UnstartedHead
+    from cpuctl.operations.configuration import NotStartedOutcome
 
     FixFor = Callable[[answers.ResizeDecision], str]
     """Writes the option that switches on what a resize lacks; nothing where it lacks nothing."""
@@ -88,7 +88,7 @@ def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> an
     }
 
 
-def not_started_document(start: NotStarted, head: PlanningHead) -> answers.NotStartedResize:
+def not_started_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.NotStartedResize:
     """Describe a kubelet that does not start, or of which that cannot be said."""
     return {
         "apiVersion": API_VERSION,

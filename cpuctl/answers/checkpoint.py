@@ -264,13 +264,17 @@ class ClaimHolders(TypedDict):
 # checkpoint migrate, repair, new
 
 
-class CheckpointChange(TypedDict):
+class LoadedKubelet(TypedDict, total=False):
+    kubelet: ReadingKubelet
+    """Absent where it cannot even load its configuration."""
+
+
+class CheckpointChange(LoadedKubelet):
     """What migrating, repairing or making state files comes to, and whether it was written."""
 
     apiVersion: ApiVersion
     kind: Literal["CheckpointChange"]
     sources: Sources
-    kubelet: ReadingKubelet
     outcome: Literal["Changed", "Unchanged", "Refused"]
     files: list[ChangedFile]
     proof: Proof | None
@@ -332,11 +336,6 @@ class RunningKubelet(TypedDict):
 
 
 # checkpoint verify
-
-
-class LoadedKubelet(TypedDict, total=False):
-    kubelet: ReadingKubelet
-    """Absent where it cannot even load its configuration."""
 
 
 class CheckpointVerify(FoundInFiles, LoadedKubelet, MetricsPart):

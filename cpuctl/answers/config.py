@@ -302,17 +302,32 @@ class Changes(TypedDict):
     """Rules of validation and of the start after it that only one of the two releases has."""
 
 
-class ConfigVersions(VersionsHead, Changes, ChangedPods):
-    """What changes for a configuration between two minors of the kubelet."""
-
+class BothStarts(VersionsHead):
     apiVersion: ApiVersion
     kind: Literal["ConfigVersions"]
     start: Starts
     """Whether the kubelet would start, in each of the two."""
     notLookedAt: list[str]
     """What decides a start, too, and nobody looked at here, with the command that does."""
+
+
+@final
+class UncomparedVersions(BothStarts):
+    """A configuration that the kubelet to come from cannot load: what would change cannot be said."""
+
+
+@final
+class ComparedVersions(BothStarts, Changes, ChangedPods):
+    """What changes for a configuration between two minors of the kubelet."""
+
     leftOut: Count
     """Changes that this configuration cannot notice; --all has them, too."""
+
+
+ConfigVersions = Annotated[
+    ComparedVersions | UncomparedVersions,
+    "What changes for a configuration between two minors of the kubelet.",
+]
 
 
 class ShownBy(TypedDict, total=False):

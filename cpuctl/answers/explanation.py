@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Block, Container, DevicesLeft, HintRound, MemoryTable, Node, Pod
 from cpuctl.answers.resize import ResizeDecision
-from cpuctl.answers.start import NotStarted, PlanningHead, Started
+from cpuctl.answers.start import NotStarted, PlanningHead, Started, UnstartedHead
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
 
 
@@ -329,7 +329,7 @@ class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, SaidPart):
 
 
 @final
-class NotStartedExplanation(PlanningHead):
+class NotStartedExplanation(UnstartedHead):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

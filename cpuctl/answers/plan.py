@@ -19,9 +19,16 @@ from cpuctl.answers.decisions import (
 )
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import KubeletPolicies, NotStarted, PlanningHead, Started
+from cpuctl.answers.start import (
+    KubeletPolicies,
+    LoadedRelease,
+    NotStarted,
+    PlanningHead,
+    Started,
+    UnstartedHead,
+)
 from cpuctl.answers.topology import PicturedCPU
-from cpuctl.answers.values import SHA256, ApiVersion, ContainerKind, Count, CPUList, Isolation, Release
+from cpuctl.answers.values import SHA256, ApiVersion, ContainerKind, Count, CPUList, Isolation
 
 
 class StateFile(TypedDict):
@@ -35,6 +42,10 @@ class StatePart(TypedDict, total=False):
 
 
 class PlanHead(StatePart, PlanningHead):
+    pass
+
+
+class UnstartedPlanHead(StatePart, UnstartedHead):
     pass
 
 
@@ -134,7 +145,7 @@ class StartedPlan(PlanHead, PlanParts):
 
 
 @final
-class NotStartedPlan(PlanHead):
+class NotStartedPlan(UnstartedPlanHead):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion
@@ -187,10 +198,6 @@ class StartedSide(RepeatPart, CapacityPart):
     fragmentation: Fragmentation | None
     warnings: list[PlanWarning]
     totals: Totals
-
-
-class LoadedRelease(TypedDict):
-    version: Release
 
 
 @final

@@ -30,6 +30,8 @@ class WayOut(TypedDict, total=False):
     """Errors to which the kubelet comes once the first is mended, in this order."""
     mend: list[SettingToMend]
     """The settings that the kubelet stumbles over."""
+    fix: str
+    """What to do about a configuration that the kubelet cannot load."""
 
 
 class StartRefused(WayOut):
@@ -65,9 +67,19 @@ class KubeletPolicies(TypedDict):
     memoryManagerPolicy: str
 
 
+class LoadedRelease(TypedDict):
+    version: Release
+
+
 class PlanningHead(TypedDict):
     sources: Sources
     kubelet: KubeletPolicies
+
+
+class UnstartedHead(TypedDict):
+    sources: Sources
+    kubelet: KubeletPolicies | LoadedRelease
+    """Its release alone where it cannot even load its configuration."""
 
 
 class StaticPolicy(TypedDict, total=False):

@@ -1,6 +1,7 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
 import shlex
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +31,8 @@ from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
@@ -136,9 +139,8 @@ def explain(
         if not exit_zero and not found["messages"]:
             raise typer.Exit(EXIT_NO)
         return
-    planning = read_planning(words, pods_needed=not (pod and pods), events=events)
-    document = _explained(planning, pod, style)
-    tell_sources(planning.sources, style)
+    needed = not (pod and pods)
+    document = _explanation(words, lambda _planning: pod, style, pods_needed=needed, events=events)
     emit(document, style)
     if not exit_zero and ("pod" not in document or document["pod"]["outcome"] != "Admitted"):
         raise typer.Exit(EXIT_NO)
@@ -159,10 +161,11 @@ def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: 
     search = find_messages(message_lines(texts))
     explanation = None
     if search.found and (words.filenames or words.templates or words.pods):
-        planning = read_planning(words, pods_needed=not words.pods)
-        known = (*planning.wanted, *planning.past.running)
-        explanation = _explained(planning, pod or named_pod(search, known), style)
-        tell_sources(planning.sources, style)
+
+        def asked(planning: Planning) -> str:
+            return pod or named_pod(search, (*planning.wanted, *planning.past.running))
+
+        explanation = _explanation(words, asked, style, pods_needed=not words.pods)
     given = {
         "NODE": "" if words.machine == "live" else shlex.quote(words.machine),
         "CONFIG": shlex.quote(words.kubelet.config) if words.kubelet.config else "",
@@ -170,6 +173,29 @@ def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: 
         "RUNNING": shlex.quote(words.pods) if words.pods else "",
     }
     return messages_document(search, version, given, explanation)
+
+
+def _explanation(
+    words: PlanningInputs,
+    asked: Callable[[Planning], str],
+    style: Style,
+    *,
+    pods_needed: bool,
+    events: str = "",
+) -> "Explanation":
+    """Explain the pod that is *asked* for, or say why its kubelet cannot load its configuration."""
+    sources = Sources()
+    try:
+        planning = read_planning(words, pods_needed=pods_needed, events=events, sources=sources)
+    except ConfigRefusedError as refused:
+        from cpuctl.answering.config.parts import unloaded_head
+        from cpuctl.answering.explain.explain_answer import not_started_document
+
+        document: Explanation = not_started_document(refused.whole_refusal, unloaded_head(sources))
+    else:
+        document = _explained(planning, asked(planning), style)
+    tell_sources(sources, style)
+    return document
 
 
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
@@ -183,7 +209,7 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
         found = explain_pod(planning, text, progress)
     head = planning_head(planning)
     if not isinstance(found, Explained):
-        return not_started_document(found, head)
+        return not_started_document(found, {**head})
     told = planning.sources.entries.get("events")
     events = ("--events", told["value"]) if told else ()
     ask_with = partial(planning_command, planning.inputs, ("explain", found.name, *events))

@@ -33,6 +33,8 @@ from cpuctl.cli.output import Output, Style, emit, remember_all
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.inputs import option_names
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
@@ -134,8 +136,14 @@ def resize(
         skip_api_server=skip_api_server,
     )
     asked = ResizeInputs(amounts, edited, preview, apiserver_version, apiserver_feature_gates)
+    sources = Sources()
     with changing(write_state):
-        planning = read_resizing(words, asked)
+        try:
+            planning = read_resizing(words, asked, sources)
+        except ConfigRefusedError as refused:
+            tell_sources(sources, style)
+            emit(_unloaded(refused, sources), style)
+            raise typer.Exit(0 if exit_zero else EXIT_NO) from None
         if write_state:
             planning.sources.require_configuration()
         resizes = resize_pods(planning, asked, resize_semantics)
@@ -154,11 +162,18 @@ def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStar
 
     head = planning_head(planning)
     if not isinstance(resizes, Resizes):
-        return not_started_document(resizes, head)
+        return not_started_document(resizes, {**head})
     return resize_document(resizes, head, partial(_fix, planning, asked))
 
 
-def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
+def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Resize":
+    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.resize_answer import not_started_document
+
+    return not_started_document(refused.whole_refusal, unloaded_head(sources))
+
+
+def read_resizing(words: PlanningInputs, asked: ResizeInputs, sources: Sources) -> Planning:
     """Read what runs; without pods there is nothing to resize.
 
     Raise UsageError for that, and for standard input that is named twice.
@@ -172,7 +187,7 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
     refuse_stdin_twice(
         words.kubelet.config, words.state, words.pods, words.devices, *words.filenames, *asked.edited
     )
-    return read_planning(words, pods_needed=False)
+    return read_planning(words, pods_needed=False, sources=sources)
 
 
 def _fix(planning: Planning, asked: ResizeInputs, decision: "ResizeDecision") -> str:

@@ -79,12 +79,6 @@ def failure_text(start: Start) -> str:
             return start["why"]
 
 
-def later_lines(start: Start) -> tuple[str, ...]:
-    """List the errors to which a kubelet comes once the first one, of which its start ends, is mended."""
-    later = start.get("later", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
-    return tuple(f"  {error} (once the first is mended)" for error in later)
-
-
 def rejection_words(pod: Verdict | Refusal) -> str:
     """Say why a pod is not admitted, in the kubelet's words where there are any."""
     match pod["outcome"]:

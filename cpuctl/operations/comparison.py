@@ -6,21 +6,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
+from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.engine.capacity.capacity import Fragmentation
     from cpuctl.inputs.configuration import KubeletSetup
-    from cpuctl.kubelet.configuration.refusal import Refusal
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.plan import Plan, Planner
+    from cpuctl.operations.plan_inputs import PlanningInputs
 
+_NOT_PLANNED = "it is not planned, as the configuration to compare with cannot be loaded"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -34,7 +37,7 @@ class Side(NamedTuple):
     version: KubeletVersion
     sources: Sources
     plan: Plan | None = None
-    refusal: Refusal | None = None
+    start: NotStartedOutcome | None = None
     fragmentation: Fragmentation | None = None
 
 
@@ -54,6 +57,31 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     asked = [_asked(text) for text in texts]
     one, other = (_side(planner, each, planner.planning.sources) for each in asked)
     return Comparison(one, other, all(each.is_release for each in asked))
+
+
+def compare_unloaded(inputs: PlanningInputs, texts: tuple[str, str], sources: Sources) -> Comparison:
+    """Ask of both settings whether a kubelet can load them at all, where none can load the one that is given.
+
+    What cannot be decoded stays so whatever is set on top of it: another file or release alone may help.
+    """
+    from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.inputs.machine import load_machine
+
+    source = load_machine(inputs.machine, Sources())
+    given = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
+    sides = []
+    for asked in map(_asked, texts):
+        version = asked.words.version or given
+        told = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
+        told = told._replace(version=str(asked.words.version or "") or told.version)
+        start: NotStartedOutcome = Undetermined(_NOT_PLANNED)
+        try:
+            load_kubelet(told, Sources(), machine=source)
+        except ConfigRefusedError as refused:
+            start = refused.whole_refusal
+        sides.append(Side(settings=asked.text, version=version, sources=sources, start=start))
+    one, other = sides
+    return Comparison(one, other, releases_alone=False)
 
 
 def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersion) -> list[str] | None:
@@ -128,7 +156,7 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     try:
         kubelet = _kubelet(setup, asked.words, own)
     except ConfigRefusedError as refused:
-        return side._replace(refusal=refused.whole_refusal)
+        return side._replace(start=refused.whole_refusal)
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)

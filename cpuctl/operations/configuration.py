@@ -206,12 +206,24 @@ class Comparison(NamedTuple):
     unseen: str
 
 
-def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) -> Comparison:
+class Uncompared(NamedTuple):
+    """A configuration that the kubelet to come from cannot load, and whether the other would start."""
+
+    target: KubeletVersion
+    refusal: Refusal
+    other: StartOutcome
+    unseen: str = ""
+
+
+def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) -> Comparison | Uncompared:
     """Read what is named, and compare on a machine; raise UsageError for an unknown release."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.pods import load_running, rules_of_pods
 
-    loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    try:
+        loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    except ConfigRefusedError as refused:
+        return _uncompared(source, inputs, refused.whole_refusal, sources)
     target = next_version(inputs.to_version, loaded.kubelet.version)
     states, unseen = states_of_node(source, loaded, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
@@ -221,6 +233,22 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
         effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
     sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
     return Comparison(loaded, target, changes, starts, effects, unseen)
+
+
+def _uncompared(
+    source: MachineSource, inputs: VersionsInputs, refusal: Refusal, sources: Sources
+) -> Uncompared:
+    """Start the other kubelet alone: what differs depends on settings that nobody can read."""
+    from cpuctl.inputs.kubelet import load_kubelet
+
+    current = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
+    target = next_version(inputs.to_version, current)
+    try:
+        other = load_kubelet(inputs.kubelet._replace(version=str(target)), Sources(), machine=source)
+    except ConfigRefusedError as refused:
+        return Uncompared(target, refusal, refused.whole_refusal)
+    states, unseen = states_of_node(source, other, sources, inputs.state)
+    return Uncompared(target, refusal, _start(source, other, states), unseen)
 
 
 class Trial(NamedTuple):

@@ -96,10 +96,13 @@ def _goes_by_unknown_caches(node: Node) -> bool:
     return by_cache and not node.topology.caches_known
 
 
-def read_planning(inputs: PlanningInputs, *, pods_needed: bool, events: str = "") -> Planning:
+def read_planning(
+    inputs: PlanningInputs, *, pods_needed: bool, events: str = "", sources: Sources | None = None
+) -> Planning:
     """Read everything; *events* is a file that tells of rejected pods, which are kept though they have ended.
 
-    Raise UsageError where no pods are named although they are needed.
+    Where it is all from goes to *sources*, which tell it also where the kubelet cannot load its configuration
+    (ConfigRefusedError). Raise UsageError where no pods are named although they are needed.
     """
     from cpuctl.inputs.past import load_past
     from cpuctl.inputs.pods import rules_of_pods
@@ -113,7 +116,7 @@ def read_planning(inputs: PlanningInputs, *, pods_needed: bool, events: str = ""
         events,
         *inputs.filenames,
     )
-    sources = Sources()
+    sources = sources or Sources()
     given = load_pods(inputs.filenames, inputs.templates, sources, needed=pods_needed)
     rejections = load_rejections(events, sources)
     kept = () if inputs.include_completed else tuple(_not_ended(given.pods, rejections))

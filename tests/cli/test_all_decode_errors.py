@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,20 +15,24 @@ from tests.cli.conftest import Cpuctl
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 FLAGS = "--max-pods=many --nothing=1 --pod-infra-container-image pause --v=a"
-COMMANDS = {
+ANSWERING = {
     "config check": ("--kubelet-version", "1.36"),
-    "config show": ("--kubelet-version", "1.36"),
-    "config versions": ("--from", "1.36"),
     "config reserve": ("--kubelet-version", "1.36", "--reserved-cpus", "1"),
+    "config versions": ("--from", "1.36", "--to", "1.37"),
     "plan": ("--kubelet-version", "1.36", "-T", "a=1/1"),
     "explain": ("--kubelet-version", "1.36", "-T", "a=1/1"),
     "resize": ("--kubelet-version", "1.36", "-T", "a=1/1", "--set", "a:cpu=2"),
     "checkpoint verify": ("--kubelet-version", "1.36"),
     "checkpoint repair": ("--kubelet-version", "1.36"),
     "checkpoint new": ("--kubelet-version", "1.36", "-T", "a=1/1"),
+    "checkpoint migrate": ("--to-kubelet", "1.36"),
+}
+"""Commands whose answer depends on whether the kubelet comes up, and what they need."""
+COMMANDS = {
+    **ANSWERING,
+    "config show": ("--kubelet-version", "1.36"),
     "pods show": ("--kubelet-version", "1.36", "-T", "a=1/1"),
 }
-INTO = "json: cannot unmarshal"
 EXPECTED = [
     ("--kubelet-args", 'invalid argument "many" for "--max-pods" flag'),
     ("--kubelet-args", "unknown flag: --nothing"),
@@ -61,14 +67,10 @@ def test_all_are_told_at_once(path: str, directory: Path, cpuctl: Cpuctl) -> Non
     more = () if path == "pods show" else ("--config-dir", "conf.d", "--kubelet-args", FLAGS)
     expected = EXPECTED[4:6] if path == "pods show" else EXPECTED
     result = cpuctl(*path.split(), *words(*more), *COMMANDS[path], "-o", "json", cwd=directory)
-    if result.out:
+    if path in ANSWERING:
         assert result.code == 3
-        document = json.loads(result.out)
-        findings = [each for each in document["findings"] if each["severity"] == "error"]
-        assert document["summary"]["error"] == len(expected)
-        told = [
-            f"{each.get('where') or ''} {each.get('setting') or ''}: {each['message']}" for each in findings
-        ]
+        start = start_of(json.loads(result.out))
+        told = [f"{start['mend'][0]['where']}: {start['error']}", *start["later"]]
     else:
         assert result.code == 4
         told = [line for line in result.err.splitlines() if line.startswith("error: ")]
@@ -76,6 +78,77 @@ def test_all_are_told_at_once(path: str, directory: Path, cpuctl: Cpuctl) -> Non
     for (place, what), line in zip(expected[1:], told[1:], strict=True):
         assert place in line, (place, line)
         assert what in line, (what, line)
+
+
+def start_of(document: Any) -> Any:  # JSON
+    """Find whether the kubelet starts in any answer that says so."""
+    holder = document.get("proof") or document.get("refusal") or document
+    start = holder["start"]
+    return start["from"] if document["kind"] == "ConfigVersions" else start
+
+
+FLAG, FILE = "--kubelet-args", "--kubelet-config"
+BROKEN = {
+    "an unknown flag": (FLAG, "--nothing=1"),
+    "a flag that is gone": (FLAG, "--pod-infra-container-image=pause"),
+    "a flag's value": (FLAG, "--max-pods=many --v=a"),
+    "a field's kind": (FILE, "cpuManagerPolicy: 7\nmaxPods: many\n"),
+    "a quantity": (FILE, "evictionHard: {memory.available: 100Mi}\nsyncFrequency: 1\n"),
+    "another version": (FILE, "apiVersion: kubelet.config.k8s.io/v2\nkind: KubeletConfiguration\n"),
+    "a manifest": (FILE, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"),
+    "no mapping": (FILE, "- a\n- b\n"),
+    "no YAML": (FILE, "a: [\n"),
+    "an empty file": (FILE, ""),
+    "gates": (FLAG, "--feature-gates=CPUManager=perhaps"),
+}
+"""What a kubelet cannot load, and answers with words of its own."""
+UNUSABLE: dict[str, Callable[[Path], object]] = {
+    "no such file": Path.exists,
+    "no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
+    "a directory": Path.mkdir,
+}
+"""What nobody can read as a configuration: what a kubelet would make of it is not known."""
+
+
+def given_to(path: str, option: str, value: str, directory: Path) -> tuple[str, ...]:
+    """Write the command line that tells the kubelet something broken."""
+    if option == FILE:
+        head = HEAD if value[:1].islower() and not value.startswith(("apiVersion", "a:")) else ""
+        (directory / "broken.yaml").write_text(head + value)
+        value = "broken.yaml"
+    return (*path.split(), "-m", "synthetic:1s1n4c1t,mem=8Gi", f"{option}={value}", *ANSWERING[path])
+
+
+@pytest.mark.parametrize("path", ANSWERING)
+@pytest.mark.parametrize("broken", BROKEN)
+def test_every_command_gives_the_same_answer(broken: str, path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Stage, text, what is logged, the way out and what comes after it: as ``config check`` tells them."""
+    checked = cpuctl(*given_to("config check", *BROKEN[broken], tmp_path), "-o", "json", cwd=tmp_path)
+    expected = json.loads(checked.out)["start"]
+    assert (checked.code, expected["outcome"]) == (3, "Refused")
+    assert expected["fix"]
+
+    arguments = given_to(path, *BROKEN[broken], tmp_path)
+    result = cpuctl(*arguments, "-o", "json", cwd=tmp_path)
+    document = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    assert (result.code, start_of(document)) == (3, expected)
+
+    table = cpuctl(*arguments, columns=400, cwd=tmp_path)
+    assert table.code == 3
+    lines = table.out.splitlines()
+    assert any(line.endswith(f"would not start ({expected['stage']}): {expected['error']}") for line in lines)
+    assert f"  fix: {expected['fix']}" in lines
+
+
+@pytest.mark.parametrize("path", ANSWERING)
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_what_is_no_configuration_is_unusable(what: str, path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    UNUSABLE[what](tmp_path / "other.yaml")
+    machine = ("-m", "synthetic:1s1n4c1t,mem=8Gi", FILE, "other.yaml")
+    result = cpuctl(*path.split(), *machine, *ANSWERING[path], cwd=tmp_path)
+    assert (result.code, result.out) == (4, "")
+    assert result.err.startswith("error: other.yaml")
 
 
 @pytest.mark.parametrize("release", ["1.28", "1.30", "1.36"])
@@ -105,4 +178,40 @@ def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
     assert "unknown flag: --pod-infra-container-image" in later
     lines = cpuctl(*path.split(), *told, *asked, columns=300).out.splitlines()
     (first,) = (number for number, line in enumerate(lines) if line.endswith(start["error"]))
-    assert lines[first + 1] == f"  {later} (once the first is mended)"
+    assert lines[first + 1 : first + 4] == [
+        "  mend --kubelet-args",
+        f"  fix: {start['fix']}",
+        f"  {later} (once the first is mended)",
+    ]
+
+
+def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Neither is planned where the configuration that is given cannot be loaded; which could be is said."""
+    (tmp_path / "good.yaml").write_text(HEAD)
+    told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--nothing=1", "--kubelet-version", "1.36")
+    asked = ("plan", *told, "-T", "a=1/1", "--compare", "1.37", "good.yaml", "-o", "json")
+    (tmp_path / "bad.yaml").write_text(f"{HEAD}maxPods: many\n")
+    result = cpuctl(*asked, cwd=tmp_path)
+    document = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    assert result.code == 3
+    assert [document[side]["start"]["error"] for side in ("a", "b")] == ["unknown flag: --nothing"] * 2
+
+    bad = ("-m", told[1], "--kubelet-config", "bad.yaml")
+    result = cpuctl("plan", *bad, "-T", "a=1/1", "--compare", "", "good.yaml", "-o", "json", cwd=tmp_path)
+    document = json.loads(result.out)
+    assert result.code == 3
+    assert document["a"]["start"]["stage"] == "configDecode"
+    assert document["b"]["start"]["outcome"] == "Undetermined"
+    assert document["summary"]["changed"] == 0
+
+
+def test_what_would_change_is_not_said_of_what_cannot_be_loaded(cpuctl: Cpuctl) -> None:
+    """The other release is asked all the same; that nothing changes is not claimed."""
+    told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--pod-infra-container-image=pause")
+    result = cpuctl("config", "versions", *told, "--from", "1.36", "--to", "1.34", columns=300)
+    assert result.code == 3
+    lines = result.out.splitlines()
+    assert "Kubelet 1.34 would start." in lines
+    assert "What else changes is not said: kubelet 1.36 cannot load the configuration." in lines
+    assert not any("change" in line for line in lines if not line.startswith("What else changes"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.checkpoint.diff_answer import difference
 from cpuctl.answering.checkpoint.parts import owner_answer, shortened
-from cpuctl.answering.checkpoint.verdict_answer import findings_answer, outcome_answer
+from cpuctl.answering.checkpoint.verdict_answer import findings_answer, outcome_answer, unloaded_findings
 from cpuctl.answering.diagnostics import spell_out_fixes
 from cpuctl.capture.kubelet.running import RunningKubelet
 from cpuctl.checkpoints.inspection import Inspection
@@ -17,6 +17,7 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.engine.state_repair.actions import RepairAction
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.checkpoint.changes import Applied, FileChange
 
 if TYPE_CHECKING:
@@ -40,6 +41,21 @@ def change_document(
         "outcome": _outcome(changes, proof),
         "files": [_file(change, owners) for change in changes],
         "proof": None if proof is None else _proof(proof),
+        "kubelets": [],
+        "written": False,
+    }
+
+
+def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.CheckpointChange:
+    """Describe a kubelet that cannot load its configuration: it comes to no state files; none are made."""
+    found = findings_answer(tuple(unloaded_findings(refused)))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointChange",
+        "sources": sources,
+        "outcome": "Refused",
+        "files": [],
+        "proof": {"start": outcome_answer(refused.whole_refusal), **found},
         "kubelets": [],
         "written": False,
     }

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.checkpoint.parts import file_answer, shortened
 from cpuctl.answering.config.starts import (
+    leave_out,
     not_started_answer,
+    setting_place,
     settings_to_mend,
     start_answer,
     start_finding,
@@ -52,23 +54,27 @@ def verdict_document(
 
 def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.CheckpointVerify:
     """Describe a kubelet that cannot even load its configuration."""
-    findings = (*_told(refused.refusal), *_later(refused))
+    found = findings_answer(tuple(unloaded_findings(refused)))
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckpointVerify",
         "sources": sources,
-        "start": outcome_answer(refused.refusal),
+        "start": outcome_answer(refused.whole_refusal),
         "files": [],
         "memoryDrift": None,
-        "summary": counts(findings),
-        "findings": [_finding(finding) for finding in findings],
+        "summary": found["summary"],
+        "findings": found["findings"],
     }
 
 
-def _later(refused: ConfigRefusedError) -> Iterator[StateFinding]:
+def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
+    """Tell of all to which a kubelet comes that cannot load its configuration, as its check does."""
+    fix = refused.hint or leave_out(setting_place(refused.where))
+    yield StateFinding(Severity.ERROR, "not-started", StatePlace(""), str(refused), fix=fix)
     for each in refused.others:
         message = f"{each} (the kubelet comes to it once the first error is mended)"
-        yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message)
+        fix = each.hint or leave_out(setting_place(each.where))
+        yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message, fix=fix)
 
 
 def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:

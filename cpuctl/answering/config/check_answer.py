@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.parts import pools_answer, unseen_inputs
 from cpuctl.answering.config.starts import (
+    leave_out,
     place_of,
+    setting_place,
     settings_to_mend,
     start_answer,
     start_finding,
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import Start
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.operations.configuration import StartOutcome
-
-
-_LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
 
 def check_document(
@@ -109,10 +108,7 @@ def unloaded_document(
     refused: ConfigRefusedError, sources: Sources, release: KubeletVersion | None
 ) -> answers.ConfigCheck:
     """Describe a configuration that the kubelet cannot even load; its *release* may not be known."""
-    place = _place(refused.where)
-    start = start_answer(refused.refusal)
-    if start["outcome"] in ("Refused", "KubeletFault"):
-        start["mend"] = [{"setting": place.setting or None, "from": None, "where": place.where or None}]
+    start = start_answer(refused.whole_refusal)
     findings = [_unloaded(refused, "not-loaded", refused.message)]
     later = "the kubelet comes to it once the first error is mended"
     findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
@@ -123,13 +119,13 @@ def unloaded_document(
 
 
 def _unloaded(error: InputError, code: str, message: str) -> ConfigRemark:
-    place = _place(error.where)
+    place = setting_place(error.where)
     return ConfigRemark(
         severity=Severity.ERROR,
         code=code,
         place=place,
         message=message,
-        fix=error.hint or (f"leave out {place.setting}" if place.setting else ""),
+        fix=error.hint or leave_out(place),
     )
 
 
@@ -174,12 +170,6 @@ def remark_answer(remark: ConfigRemark, *, unwritten: bool = False) -> answers.C
     place = remark.place
     where = None if unwritten else place.where or None
     return {**graded(remark), "setting": place.setting or None, "where": where, **found(remark)}
-
-
-def _place(where: str) -> SettingPlace:
-    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
-    found = _LINE.fullmatch(where)
-    return SettingPlace(found["setting"] or "", found["place"]) if found else SettingPlace("", where)
 
 
 RESERVE = "cpuctl config reserve"

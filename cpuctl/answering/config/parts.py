@@ -9,6 +9,7 @@ from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.sources import UNKNOWN_FLAGS
 from cpuctl.inputs.sources import Sources as InputSources
 from cpuctl.kubelet.releases.recorded import Topic
+from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Head, Pools
@@ -20,6 +21,12 @@ def answer_head(loaded: LoadedKubelet, sources: InputSources) -> Head:
     """Return where the inputs come from, and the kubelet's version."""
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
     return {"sources": sources.entries, "kubelet": {"version": str(loaded.kubelet.version)}}
+
+
+def unloaded_head(sources: InputSources) -> Head:
+    """Return the same for a kubelet that cannot load its configuration."""
+    release = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
+    return {"sources": sources.entries, "kubelet": {"version": str(release)}}
 
 
 def unseen_inputs(sources: Sources, files: str) -> list[str]:

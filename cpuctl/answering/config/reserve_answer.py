@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.check_answer import remark_answer, remark_on
 from cpuctl.answering.config.show_answer import known_amount
-from cpuctl.answering.config.starts import mend_answer, start_to_mend
+from cpuctl.answering.config.starts import mend_answer, not_started_answer, start_to_mend
 from cpuctl.checkpoints.model import MemoryTable
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint
@@ -17,6 +17,7 @@ from cpuctl.engine.reserve import CPUChoice, MemoryProposal, NoProposal, Proposa
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.reserve import Reserved
 from cpuctl.quantity import Format, Quantity
 
@@ -70,6 +71,13 @@ def _unproposed(loaded: LoadedConfiguration, refused: NoProposal, head: answers.
     refusal: answers.Refusal = {"why": refused.why}
     if refused.outcome is not None:
         refusal["start"] = start_to_mend(loaded, refused.outcome)
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
+
+
+def unloaded_document(refused: ConfigRefusedError, head: answers.Head) -> answers.Unproposed:
+    """Say that the kubelet cannot load the configuration to which settings would be added."""
+    start = not_started_answer(refused.whole_refusal)
+    refusal: answers.Refusal = {"why": "the kubelet would not start for another reason", "start": start}
     return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
 
 

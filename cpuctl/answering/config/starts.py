@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,14 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import LOADING, Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import Refusal
+from cpuctl.kubelet.configuration.remarks import SettingPlace
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:
     from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
     from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
+
+_LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
 
 def start_answer(outcome: StartOutcome) -> Start:
@@ -35,7 +39,7 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
                 "fault": "crash",
                 "where": LOADING,
                 "why": error,
-                **_later(outcome),
+                **_way_out(outcome),
             }
         case Refusal(stage=stage, error=error, logged=logged):
             return {
@@ -43,14 +47,34 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
                 "stage": stage,
                 "error": error,
                 "logged": logged,
-                **_later(outcome),
+                **_way_out(outcome),
             }
         case Undetermined():
             return {"outcome": "Undetermined", "why": outcome.text}
 
 
-def _later(refusal: Refusal) -> WayOut:
-    return {"later": list(refusal.later)} if refusal.later else {}
+def _way_out(refusal: Refusal) -> WayOut:
+    """Tell what to mend first, how, and what comes after it."""
+    answer: WayOut = {}
+    if refusal.later:
+        answer["later"] = list(refusal.later)
+    place = setting_place(refusal.where)
+    if place.setting or place.where:
+        answer["mend"] = [{"setting": place.setting or None, "from": None, "where": place.where or None}]
+    if fix := refusal.fix or leave_out(place):
+        answer["fix"] = fix
+    return answer
+
+
+def setting_place(where: str) -> SettingPlace:
+    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
+    found = _LINE.fullmatch(where)
+    return SettingPlace(found["setting"] or "", found["place"]) if found else SettingPlace("", where)
+
+
+def leave_out(place: SettingPlace) -> str:
+    """Name the way out that always is one: without a setting, its default holds."""
+    return f"leave out {place.setting}" if place.setting else ""
 
 
 def start_to_mend(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:

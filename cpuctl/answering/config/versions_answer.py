@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import unseen_inputs
+from cpuctl.answering.config.parts import unloaded_head, unseen_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
 from cpuctl.engine.release_effects import Effects
+from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.gates.feature_gates import GateStage
 from cpuctl.kubelet.releases.changes import (
     BehaviourChange,
@@ -18,7 +19,7 @@ from cpuctl.kubelet.releases.changes import (
     OptionChange,
     RuleChange,
 )
-from cpuctl.operations.configuration import Comparison
+from cpuctl.operations.configuration import Comparison, Uncompared
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def versions_document(
     comparison: Comparison, head: answers.Head, *, everything: bool
-) -> answers.ConfigVersions:
+) -> answers.ComparedVersions:
     """Describe what differs between two releases; *everything* or what concerns the configuration."""
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
     behaviours = [_behaviour(change, effects) for change in changes.behaviours]
@@ -57,6 +58,21 @@ def versions_document(
         "leftOut": len(found) - shown,
         **pods,
         "notLookedAt": unseen_inputs(head["sources"], comparison.unseen),
+    }
+
+
+def uncompared_document(uncompared: Uncompared, sources: Sources) -> answers.UncomparedVersions:
+    """Describe a configuration that the kubelet to come from cannot load."""
+    head = unloaded_head(sources)
+    files = "state files, which a kubelet reads once it has loaded its configuration"
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigVersions",
+        **head,
+        "from": head["kubelet"]["version"],
+        "to": str(uncompared.target),
+        "start": {"from": start_answer(uncompared.refusal), "to": start_answer(uncompared.other)},
+        "notLookedAt": unseen_inputs(head["sources"], uncompared.unseen or files),
     }
 
 

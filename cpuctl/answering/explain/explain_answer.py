@@ -18,17 +18,17 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.start import NotStarted
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
     from cpuctl.answering.explain.suggestion_answer import AskWith
     from cpuctl.answers import explanation as answers
     from cpuctl.answers.decisions import MemoryTable, Pod
-    from cpuctl.answers.start import PlanningHead
+    from cpuctl.answers.start import PlanningHead, UnstartedHead
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.searches.searches import Search
     from cpuctl.engine.hints.hints import HintRule
+    from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.explain import Explained
     from cpuctl.pods.reading.events import RejectionEvent
 
@@ -127,7 +127,7 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
     return {"hugePages": pages_answer(explained.pages, without_state=explained.state_in_the_way)}
 
 
-def not_started_document(start: NotStarted, head: PlanningHead) -> answers.NotStartedExplanation:
+def not_started_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.NotStartedExplanation:
     """Describe a kubelet that does not start, or of which that cannot be said."""
     return {
         "apiVersion": API_VERSION,

@@ -19,16 +19,23 @@ from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined, Verdict
 from cpuctl.engine.placement import Placement, PoolWarning
-from cpuctl.engine.start import NotStarted
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
-    from cpuctl.answers.plan import NotStartedPlan, PlanHead, PlanParts, PlanWarning, StartedPlan, Summary
+    from cpuctl.answers.plan import (
+        NotStartedPlan,
+        PlanHead,
+        PlanParts,
+        PlanWarning,
+        StartedPlan,
+        Summary,
+        UnstartedPlanHead,
+    )
     from cpuctl.answers.start import StaticPolicy
     from cpuctl.engine.alignment import Alignment
     from cpuctl.engine.readmission import Readmission
-
+    from cpuctl.operations.configuration import NotStartedOutcome
 
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
@@ -69,7 +76,7 @@ def plan_document(
     }
 
 
-def not_started_document(start: NotStarted, head: PlanHead) -> NotStartedPlan:
+def not_started_document(start: NotStartedOutcome, head: UnstartedPlanHead) -> NotStartedPlan:
     """Describe a kubelet that does not start, or of which that cannot be said."""
     return {
         "apiVersion": API_VERSION,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.answering.plan.comparison_answer import PlannedSide
     from cpuctl.answers import plan as answers
     from cpuctl.answers.explanation import MixedCores
-    from cpuctl.answers.start import KubeletPolicies, PlanningHead
+    from cpuctl.answers.start import KubeletPolicies, LoadedRelease, PlanningHead
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine
@@ -52,7 +52,7 @@ def planned_document(
         **_state_answer(planner.planning.past.digests),
     }
     if not isinstance(plan.node, Node):
-        return not_started_document(plan.node, head)
+        return not_started_document(plan.node, {**head})
 
     from cpuctl.answering.metrics import metrics_answer
 
@@ -119,6 +119,24 @@ def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanC
     return document
 
 
+def unloaded_comparison(comparison: Comparison, sources: Sources) -> answers.PlanComparison:
+    """Describe two sides of which none is planned."""
+    from cpuctl.answering.plan.comparison_answer import comparison_document
+
+    sides = (_unloaded_side(comparison.one), _unloaded_side(comparison.other))
+    return comparison_document(*sides, sources.entries)
+
+
+def _unloaded_side(side: Side) -> PlannedSide:
+    from cpuctl.answering.config.starts import not_started_answer
+    from cpuctl.answering.plan.comparison_answer import PlannedSide
+
+    assert side.start is not None
+    version: LoadedRelease = {"version": str(side.version)}
+    start = not_started_answer(side.start)
+    return PlannedSide({"settings": side.settings, "kubelet": version, "start": start}, {}, {})
+
+
 def _moves(document: answers.PlanComparison) -> bool:
     """Tell whether both kubelets start, and something becomes of a pod that does not on the other side."""
     started = all(side["start"]["outcome"] == "Started" for side in (document["a"], document["b"]))
@@ -126,16 +144,12 @@ def _moves(document: answers.PlanComparison) -> bool:
 
 
 def _side(planner: Planner, side: Side) -> PlannedSide:
-    from cpuctl.answering.config.starts import not_started_answer
     from cpuctl.answering.plan.capacity_answer import fragmentation_answer
     from cpuctl.answering.plan.comparison_answer import PlannedSide, started_side
     from cpuctl.answering.plan.plan_answer import verdict_answer
 
     if side.plan is None:
-        assert side.refusal is not None
-        version: answers.LoadedRelease = {"version": str(side.version)}
-        start = not_started_answer(side.refusal)
-        return PlannedSide({"settings": side.settings, "kubelet": version, "start": start}, {}, {})
+        return _unloaded_side(side)
     document = planned_document(planner, side.plan, side.sources)
     if "node" in document:
         verdicts = {each.pod.uid: verdict_answer(each.verdict) for each in side.plan.admissions}

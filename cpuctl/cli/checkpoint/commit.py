@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -72,6 +73,20 @@ def commit(
     _answer(document, style)
     if refused or (options.exit_code and document["outcome"] == "Changed" and not document["written"]):
         raise typer.Exit(EXIT_NO)
+
+
+@contextmanager
+def answering_unloaded(sources: Sources, style: Style) -> Iterator[None]:
+    """Answer for a kubelet that cannot load its configuration: none of its files is written."""
+    from cpuctl.answering.checkpoint.change_answer import unloaded_document
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+
+    try:
+        yield
+    except ConfigRefusedError as refused:
+        tell_sources(sources, style)
+        emit(unloaded_document(refused, sources.entries), style)
+        raise typer.Exit(EXIT_NO) from None
 
 
 def _applied(changes: Sequence[FileChange], target: Target) -> Applied:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.checkpoint.commit import CommitOptions, commit
+from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import (
     ExitCodeOption,
     ForceRunningOption,
@@ -99,7 +99,7 @@ def migrate(
     writing.check()
     if not to_kubelet:
         raise UsageError("the release to go to is missing", where="--to-kubelet", hint="1.36, for instance")
-    sources = Sources()
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     words = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
@@ -117,9 +117,10 @@ def migrate(
         in_place=yes,
     )
     with changing(write_state, in_place=yes) as lock:
-        migration = _migration(words._replace(lock=lock), writing, sources)
+        with answering_unloaded(sources, style):
+            migration = _migration(words._replace(lock=lock), writing, sources)
         document = _answer(migration, words, sources)
-        commit(document, migration.changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
+        commit(document, migration.changes, writing, sources, style)
 
 
 def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Sources) -> "Migration":

@@ -3,7 +3,7 @@
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.checkpoint.commit import CommitOptions, commit
+from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
@@ -22,7 +22,9 @@ from cpuctl.cli.output import Output, Style
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
-from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.state_writing import changing
 
 app = command_group()
@@ -90,8 +92,9 @@ def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.new import made_files
 
-    planning = read_planning(words, pods_needed=False)
-    require_version(words.kubelet, planning.sources)
+    sources = Sources()
+    with answering_unloaded(sources, style):
+        planning = _read(words, sources)
     if writing.writes:
         planning.sources.require_configuration()
     changes, case = made_files(planning)
@@ -99,3 +102,14 @@ def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     proof = None if any(change.refused for change in changes) else case.verdict()
     document = change_document(changes, case.owners, planning.sources.entries, kubelet, proof)
     commit(document, changes, writing, planning.sources, style)
+
+
+def _read(words: PlanningInputs, sources: Sources) -> Planning:
+    """Read everything; raise UsageError where nobody says which release the kubelet is."""
+    try:
+        planning = read_planning(words, pods_needed=False, sources=sources)
+    except ConfigRefusedError:
+        require_version(words.kubelet, sources)
+        raise
+    require_version(words.kubelet, sources)
+    return planning

@@ -4,7 +4,7 @@ import typer
 
 from cpuctl.answering.command_lines import checkpoint_commands
 from cpuctl.cli.app import command_group
-from cpuctl.cli.checkpoint.commit import CommitOptions, commit
+from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import (
     ExitCodeOption,
     ForceRunningOption,
@@ -105,7 +105,8 @@ def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> No
     from cpuctl.operations.checkpoint.states import doubts, read_case, read_host
 
     asked, sources = words, Sources()
-    words, host = read_host(words, sources)
+    with answering_unloaded(sources, style):
+        words, host = read_host(words, sources)
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
     case = read_case(words, host, sources)

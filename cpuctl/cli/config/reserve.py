@@ -26,6 +26,7 @@ from cpuctl.exports.outcomes import failure_text
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Proposed, Refusal, Unproposed
@@ -117,12 +118,16 @@ def reserve(
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
     kept = _memory_reserve(source, spread, node)
-    loaded = load_kubelet(kubelet, sources, machine=source)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
-    loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
     cpus = _cpu_reserve(source.machine, reserved_cpus, flags, sources)
-    document = _answer(source, loaded, cpus, kept, sources)
+    try:
+        loaded = load_kubelet(kubelet, sources, machine=source)
+    except ConfigRefusedError as refused:
+        document: Proposed | Unproposed = _unloaded(refused, sources)
+    else:
+        loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
+        document = _answer(source, loaded, cpus, kept, sources)
     tell_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.
@@ -131,6 +136,13 @@ def reserve(
         emit(document, style)
     if "refusal" in document and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Unproposed":
+    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.config.reserve_answer import unloaded_document
+
+    return unloaded_document(refused, unloaded_head(sources))
 
 
 def _reason(refusal: "Refusal") -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.app import command_group
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.check import CheckedStateOption
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -46,6 +46,8 @@ Examples:
   cpuctl config versions --from 1.37 --to 1.36 --all -o json
   cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
   cpuctl config versions -m node7.tar.xz --pods running.json --to 1.32
+
+Exit codes: 0 compared, 3 the kubelet to come from cannot load the configuration, 2 usage, 4 unusable input.
 """
 
 FromOption = Annotated[
@@ -80,8 +82,8 @@ def versions(
     """List what changes between two releases."""
     refuse_stdin_twice(machine, kubelet_config, *filename)
     from cpuctl.answering.config.parts import answer_head
-    from cpuctl.answering.config.versions_answer import versions_document
-    from cpuctl.operations.configuration import VersionsInputs, compare_on
+    from cpuctl.answering.config.versions_answer import uncompared_document, versions_document
+    from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     words = KubeletInputs(
@@ -96,6 +98,10 @@ def versions(
     source = with_memory(load_machine(machine, sources), memory, sources)
     coming = load_pods(filename, template, sources, needed=False)
     comparison = compare_on(source, VersionsInputs(words, to_version, state, pods, coming), sources)
+    if isinstance(comparison, Uncompared):
+        tell_sources(sources, style)
+        emit(uncompared_document(comparison, sources), style)
+        raise typer.Exit(EXIT_NO)
     document = versions_document(comparison, answer_head(comparison.loaded, sources), everything=everything)
     tell_sources(sources, style)
     emit(document, style)

@@ -35,6 +35,8 @@ from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
@@ -211,8 +213,17 @@ def plan(
         include_completed=include_completed,
         assume_devices=assume_devices,
     )
+    sources = Sources()
     with changing(write_state):
-        planning = _read(words, pods_needed=not state, written=bool(write_state))
+        try:
+            planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
+        except ConfigRefusedError as refused:
+            document = _unloaded(refused, words, sources, compare)
+            tell_sources(sources, style)
+            if pictures.files:
+                complain("nothing is drawn: the kubelet cannot load its configuration")
+            _emit(document, style)
+            raise typer.Exit(0 if exit_zero else EXIT_NO) from None
         rounds = read_rounds(repeat, len(planning.wanted))
         options = PlanOptions(order=order, rounds=rounds, capacity=capacity)
         warn_of_order(planning, order)
@@ -222,7 +233,7 @@ def plan(
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
     if not pictures.instead:
-        emit(_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
+        _emit(planned.document, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
 
@@ -240,8 +251,29 @@ def _write(directory: str, planning: Planning, planned: "Planned", *, force: boo
     remember_all(write_state(directory, planned.node, planning.kubelet, force=force))
 
 
-def _read(words: PlanningInputs, *, pods_needed: bool, written: bool) -> Planning:
-    planning = read_planning(words, pods_needed=pods_needed)
+def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Style) -> None:
+    emit(_metrics(document) if style.output is MetricsOutput.PROM else document, style)
+
+
+def _unloaded(
+    refused: ConfigRefusedError, words: PlanningInputs, sources: Sources, compared: tuple[str, str] | None
+) -> "NotStartedPlan | PlanComparison":
+    """Tell of a kubelet that cannot load its configuration: nothing is planned, nor written."""
+    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.plan.plan_answer import not_started_document
+    from cpuctl.answering.plan.plan_document import unloaded_comparison
+    from cpuctl.operations.comparison import compare_unloaded
+
+    if compared is not None:
+        return unloaded_comparison(compare_unloaded(words, compared, sources), sources)
+    head = unloaded_head(sources)
+    return not_started_document(
+        refused.whole_refusal, {"sources": head["sources"], "kubelet": head["kubelet"]}
+    )
+
+
+def _read(words: PlanningInputs, sources: Sources, *, pods_needed: bool, written: bool) -> Planning:
+    planning = read_planning(words, pods_needed=pods_needed, sources=sources)
     if written:
         planning.sources.require_configuration()
     return planning

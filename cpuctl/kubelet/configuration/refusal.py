@@ -10,14 +10,16 @@ from cpuctl.errors import InputError
 class Refusal(NamedTuple):
     """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
 
-    ``crash`` where it panics instead of returning an error. ``later`` are errors to which it comes once this
-    one is mended, in words for people.
+    ``crash`` where it panics instead of returning an error. For people are ``where`` it stands, the ``fix``,
+    and ``later``, the errors to which the kubelet comes once this one is mended.
     """
 
     stage: str
     error: str
     logged: str
     crash: bool = False
+    where: str = ""
+    fix: str = ""
     later: tuple[str, ...] = ()
 
 
@@ -42,8 +44,8 @@ class ConfigRefusedError(InputError):
 
     @property
     def whole_refusal(self) -> Refusal:
-        """How the kubelet ends, with all to which it would come."""
-        return self.refusal._replace(later=tuple(map(str, self.others)))
+        """How the kubelet ends, with the way out and all to which it would come."""
+        return self.refusal._replace(where=self.where, fix=self.hint, later=tuple(map(str, self.others)))
 
     def within(self, outer: str) -> Self:
         """Return the same error, its place prefixed with *outer*."""

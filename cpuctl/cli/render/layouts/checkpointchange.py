@@ -78,9 +78,9 @@ def _losses(losses: Sequence[answers.Loss]) -> Table:
 
 
 def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
-    proof, kubelet = document["proof"], document["kubelet"]
+    proof, kubelet = document["proof"], document.get("kubelet")
     if proof is not None:
-        yield Cell(*start_look(proof["start"], f"Kubelet {kubelet['version']}"))
+        yield Cell(*start_look(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
         yield from finding_lines(proof["findings"], FILES)
     for running in document["kubelets"]:
         yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")

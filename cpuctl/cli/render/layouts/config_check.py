@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
+from cpuctl.cli.render.tables.start import mend_cells
 from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.wording import shared_sentence
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck, PooledNode, Pools, UnpooledNode
-    from cpuctl.answers.start import SettingToMend, Start
 
 
 def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
@@ -31,25 +31,11 @@ def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
     yield Cell(*start_look(start, who))
     if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
-    for place in settings_to_mend(start):
-        if text := mend_line(place):
-            yield Cell(f"  mend {text}")
+    yield from mend_cells(start)
     if node := document.get("node"):
         yield Cell(_node_line(node))
         if node["cpuManagerPolicy"] == "static":
             yield Cell(shared_line(node))
-
-
-def settings_to_mend(start: Start) -> Sequence[SettingToMend]:
-    """Return the settings that a kubelet stumbles over, as far as an answer names them."""
-    return start.get("mend", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
-
-
-def mend_line(place: SettingToMend) -> str:
-    """Say where a setting stands that is to be mended."""
-    if place["where"] is None:
-        return f"{place['setting']}, which nobody has set" if place["setting"] else ""
-    return f"{place['where']}: {place['setting']}" if place["setting"] else place["where"]
 
 
 def _node_line(node: PooledNode | UnpooledNode) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
-from cpuctl.cli.render.layouts.config_check import mend_line, settings_to_mend
+from cpuctl.cli.render.tables.start import fix_cells, mend_line, settings_to_mend
 from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.wording import byte_text, counted
 
@@ -51,6 +51,7 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
         # A setting that nobody has set yet is one of those that would be proposed.
         places = (place for place in settings_to_mend(start) if place["where"])
         yield from (Cell(f"  mend {mend_line(place)}") for place in places)
+        yield from fix_cells(start)
 
 
 def _choices(proposal: Proposal, who: str) -> Iterator[Cell]:

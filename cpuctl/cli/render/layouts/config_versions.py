@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.outcomes import later_lines, start_look
+from cpuctl.cli.render.tables.start import way_out_cells
+from cpuctl.exports.outcomes import start_look
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ _SIDES: Final = ("from", "to")
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* names where each change is known from."""
     yield Lines(tuple(line for side in _SIDES for line in _start(document["start"][side], document[side])))
+    unseen = [f"Not looked at: {what}" for what in document["notLookedAt"]]
+    if "leftOut" not in document:
+        unsaid = f"What else changes is not said: kubelet {document['from']} cannot load the configuration."
+        yield Lines.of(unsaid, *unseen)
+        return
     if document["behaviours"]:
         yield Lines(tuple(_behaviours(document, wide=wide)))
     if document["featureGates"]:
@@ -39,16 +45,15 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*map(_rule, document["rules"]))
     if "pods" in document:
         yield Lines.of(*_pods(document, document["pods"]))
-    unseen = (f"Not looked at: {what}" for what in document["notLookedAt"])
     yield Lines.of(_closing(document), *unseen)
 
 
 def _start(start: Start, version: str) -> Iterator[Cell]:
     yield Cell(*start_look(start, f"Kubelet {version}"))
-    yield from map(Cell, later_lines(start))
+    yield from way_out_cells(start)
 
 
-def _behaviours(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Cell]:
+def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Cell]:
     for change in document["behaviours"]:
         on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
         known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
@@ -61,7 +66,7 @@ def _behaviours(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Cel
         yield Cell(f"  after:  {change['after']}")
 
 
-def _gates(document: answers.ConfigVersions) -> Table:
+def _gates(document: answers.ComparedVersions) -> Table:
     rows = tuple(
         (
             Cell(gate["gate"]),
@@ -84,7 +89,7 @@ def _stage(stage: answers.GateStage | None, *, on: bool) -> str:
     return ", ".join(words) + ("" if stage["verified"] else " (not verified)")
 
 
-def _options(document: answers.ConfigVersions) -> Table:
+def _options(document: answers.ComparedVersions) -> Table:
     rows = tuple(
         (
             Cell(option["option"]),
@@ -96,7 +101,7 @@ def _options(document: answers.ConfigVersions) -> Table:
     return Table((Column("OPTION"), Column(document["from"]), Column(document["to"])), rows)
 
 
-def _pods(document: answers.ConfigVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
+def _pods(document: answers.ComparedVersions, pods: Sequence[answers.PodChange]) -> Iterator[str]:
     if not pods:
         comes_up = any(document["start"][side]["outcome"] == "Started" for side in _SIDES)
         yield (
@@ -119,7 +124,7 @@ def _rule(change: answers.RuleChange) -> str:
     return f"{change['setting']}: {when} it refuses ({change['stage']}): {change['words']}"
 
 
-def _closing(document: answers.ConfigVersions) -> str:
+def _closing(document: answers.ComparedVersions) -> str:
     shown = sum(len(document[part]) for part in _PARTS)
     if not document["leftOut"]:
         return counted(shown, "change") if shown else "Nothing changes."

@@ -9,8 +9,9 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.plan import pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
+from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import PODS, RESIZES, start_look
+from cpuctl.exports.outcomes import PODS, RESIZES
 from cpuctl.exports.wording import byte_text, counted, shared_sentence
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if an
 def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     """Lay out an explanation; wide shows every holder, and commands to try suggestions with."""
     if "pod" not in document:
-        yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
+        yield start_block(document["start"])
         return
     yield _verdict(document)
     if any(container["exclusive"] for container in _containers(document)):

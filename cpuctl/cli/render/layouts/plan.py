@@ -11,8 +11,9 @@ from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.downward import pods_downward_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
+from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_look
+from cpuctl.exports.outcomes import PODS, counts_words, rejection_words
 from cpuctl.exports.wording import counted, few, shared_sentence
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _ALIGNED = {True: Cell("yes"), False: Cell("no", "yellow"), None: Cell("-")}
 def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Block]:
     """Lay out a plan."""
     if "node" not in document:
-        yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
+        yield start_block(document["start"])
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]))
     yield pods_table(document["pods"], wide=wide, masks=True)

@@ -10,8 +10,9 @@ from cpuctl.cli.render.blocks import Block, Box, Cell, Column, Flow, Lines, Tabl
 from cpuctl.cli.render.findings import warning_line
 from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.downward import changed_table
+from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import RESIZES, start_look
+from cpuctl.exports.outcomes import RESIZES
 from cpuctl.exports.wording import byte_text, counted
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _READINGS = {"kep": "as the KEP says", "reference": "as its reference implementa
 def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     """Lay out resizes."""
     if "node" not in document:
-        yield Lines((Cell(*start_look(document["start"], "The kubelet")),))
+        yield start_block(document["start"])
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]), _allocator(document["allocator"]))
     for pod in document["pods"]:

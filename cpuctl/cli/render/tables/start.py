@@ -1,0 +1,50 @@
+"""Whether a kubelet comes up, in lines: alike in every answer that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Cell, Lines
+from cpuctl.exports.outcomes import start_look
+
+if TYPE_CHECKING:
+    from cpuctl.answers.start import SettingToMend, Start
+
+
+def start_block(start: Start, who: str = "The kubelet") -> Lines:
+    """Say whether *who* comes up and, of one that cannot load its configuration, what mends it."""
+    return Lines((Cell(*start_look(start, who)), *way_out_cells(start)))
+
+
+def way_out_cells(start: Start) -> Iterator[Cell]:
+    """Say where to mend a configuration that cannot be loaded, how, and what the kubelet comes to then."""
+    yield from mend_cells(start)
+    yield from fix_cells(start)
+
+
+def fix_cells(start: Start) -> Iterator[Cell]:
+    """Say what mends a configuration that cannot be loaded, and what the kubelet comes to then."""
+    if start["outcome"] in ("Refused", "KubeletFault"):
+        if "fix" in start:
+            yield Cell(f"  fix: {start['fix']}")
+        yield from (Cell(f"  {each} (once the first is mended)") for each in start.get("later", ()))
+
+
+def mend_cells(start: Start) -> Iterator[Cell]:
+    """Say where the settings stand that a kubelet stumbles over, or that nobody has set them."""
+    for place in settings_to_mend(start):
+        if text := mend_line(place):
+            yield Cell(f"  mend {text}")
+
+
+def settings_to_mend(start: Start) -> Sequence[SettingToMend]:
+    """Return the settings that a kubelet stumbles over, as far as an answer names them."""
+    return start.get("mend", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
+
+
+def mend_line(place: SettingToMend) -> str:
+    """Say where a setting stands that is to be mended."""
+    if place["where"] is None:
+        return f"{place['setting']}, which nobody has set" if place["setting"] else ""
+    return f"{place['where']}: {place['setting']}" if place["setting"] else place["where"]

@@ -69,6 +69,8 @@ class Unit(TypedDict):
     """Those that concern its resource managers; null: no file tells."""
     files: list[str]
     """The unit, its drop-ins and environment files."""
+    places: dict[str, str]
+    """The lines in which flags stand, by the flag's name."""
     gap: str | None
     """Why flags may be missing."""
 

@@ -65,6 +65,7 @@ def _kubelet(facts: KubeletFacts) -> answers.Kubelet:
         "unit": {
             "flags": None if facts.unit_flags is None else list(facts.unit_flags),
             "files": [f"/{path}" for path in facts.unit_files],
+            "places": dict(facts.unit_places),
             "gap": facts.flags_gap or None,
         },
         "rootDirectory": facts.root_directory,

@@ -98,6 +98,7 @@ class KubeletFacts(NamedTuple):
     flags: tuple[str, ...] | None = None
     unit_flags: tuple[str, ...] | None = None
     unit_files: tuple[str, ...] = ()
+    unit_places: Mapping[str, str] = {}
     flags_gap: str = ""
     other_flags: tuple[str, ...] = ()
     root_directory: str = f"/{STATE_DIRECTORY}"

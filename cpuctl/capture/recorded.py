@@ -72,6 +72,7 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
         flags_gap=told.flags_gap,
         other_flags=told.other_flags,
         flag_files=told.flag_files,
+        flag_places=told.flag_places,
     )
 
 

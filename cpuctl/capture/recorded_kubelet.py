@@ -1,6 +1,6 @@
 """The kubelet of a recording or of the live host: what it was told, and by which files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError
@@ -62,8 +62,8 @@ class RecordedKubelet(NamedTuple):
     where the node has it, ``config_at`` where the recording does. ``flags`` are those of the running kubelet
     or, where none ``runs``, those that its unit would start it with; None where neither is known.
     ``flags_gap`` says why some may be missing, ``other_flags`` names those without a value here,
-    ``flag_files`` are the node's files that say so of one that does not run. A live one has its files where
-    they are: ``config_path`` and ``config_directory``.
+    ``flag_files`` are the node's files that say so of one that does not run, ``flag_places`` the lines in
+    them by the flag. A live one has its files where they are: ``config_path`` and ``config_directory``.
     """
 
     version: str = ""
@@ -78,6 +78,7 @@ class RecordedKubelet(NamedTuple):
     flags_gap: str = ""
     other_flags: tuple[str, ...] = ()
     flag_files: tuple[str, ...] = ()
+    flag_places: Mapping[str, str] = {}
     drop_ins: RecordedDropIns | None = None
 
     @property

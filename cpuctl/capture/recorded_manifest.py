@@ -79,7 +79,12 @@ def _flags(kubelet: Cursor) -> dict[str, Any]:
         "flags_gap": unit.optional("gap", Cursor.text, ""),
         "other_flags": others,
         "flag_files": tuple(unit.optional("files", Cursor.texts, ())),
+        "flag_places": unit.optional("places", _places, {}),
     }
+
+
+def _places(told: Cursor) -> dict[str, str]:
+    return {name: place.text() for name, place in told.members().items()}
 
 
 def _drop_ins(told: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:

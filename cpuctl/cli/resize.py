@@ -1,6 +1,8 @@
 """``cpuctl resize``: what becomes of a running pod that is to have other resources."""
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -138,12 +140,8 @@ def resize(
     asked = ResizeInputs(amounts, edited, preview, apiserver_version, apiserver_feature_gates)
     sources = Sources()
     with changing(write_state):
-        try:
+        with _answering_unloaded(sources, style, exit_zero=exit_zero):
             planning = read_resizing(words, asked, sources)
-        except ConfigRefusedError as refused:
-            tell_sources(sources, style)
-            emit(_unloaded(refused, sources), style)
-            raise typer.Exit(0 if exit_zero else EXIT_NO) from None
         if write_state:
             planning.sources.require_configuration()
         resizes = resize_pods(planning, asked, resize_semantics)
@@ -164,6 +162,17 @@ def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStar
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**head})
     return resize_document(resizes, head, partial(_fix, planning, asked))
+
+
+@contextmanager
+def _answering_unloaded(sources: Sources, style: Style, *, exit_zero: bool) -> Iterator[None]:
+    """Answer for a kubelet that cannot load its configuration."""
+    try:
+        yield
+    except ConfigRefusedError as refused:
+        tell_sources(sources, style)
+        emit(_unloaded(refused, sources), style)
+        raise typer.Exit(0 if exit_zero else EXIT_NO) from None
 
 
 def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Resize":

@@ -53,7 +53,8 @@ _WHOSE_FLAGS = {
 class Arguments(NamedTuple):
     """The kubelet's command line: what the node's own is (*own*, at *where*), and what is *given* on top.
 
-    ``others`` are names of own flags whose values are not known here, ``gap`` why own flags may be missing.
+    ``others`` are names of own flags whose values are not known here, ``lines`` where own ones stand in files
+    of the node, by name, ``gap`` why own flags may be missing.
     Of a node whose release nobody knows (not *released*) a flag that some release has is no mistake.
     """
 
@@ -61,6 +62,7 @@ class Arguments(NamedTuple):
     where: str = ""
     given: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    lines: Mapping[str, str] = {}
     gap: str = ""
     released: bool = True
 
@@ -77,10 +79,10 @@ class Arguments(NamedTuple):
         minor = version.minor if self.released else None
         refused: list[ConfigRefusedError] = []
         with _noted(refused):
-            read_flags(self.own, self.where, minor=minor)
+            read_flags(self.own, self.where, minor=minor, lines=self.lines)
         with _noted(refused):
             if minor is not None:
-                check_names(self.others, self.where, minor=minor)
+                check_names(self.others, self.where, minor=minor, lines=self.lines)
         with _noted(refused):
             read_flags(self.given, minor=version.minor)
         if refused:
@@ -305,6 +307,7 @@ def all_arguments(
         where=f"{origin}: the {_WHOSE_FLAGS[whose]} flags",
         given=given,
         others=tuple(_doubtful(recorded)),
+        lines={name: place if live else f"{origin}: {place}" for name, place in recorded.flag_places.items()},
         gap=gap,
         released=sources.origin("kubeletVersion") != "default",
     )

@@ -427,3 +427,23 @@ def test_flags_of_etc_sysconfig_count_below_a_root(tmp_path: Path, cpuctl: Cpuct
         flags = shlex.split(sources["unitArguments"]["value"])
         assert (flags[1], flags[-1]) == ("--reserved-cpus=0,2", "--system-reserved=cpu=1, memory=2Gi")
         assert sources["unitFiles"]["value"].endswith("/etc/sysconfig/kubelet")
+
+
+@pytest.mark.parametrize("kind", ["directory", "capture"])
+def test_the_file_that_holds_a_bad_flag_is_named(kind: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """With its line, and both where it stands twice; a flag in a comment is none."""
+    extra = "# ARGS=--keep-terminated-pod-volumes\nRESERVED=cpu=1\nKUBELET_EXTRA_ARGS=--max-pods=many\n"
+    kubeadm = 'KUBELET_KUBEADM_ARGS="--keep-terminated-pod-volumes=true --max-pods=5"\n'
+    node = small_machine() | SYSCONFIG
+    node |= {"etc/sysconfig/kubelet": extra, "var/lib/kubelet/kubeadm-flags.env": kubeadm}
+    machine = captured(tmp_path, cpuctl, node) if kind == "capture" else str(written(node, tmp_path / "node"))
+    result = cpuctl("config", "check", "-m", machine, "--kubelet-version", "1.36", "-o", "json")
+    env, sysconfig = "/var/lib/kubelet/kubeadm-flags.env:1", "/etc/sysconfig/kubelet:3"
+    findings = json.loads(result.out)["findings"]
+    places = {each["message"].partition(" (the kubelet comes")[0]: each["where"] for each in findings}
+    invalid = (
+        'invalid argument "many" for "--max-pods" flag: strconv.ParseInt: parsing "many": invalid syntax'
+    )
+    assert places[invalid] == f"{machine}: {env} and {sysconfig}"
+    (gone,) = (where for message, where in places.items() if "keep-terminated-pod-volumes" in message)
+    assert gone == f"{machine}: {env}"

@@ -59,6 +59,7 @@ def record_kubelet(
         flags=flags,
         unit_flags=unit_flags,
         unit_files=unit.files,
+        unit_places=unit.places,
         flags_gap=unit.gap,
         other_flags=other_flags(told or ()),
         root_directory=places.root,

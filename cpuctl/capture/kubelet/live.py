@@ -60,7 +60,8 @@ def stopped_kubelet(tree: Tree) -> RecordedKubelet:
     unit = unit_command(FollowedFiles(tree))
     if unit.arguments is None:
         return RecordedKubelet(flags_gap=unit.gap)
-    return _told(unit.arguments, unit.gap)._replace(flag_files=tuple(f"/{path}" for path in unit.files))
+    files = tuple(f"/{path}" for path in unit.files)
+    return _told(unit.arguments, unit.gap)._replace(flag_files=files, flag_places=unit.places)
 
 
 def _told(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:

@@ -25,12 +25,14 @@ from cpuctl.machine.recording_layout import EMBEDDING_UNITS, FLAG_FILES, MICROK8
 class UnitCommand(NamedTuple):
     """The words behind the kubelet's name, the files that say so, and why some may be missing.
 
-    ``arguments`` is None where no file says anything.
+    ``arguments`` is None where no file says anything; ``places`` are files and lines by the flag that stands
+    there.
     """
 
     arguments: tuple[str, ...] | None = None
     files: tuple[str, ...] = ()
     gap: str = ""
+    places: Mapping[str, str] = {}
 
 
 def unit_command(node: ServiceFiles) -> UnitCommand:
@@ -46,7 +48,23 @@ def unit_command(node: ServiceFiles) -> UnitCommand:
             return _flag_files_alone(files)
     except UnknownError as unknown:
         return UnitCommand(None, tuple(files.used), str(unknown))
-    return UnitCommand(tuple(arguments), tuple(files.used))
+    return UnitCommand(tuple(arguments), tuple(files.used), places=flag_places(files, arguments))
+
+
+def flag_places(files: TrackedFiles, arguments: Iterable[str]) -> dict[str, str]:
+    """Find the lines of the files that were read in which flags stand as they are given.
+
+    A flag that is put together from parts, or that a program adds of its own, stands nowhere.
+    """
+    names = {word.lstrip("-").partition("=")[0] for word in arguments if word.startswith("-")}
+    found: dict[str, list[str]] = {}
+    for path in files.used:
+        for number, line in enumerate((files.text(path) or "").splitlines(), 1):
+            if line.lstrip().startswith(("#", ";")):
+                continue
+            for name in names.intersection(_FLAG.findall(line)):
+                found.setdefault(name, []).append(f"/{path}:{number}")
+    return {name: " and ".join(places) for name, places in found.items()}
 
 
 def _units(files: TrackedFiles) -> list[str]:
@@ -84,7 +102,7 @@ def _flag_files_alone(files: TrackedFiles) -> UnitCommand:
     if not files.used:
         return UnitCommand(gap="no process and no unit of a kubelet was found")
     gap = f"no {UNIT} was found: only {', '.join(f'/{path}' for path in files.used)} tells of flags"
-    return UnitCommand(tuple(arguments), tuple(files.used), gap)
+    return UnitCommand(tuple(arguments), tuple(files.used), gap, flag_places(files, arguments))
 
 
 _DATA = "data-dir"
@@ -101,6 +119,7 @@ _SNAP_VARIABLES: Mapping[str, str] = {
     "SNAP_DATA": "/var/snap/microk8s/current",
     "SNAP_COMMON": "/var/snap/microk8s/common",
 }
+_FLAG = re.compile(r"(?<![\w-])--?([A-Za-z][\w.-]*)", re.ASCII)
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 
 

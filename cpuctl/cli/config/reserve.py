@@ -118,7 +118,6 @@ def reserve(
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
     kept = _memory_reserve(source, spread, node)
-    cgroup = load_cgroup_version(cgroup_version, source, sources)
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
     cpus = _cpu_reserve(source.machine, reserved_cpus, flags, sources)
     try:
@@ -126,6 +125,7 @@ def reserve(
     except ConfigRefusedError as refused:
         document: Proposed | Unproposed = _unloaded(refused, sources)
     else:
+        cgroup = load_cgroup_version(cgroup_version, source, sources)
         loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
     tell_sources(sources, style)

@@ -1,6 +1,7 @@
 """``cpuctl plan``: what a kubelet would decide about pods, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -196,7 +197,7 @@ def plan(
     """Read, decide, answer."""
     from cpuctl.operations.state_writing import changing
 
-    style = Style(output, color=not no_color, quiet=quiet)
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output)
     words = PlanningInputs(
@@ -213,19 +214,10 @@ def plan(
         include_completed=include_completed,
         assume_devices=assume_devices,
     )
-    sources = Sources()
     with changing(write_state):
-        try:
+        with _answering_unloaded(words, sources, compare, style, exit_zero=exit_zero):
             planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
-        except ConfigRefusedError as refused:
-            document = _unloaded(refused, words, sources, compare)
-            tell_sources(sources, style)
-            if pictures.files:
-                complain("nothing is drawn: the kubelet cannot load its configuration")
-            _emit(document, style)
-            raise typer.Exit(0 if exit_zero else EXIT_NO) from None
-        rounds = read_rounds(repeat, len(planning.wanted))
-        options = PlanOptions(order=order, rounds=rounds, capacity=capacity)
+        options = PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity)
         warn_of_order(planning, order)
         with ProgressBar(style) as progress:
             planned = _planned(Planner(planning, options, progress), compare)
@@ -253,6 +245,25 @@ def _write(directory: str, planning: Planning, planned: "Planned", *, force: boo
 
 def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Style) -> None:
     emit(_metrics(document) if style.output is MetricsOutput.PROM else document, style)
+
+
+@contextmanager
+def _answering_unloaded(
+    words: PlanningInputs,
+    sources: Sources,
+    compared: tuple[str, str] | None,
+    style: Style,
+    *,
+    exit_zero: bool,
+) -> Iterator[None]:
+    """Answer for a kubelet that cannot load its configuration: there is nothing to write or to draw."""
+    try:
+        yield
+    except ConfigRefusedError as refused:
+        document = _unloaded(refused, words, sources, compared)
+        tell_sources(sources, style)
+        _emit(document, style)
+        raise typer.Exit(0 if exit_zero else EXIT_NO) from None
 
 
 def _unloaded(

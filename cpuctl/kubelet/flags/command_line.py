@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuctl.documents.document import Value
@@ -94,17 +95,21 @@ def arguments_of_file(text: str) -> list[str]:
 
 
 def read_flags(
-    arguments: Sequence[str], where: str = _ARGUMENTS, *, minor: int | None = None
+    arguments: Sequence[str],
+    where: str = _ARGUMENTS,
+    *,
+    minor: int | None = None,
+    lines: Mapping[str, str] = MappingProxyType({}),
 ) -> KubeletFlags:
     """Read the flags of a kubelet of a release; raise ConfigRefusedError with its words for a bad one.
 
     Without a release flags are taken that any has, and unknown ones passed over. The error tells of all bad
-    flags: the kubelet ends at the first.
+    flags: the kubelet ends at the first. It names of *lines*, of files by the flag, that of the bad one.
     """
     bad: list[_BadFlagError] = []
     flags = _flags(arguments, minor, where, bad)
     if bad:
-        first, *later = (_refused(each, where) for each in bad)
+        first, *later = (_refused(each, lines.get(each.flag) or where) for each in bad)
         raise first.before(*later)
     return flags
 
@@ -121,17 +126,19 @@ def _refused(bad: _BadFlagError, where: str) -> ConfigRefusedError:
     return ConfigRefusedError.from_error(error, refusal)
 
 
-def check_names(names: Iterable[str], where: str, *, minor: int) -> None:
+def check_names(names: Iterable[str], where: str, *, minor: int, lines: Mapping[str, str]) -> None:
     """Raise ConfigRefusedError where a release has no flag of a name."""
-    read_flags([f"--{name}" for name in names if flag_of(name, minor) is None], where, minor=minor)
+    unknown = [f"--{name}" for name in names if flag_of(name, minor) is None]
+    read_flags(unknown, where, minor=minor, lines=lines)
 
 
 class _BadFlagError(Exception):
     """A command line that the kubelet refuses: its words, ours, what to do; whether its parser says so.
 
-    ``place`` is where the flag stands in a file, if it does.
+    ``flag`` is its name, ``place`` where it stands in a file, if it does.
     """
 
+    flag: str = ""
     place: str = ""
 
     def __init__(self, text: str, message: str = "", hint: str = "", *, parsing: bool = True) -> None:
@@ -149,7 +156,7 @@ def _flags(arguments: Sequence[str], minor: int | None, where: str, bad: list[_B
             given[use.name] = _read(use, given.get(use.name))
             used[use.name] = use
         except _BadFlagError as error:
-            error.place = use.place
+            error.flag, error.place = use.name, use.place
             bad.append(error)
     try:
         _check_short_circuits(given)
@@ -215,7 +222,7 @@ def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError])
                 for use in _long(word, words, minor) if word.startswith("--") else _short(word, words):
                     yield use._replace(place=place)
             except _BadFlagError as error:
-                error.place = place
+                error.flag, error.place = word.lstrip("-").partition("=")[0], place
                 bad.append(error)
     if strays:
         found = f"expected a flag, found {strays[0]!r}"

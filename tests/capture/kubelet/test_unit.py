@@ -55,7 +55,16 @@ def found(files: dict[str, str]) -> UnitCommand:
 
 
 def test_kubeadm() -> None:
-    assert found(KUBEADM) == UnitCommand(
+    told = found(KUBEADM)
+    assert told.places == {
+        "kubeconfig": "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf:3",
+        "config": "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf:4",
+        "node-ip": "/var/lib/kubelet/kubeadm-flags.env:1",
+        "pod-infra-container-image": "/var/lib/kubelet/kubeadm-flags.env:1",
+        "reserved-cpus": "/etc/default/kubelet:1",
+        "max-pods": "/etc/default/kubelet:1",
+    }
+    assert told._replace(places={}) == UnitCommand(
         (
             "--kubeconfig=/etc/kubernetes/kubelet.conf",
             "--config=/var/lib/kubelet/config.yaml",

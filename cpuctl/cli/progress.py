@@ -19,12 +19,15 @@ PATIENCE = 1.0
 class ProgressBar:
     """Shows on stderr how far long work is, where that is a terminal; it disappears at the end.
 
-    Call it often, with what is being done and how much of how much is done (0 of 0: not known).
+    Call it often, with what is being done and how much of how much is done (0 of 0: not known). It tells how
+    many a second that is, and the time left at this rate.
     """
 
     def __init__(self, style: Style, *, patience: float = PATIENCE) -> None:
         self._wanted = sys.stderr.isatty() and not style.quiet
-        self._starts = time.monotonic() + patience
+        self._begun = time.monotonic()
+        self._starts = self._begun + patience
+        self._what, self._done_before = "", 0
         self._color = style.color
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -47,15 +50,40 @@ class ProgressBar:
             return
         if self._bar is None:
             self._bar = self._started()
-        if self._task is None:
-            self._task = self._bar.add_task(what)
-        self._bar.update(self._task, description=what, completed=done, total=total or None)
+        if self._task is None or what != self._what:
+            self._begin(self._bar, what, done)
+        assert self._task is not None
+        seconds = time.monotonic() - self._begun
+        counts = counts_text(done, total, (done - self._done_before) / seconds if seconds > 0 else 0)
+        self._bar.update(self._task, completed=done, total=total or None, counts=counts)
+
+    def _begin(self, bar: Progress, what: str, done: int) -> None:
+        """Begin to count anew: what comes next has a rate of its own."""
+        if self._task is not None:
+            bar.remove_task(self._task)
+            self._begun, self._done_before = time.monotonic(), done
+        self._what = what
+        self._task = bar.add_task(what, counts="")
 
     def _started(self) -> Progress:
         from rich.console import Console
-        from rich.progress import Progress
+        from rich.progress import BarColumn, Progress, TextColumn
 
         console = Console(stderr=True, no_color=not self._color or None)
-        bar = Progress(console=console, transient=True)
+        counts = TextColumn("{task.fields[counts]}")
+        bar = Progress(TextColumn("{task.description}"), BarColumn(), counts, console=console, transient=True)
         bar.start()
         return bar
+
+
+def counts_text(done: int, total: int, rate: float) -> str:
+    """Write how many of how many are done, how many a second, and how long the rest takes."""
+    if not total:
+        return f"{done:,}" if done else ""
+    text = f"{done:,} of {total:,}"
+    if rate <= 0:
+        return text
+    left = round((total - done) / rate)
+    hours, minutes = divmod(left // 60, 60)
+    clock = f"{hours}:{minutes:02}:{left % 60:02}" if hours else f"{minutes}:{left % 60:02}"
+    return f"{text}, {rate:,.0f}/s, {clock} left" if rate >= 10 else f"{text}, {rate:.1f}/s, {clock} left"

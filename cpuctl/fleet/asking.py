@@ -68,9 +68,9 @@ def ask(
     found: dict[str, list[Row]] = {}
     share = _Shared()
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
-        told(done, len(recordings))
         if key not in known and key not in found:
             found[key] = [share(row) for row in next(answers)]
+        told(done, len(recordings))  # now: the bar has a thread, and the processes are copies of this one
         for row in known.get(key) or found[key]:
             yield _of(row, recording, key)
     told(len(recordings), len(recordings))

@@ -20,7 +20,7 @@ import jsonschema
 import pytest
 
 from cpuctl.cli.output import Output, Style
-from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.progress import ProgressBar, counts_text
 from cpuctl.schemas import schema_text
 from tests.capture.node_texts import CONFIG, SECRETS, SYSTEMD_UID, UID, node_texts, written
 from tests.cli.conftest import ROOT, Cpuctl, Result
@@ -387,6 +387,21 @@ def waited(
 
 def test_long_work_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "processes" in waited(monkeypatch, Terminal(), patience=0)
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "rate", "text"),
+    [
+        (0, 0, 5.0, ""),
+        (1200, 0, 5.0, "1,200"),
+        (0, 10_000, 0.0, "0 of 10,000"),
+        (4000, 10_000, 250.4, "4,000 of 10,000, 250/s, 0:24 left"),
+        (1, 4, 0.5, "1 of 4, 0.5/s, 0:06 left"),
+        (1, 10_001, 2.0, "1 of 10,001, 2.0/s, 1:23:20 left"),
+    ],
+)
+def test_a_bar_tells_rate_and_time_left(done: int, total: int, rate: float, text: str) -> None:
+    assert counts_text(done, total, rate) == text
 
 
 def test_short_work_pipes_and_quiet_show_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -160,3 +163,33 @@ def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.Capture
     assert (asked.rows, asked.unreadable) == ([], True)
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert len(ask_fleet(words, question, Style(ListOutput.JSON, quiet=True)).rows) == 5
+
+
+def test_whoever_waits_on_a_terminal_sees_rate_and_time_left(tmp_path: Path) -> None:
+    lines = (f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(3000))
+    (tmp_path / "list").write_text("".join(lines))
+    words = ("-m", "cpuctl", "fleet", "list", f"@{tmp_path}/list", *STATIC, "-o", "json")
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    end, terminal = pty.openpty()
+    seen = b""
+    with (tmp_path / "out").open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, *words], stdout=out, stderr=terminal, cwd=ROOT, env=environment
+        )
+        os.close(terminal)
+        while not re.search(rb"reading nodes .* of 3,000, [0-9.,]+/s, [0-9:]+ left", seen):
+            assert process.poll() is None, seen
+            seen += os.read(end, 4096)
+        process.send_signal(signal.SIGINT)
+        while read := read_to_end(end):
+            seen += read
+        os.close(end)
+        assert process.wait() == 130
+    assert seen.endswith(b"answered\r\n"), seen
+
+
+def read_to_end(end: int) -> bytes:
+    try:
+        return os.read(end, 4096)
+    except OSError:  # a terminal ends so, once nobody writes to it
+        return b""

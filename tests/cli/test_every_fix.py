@@ -17,13 +17,14 @@ COLLECTED = {
 """All that these could propose is collected there from the code, and must have been run."""
 BY_CASES = {
     "cpuctl/answering/config": "tests/cli/test_fixes.py",
-    "cpuctl/answering/resize": "tests/cli/test_resize_gates.py",
+    "cpuctl/answering/resize_answer.py": "tests/cli/test_resize_gates.py",
     "cpuctl/kubelet/configuration": "tests/cli/test_remark_fixes.py",
     "cpuctl/operations/checkpoint": "tests/cli/test_state_fixes.py",
 }
 """What these propose is run there in the situations that the test thought of."""
 NOT_RUN = {
-    "what the API server says is wrong with a manifest, which is for its author to write anew": [
+    "what the API server or KubeVirt says is wrong with a manifest, which is for its author to write anew": [
+        "cpuctl/operations/machine_lint.py",
         "cpuctl/operations/pod_lint.py",
         "cpuctl/pods/validation",
     ],

@@ -190,9 +190,9 @@ def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None
     }
     flags: dict[str, Any] = {
         name: True
-        for form in (PlanningInputs(), KubeletInputs())
-        for name, default in form._asdict().items()
-        if default is False
+        for form in (PlanningInputs, KubeletInputs)
+        for name, kind in form.__annotations__.items()
+        if "bool" in str(kind)
     }
     lists = {"filenames": [told["filenames"]], "templates": [told["templates"]]}
     given = told | flags | lists

@@ -88,14 +88,14 @@ def verify_state(
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import doubted, read_case, read_host
+    from cpuctl.operations.checkpoint.states import doubted, read_checkpoint_case, read_host
 
     asked = inputs
     try:
         inputs, host = read_host(inputs, sources, assumes=True, source=source)
     except ConfigRefusedError as refused:
         return unloaded_document(refused, sources.entries)
-    case = read_case(inputs, host, sources)
+    case = read_checkpoint_case(inputs, host, sources)
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
     kubelet = kubelet_answer(host.kubelet, case.reader)

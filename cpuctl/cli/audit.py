@@ -8,7 +8,7 @@ import typer
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import observe, tell_doubts, tell_sources
+from cpuctl.cli.notes import observe, print_doubts, print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     NoColorOption,
@@ -116,8 +116,8 @@ def audit(
     )
     node, snapshot, _ = observe(load_node(inputs, sources), style)
     audited = audit_node(inputs, node, snapshot, checks, sources)
-    tell_sources(sources, style)
-    tell_doubts(node, style)
+    print_sources(sources, style)
+    print_doubts(node, style)
     emit(_plan(node, snapshot, sources) if output is AuditOutput.PLAN else audited, style)
     bad = audited["summary"]["error"] or audited["summary"]["warning"] or audited["unchecked"]
     if not exit_zero and bad:

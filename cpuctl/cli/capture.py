@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.notes import tell_unreadable
+from cpuctl.cli.notes import print_unreadable
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, remember_written
 from cpuctl.cli.panels import INPUT, OUTPUT
@@ -161,4 +161,4 @@ def _now() -> str:
 
 def _tell_unreadable(recording: "Capture", style: Style) -> None:
     if count := len(recording.manifest["unreadable"]):
-        tell_unreadable(count, "run as root for all" if os.geteuid() else "MANIFEST.json says why", style)
+        print_unreadable(count, "run as root for all" if os.geteuid() else "MANIFEST.json says why", style)

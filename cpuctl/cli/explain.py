@@ -9,7 +9,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -163,7 +163,7 @@ def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: 
     if search.found and (words.filenames or words.templates or words.pods):
 
         def asked(planning: Planning) -> str:
-            return pod or named_pod(search, (*planning.wanted, *planning.past.running))
+            return pod or named_pod(search, (*planning.wanted, *planning.initial.running))
 
         explanation = _explanation(words, asked, style, pods_needed=not words.pods)
     given = {
@@ -194,7 +194,7 @@ def _explanation(
         document: Explanation = not_started_document(refused.whole_refusal, unloaded_head(sources))
     else:
         document = _explained(planning, asked(planning), style)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     return document
 
 

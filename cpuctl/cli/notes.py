@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
 
 
-def tell_sources(sources: Sources, style: Style) -> None:
+def print_sources(sources: Sources, style: Style) -> None:
     """Say what nobody gave, where people read the answer, and every warning."""
     for warning in (*sources.read_as, *sources.warnings):
         note(f"warning: {warning}", style)
@@ -49,16 +49,16 @@ def observe(node: LiveNode, style: Style) -> ObservedNode:
     return observed
 
 
-def tell_doubts(node: LiveNode, style: Style) -> None:
+def print_doubts(node: LiveNode, style: Style) -> None:
     """Say where an answer about a node is not the whole truth: closed files, a kubelet at work."""
     from cpuctl.inputs.live_node import recent_change
 
     if count := len(node.files.unreadable):
-        tell_unreadable(count, "try again with sudo" if os.geteuid() else "-o json lists them", style)
+        print_unreadable(count, "try again with sudo" if os.geteuid() else "-o json lists them", style)
     if change := recent_change(node):
         note(f"note: {change}", style)
 
 
-def tell_unreadable(count: int, remedy: str, style: Style) -> None:
+def print_unreadable(count: int, remedy: str, style: Style) -> None:
     """Say how many files of a node could not be read."""
     note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)

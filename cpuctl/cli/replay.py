@@ -11,7 +11,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     ForceOption,
@@ -147,7 +147,7 @@ def replay(
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
     told = TimelineInputs(timeline, machine, until, skip_api_server, filename, kubelet_words(context))
     history = load_timeline(told, sources)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     if pace is None:
         simulation = Simulation(history)
         with ProgressBar(style) as progress:

@@ -10,7 +10,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -145,7 +145,7 @@ def resize(
         if write_state:
             planning.sources.require_configuration()
         resizes = resize_pods(planning, asked, resize_semantics)
-        tell_sources(planning.sources, style)
+        print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
             remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
     document = _answer(planning, asked, resizes)
@@ -170,7 +170,7 @@ def _answering_unloaded(sources: Sources, style: Style, *, exit_zero: bool) -> I
     try:
         yield
     except ConfigRefusedError as refused:
-        tell_sources(sources, style)
+        print_sources(sources, style)
         emit(_unloaded(refused, sources), style)
         raise typer.Exit(0 if exit_zero else EXIT_NO) from None
 

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
     ForceOption,
@@ -307,7 +307,7 @@ def devices(
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="topology_devices"), Sources()
     source = load_machine(machine, sources)
     found = read_pci_devices(source.files) if source.files is not None else ()
-    tell_sources(sources, style)
+    print_sources(sources, style)
     if not found:
         raise InputError(
             "tells of no PCI devices that are handed to pods",
@@ -341,7 +341,7 @@ def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = No
     sources = Sources()
     source = load_machine(spec, sources, shows_findings=True)
     memory = counted_memory(source, words, sources) if words else None
-    tell_sources(sources, style)
+    print_sources(sources, style)
     wanted = _wanted(cpus, source.machine)
     kubelet = kubelet_view(source.machine, source.info)
     document = topology_document(source.machine, sources.entries, kubelet)
@@ -401,7 +401,7 @@ def write_foreign(spec: str, style: Style) -> None:
     machine = load_machine(spec, sources).machine
     text, remarks = _written(machine, TopologyOutput(style.output))
     sources.warnings.extend(remarks)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     sys.stdout.write(text)
 
 

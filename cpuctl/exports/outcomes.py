@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import Start
 
 
-class Look(NamedTuple):
+class StyledWord(NamedTuple):
     """A word and the style that it is shown in, where colour is possible."""
 
     word: str
     style: str = ""
 
 
-PODS: Mapping[str, Look] = {
-    "Admitted": Look("admitted", "green"),
-    "Rejected": Look("rejected", "red"),
-    "Forbidden": Look("rejected by the API server", "red"),
-    "Undetermined": Look("undetermined", "yellow"),
-    "KubeletFault": Look("kubelet fault", "bold red"),
+PODS: Mapping[str, StyledWord] = {
+    "Admitted": StyledWord("admitted", "green"),
+    "Rejected": StyledWord("rejected", "red"),
+    "Forbidden": StyledWord("rejected by the API server", "red"),
+    "Undetermined": StyledWord("undetermined", "yellow"),
+    "KubeletFault": StyledWord("kubelet fault", "bold red"),
 }
-RESIZES: Mapping[str, Look] = {
+RESIZES: Mapping[str, StyledWord] = {
     **PODS,
-    "Admitted": Look("done", "green"),
-    "Unchanged": Look("nothing to do"),
-    "NoEffect": Look("accepted, without effect on exclusive CPUs", "yellow"),
-    "Deferred": Look("deferred", "yellow"),
-    "Infeasible": Look("infeasible", "red"),
-    "Ignored": Look("ignored by the kubelet", "red"),
+    "Admitted": StyledWord("done", "green"),
+    "Unchanged": StyledWord("nothing to do"),
+    "NoEffect": StyledWord("accepted, without effect on exclusive CPUs", "yellow"),
+    "Deferred": StyledWord("deferred", "yellow"),
+    "Infeasible": StyledWord("infeasible", "red"),
+    "Ignored": StyledWord("ignored by the kubelet", "red"),
 }
 STATE_FILES_TAKEN: Mapping[str, str] = {
     "Accepted": "accepted",
@@ -49,10 +49,10 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
 """What a kubelet does with files that do not keep it from starting."""
 
 
-def start_look(start: Start, who: str) -> Look:
+def start_word(start: Start, who: str) -> StyledWord:
     """Say whether *who* comes up, in the colour of the answer."""
     style = {"Started": "green", "Undetermined": "yellow"}.get(start["outcome"], "red")
-    return Look(start_sentence(start, who), style)
+    return StyledWord(start_sentence(start, who), style)
 
 
 def start_sentence(start: Start, who: str) -> str:

@@ -12,7 +12,7 @@ from cpuctl.exports.markup import Markup, element, joined, leaf, text
 Tone = Literal["", "good", "warn", "bad"]
 
 
-class Words(NamedTuple):
+class StyledText(NamedTuple):
     """Some text, and whether it is good or bad news."""
 
     text: str
@@ -22,7 +22,7 @@ class Words(NamedTuple):
 class Sentences(NamedTuple):
     """Lines of text, one below the other."""
 
-    lines: tuple[Words, ...]
+    lines: tuple[StyledText, ...]
 
 
 class Heading(NamedTuple):
@@ -36,7 +36,7 @@ class Grid(NamedTuple):
     """Rows under headings."""
 
     headings: tuple[Heading, ...]
-    rows: tuple[tuple[Words, ...], ...]
+    rows: tuple[tuple[StyledText, ...], ...]
 
 
 class Figure(NamedTuple):
@@ -98,7 +98,7 @@ footer { margin-top: 2.5rem; color: var(--muted); font-size: .85rem; }
 """
 
 
-def page(title: str, verdict: Words, sections: Sequence[Section]) -> Markup:
+def page(title: str, verdict: StyledText, sections: Sequence[Section]) -> Markup:
     """Write the page; the same content gives the same text."""
     head = element(
         "head",
@@ -157,18 +157,18 @@ def _rows(grid: Grid) -> Iterator[Markup]:
     yield element("tbody", {}, joined(rows, "\n"))
 
 
-def _layout(heading: Heading, words: Words) -> str:
+def _layout(heading: Heading, words: StyledText) -> str:
     if heading.numbers:
         return "n"
     return "s" if _SHORT_LIST.fullmatch(words.text) else ""
 
 
-def _toned(name: str, words: Words, others: str = "") -> Markup:
+def _toned(name: str, words: StyledText, others: str = "") -> Markup:
     classes = " ".join(filter(None, (others, words.tone)))
     return element(name, {"class": classes} if classes else {}, _words(words))
 
 
-def _words(words: Words) -> Markup:
+def _words(words: StyledText) -> Markup:
     """Write text so that its direction stays its own affair."""
     if not words.text:
         return Markup("")

@@ -25,7 +25,7 @@ _FREE = 4.0
 _MOST_LINES, _LONGEST_DESCRIPTION = 20, 4000
 
 
-class Item(NamedTuple):
+class LegendItem(NamedTuple):
     """An entry of a legend: classes and hatching of its swatch, the letters in it, and what it means."""
 
     classes: str
@@ -43,7 +43,7 @@ class Drawing(NamedTuple):
     height: float
 
 
-class Spot(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle of the drawing."""
 
     x: float
@@ -67,7 +67,7 @@ def box(x: float, y: float, width: float, height: float, **others: str | float) 
     return leaf("rect", {"x": x, "y": y, "width": width, "height": height, **named})
 
 
-def hatched(spot: Spot, hatch: str, letters: str = "") -> Markup:
+def hatched(spot: Rectangle, hatch: str, letters: str = "") -> Markup:
     """Draw a hatching, if there is one, over a spot, on both sides of the letters in its middle."""
     if not hatch:
         return Markup("")
@@ -82,7 +82,7 @@ class Sheet(NamedTuple):
 
     title: str
     lines: Sequence[str]
-    legend: Sequence[Item]
+    legend: Sequence[LegendItem]
     notes: Sequence[str]
     description: str
 
@@ -161,18 +161,18 @@ def _moved(drawing: Drawing, x: float, y: float) -> Markup:
     return element("g", {"transform": f"translate({x:.2f} {y:.2f})"}, drawing.markup)
 
 
-def _swatch_width(item: Item) -> float:
+def _swatch_width(item: LegendItem) -> float:
     return max(_SWATCH_WIDTH, text_width(item.mark, SMALL, bold=True) + 8)
 
 
-def _item_width(item: Item) -> float:
+def _item_width(item: LegendItem) -> float:
     return _swatch_width(item) + _SWATCH_GAP + text_width(item.words, _LINE) + _ITEM_GAP
 
 
-def _item(item: Item, x: float, y: float, width: float) -> Iterator[Markup]:
+def _item(item: LegendItem, x: float, y: float, width: float) -> Iterator[Markup]:
     wide = _swatch_width(item)
     yield box(x, y, wide, _SWATCH_HEIGHT, class_=f"k {item.classes}", rx=3)
-    yield hatched(Spot(x, y, wide, _SWATCH_HEIGHT), item.hatch, item.mark)
+    yield hatched(Rectangle(x, y, wide, _SWATCH_HEIGHT), item.hatch, item.mark)
     if item.mark:
         yield words(item.mark, x + wide / 2, y + 13, f"b s c {item.mark_class}".rstrip())
     shown = fitted(item.words, width - wide - _SWATCH_GAP - _ITEM_GAP, _LINE)

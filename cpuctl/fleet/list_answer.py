@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.errors import CpuctlError
 from cpuctl.fleet.grouping import group_answers, groups_of
-from cpuctl.inputs.past import Past
 from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.starting_state import StartingState
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
@@ -88,7 +88,7 @@ def placements(inputs: PlanningInputs) -> Mapping[str, Hashable]:
         planning = read_planning(inputs, pods_needed=True)
     except CpuctlError:
         return {}
-    plan = Planner(planning._replace(past=Past())).plan(planning.kubelet, Sources())
+    plan = Planner(planning._replace(initial=StartingState())).plan(planning.kubelet, Sources())
     return {each.pod.full_name: _outcome(each) for each in plan.admissions}
 
 

@@ -69,7 +69,7 @@ class NodeLister:
         }
 
     def _decision(self, planning: Planning) -> _Decided:
-        key = content_digest((planning.source.info, planning.kubelet, planning.past))
+        key = content_digest((planning.source.info, planning.kubelet, planning.initial))
         if key not in self._decided:
             self._decided[key] = _decide(planning)
         return self._decided[key]

@@ -68,7 +68,7 @@ class NodeSurveyor:
             "source": source,
             "answerKey": None,
             "outcome": "Read",
-            "state": content_digest((planning.source.info, planning.kubelet, planning.past))[:16],
+            "state": content_digest((planning.source.info, planning.kubelet, planning.initial))[:16],
             "start": {"outcome": "Started"} if isinstance(started, Node) else not_started_answer(started),
             "allocatable": allocatable_of(started) if isinstance(started, Node) else {},
             "load": _load_answer(_bound(planning, started) if isinstance(started, Node) else Load()),
@@ -83,7 +83,7 @@ def read_node(source: str, name: str, inputs: FleetInputs) -> Planning:
         return planning
     rules = rules_of_pods(planning.kubelet)
     running = tuple(stored_pod(pod, rules) for pod in inputs.running.get(name, ()))
-    return planning._replace(past=planning.past._replace(running=running, known=True))
+    return planning._replace(initial=planning.initial._replace(running=running, known=True))
 
 
 def allocatable_of(node: Node) -> dict[str, int]:
@@ -98,8 +98,8 @@ def allocatable_of(node: Node) -> dict[str, int]:
 def _bound(planning: Planning, node: Node) -> Load:
     """Sum up who runs; where nobody said, what state files tell that somebody holds."""
     load = Load()
-    if planning.past.known:
-        for pod in planning.past.running:
+    if planning.initial.known:
+        for pod in planning.initial.running:
             load = load.plus(bound_load(pod))
         return load
     cpus = node.cpu.state.assignments

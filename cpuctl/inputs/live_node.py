@@ -234,7 +234,7 @@ def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod]
 def _state_texts(
     name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
 ) -> dict[StateFileName, str]:
-    from cpuctl.inputs.past import given_texts
+    from cpuctl.inputs.starting_state import given_texts
     from cpuctl.machine.recording_layout import STATE_FILES
 
     if name:
@@ -288,7 +288,7 @@ def _state(
     from cpuctl.checkpoints.inspection import inspect_state, readable_part
     from cpuctl.checkpoints.memory_state import read_memory_state
     from cpuctl.checkpoints.model import UnreadableState
-    from cpuctl.inputs.past import state_reader
+    from cpuctl.inputs.starting_state import state_reader
 
     reader = state_reader(kubelet)._replace(initial_containers=_container_names(pods))
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None

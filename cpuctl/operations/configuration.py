@@ -97,11 +97,11 @@ def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[State
     """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
     from cpuctl.engine.state_checks.owners import NOBODY_SAYS
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import Case, Host, knowing_reader
+    from cpuctl.operations.checkpoint.states import CheckpointCase, KubeletHost, knowing_reader
 
     reader = knowing_reader(loaded.kubelet, NOBODY_SAYS)
-    host = Host(source=source, loaded=loaded)
-    return advised(Case(host=host, states=states, owners=NOBODY_SAYS, reader=reader))
+    host = KubeletHost(source=source, loaded=loaded)
+    return advised(CheckpointCase(host=host, states=states, owners=NOBODY_SAYS, reader=reader))
 
 
 def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
@@ -228,7 +228,7 @@ def compare_on(source: MachineSource, inputs: VersionsInputs, sources: Sources) 
     states, unseen = states_of_node(source, loaded, sources, inputs.state)
     running = load_running(inputs.running, rules_of_pods(loaded.kubelet), sources)
     changes, starts, other = compare_versions(source, loaded, target, states)
-    effects, trial = None, Trial(source, states, running, inputs.coming)
+    effects, trial = None, ReleaseTrial(source, states, running, inputs.coming)
     if other is not None and not trial.is_empty:
         effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
     sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
@@ -251,7 +251,7 @@ def _uncompared(
     return Uncompared(target, refusal, _start(source, other, states), unseen)
 
 
-class Trial(NamedTuple):
+class ReleaseTrial(NamedTuple):
     """What two releases are tried on: a machine, its state files, the pods that run and those that come."""
 
     source: MachineSource
@@ -266,14 +266,16 @@ class Trial(NamedTuple):
 
     def start(self, kubelet: Kubelet) -> StartResult:
         """Start a kubelet, and let it go on from the state files with the pods that run."""
-        from cpuctl.inputs.past import past_of, start_from
+        from cpuctl.inputs.starting_state import start_from, starting_state_of
 
         texts = {each.file_name: each.text for each in self.states}
-        return start_from(past_of(texts, self.running, kubelet), self.source.info, kubelet, Sources())
+        return start_from(
+            starting_state_of(texts, self.running, kubelet), self.source.info, kubelet, Sources()
+        )
 
 
 def effects_between(
-    trial: Trial, kubelets: tuple[Kubelet, Kubelet], changes: VersionChanges, sources: Sources
+    trial: ReleaseTrial, kubelets: tuple[Kubelet, Kubelet], changes: VersionChanges, sources: Sources
 ) -> Effects:
     """Let both kubelets start and decide, and try each difference that is the release's alone.
 

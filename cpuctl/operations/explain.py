@@ -63,7 +63,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     if planning.rejections and not text:
         text = _last_rejected(planning)
     last = PodChoice(len(planning.wanted) - 1)
-    choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
+    choice = choose_pod(text, planning.wanted, planning.initial.running, planning.ended) if text else last
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
     replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
     if isinstance(replay, Replay):
@@ -78,7 +78,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)
     return Explained(
         explanation=explain(replay, runs.tick),
-        name=_unmistakable(pod, (*planning.wanted, *planning.past.running)),
+        name=_unmistakable(pod, (*planning.wanted, *planning.initial.running)),
         container=choice.container,
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
         state_in_the_way=stale,
@@ -110,7 +110,8 @@ def _last_rejected(planning: Planning) -> str:
 def _memory_state_is_stale(planning: Planning) -> bool:
     """Tell whether other huge pages would make the kubelet refuse its memory_manager_state."""
     return (
-        planning.past.files.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
+        planning.initial.files.memory is not None
+        and planning.kubelet.config.memory_manager_policy == "Static"
     )
 
 
@@ -124,16 +125,16 @@ def _more_pages(
     """
     from cpuctl.engine.outcome import Admitted
 
-    past, again = planning.past, replay.scenario.restarted
-    if isinstance(replay.admission.verdict, Admitted) or (stale and not past.known):
+    initial, again = planning.initial, replay.scenario.restarted
+    if isinstance(replay.admission.verdict, Admitted) or (stale and not initial.known):
         return
 
     from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
 
     def start_on(info: MachineInfo) -> Starter:
         source = planning.source._replace(info=info)
-        without = past._replace(files=past.files._replace(memory=None))
-        changed = planning._replace(source=source, past=without)
+        without = initial._replace(files=initial.files._replace(memory=None))
+        changed = planning._replace(source=source, initial=without)
         if stale and not again:
             return partial(_with_memory_anew, changed)
         return partial(changed.start, sources=Sources())
@@ -148,7 +149,7 @@ def _with_memory_anew(planning: Planning, kubelet: Kubelet) -> StartResult:
 
     node = planning.start(kubelet, Sources())
     if isinstance(node, Node):
-        for each in node.readmit(planning.past.granted):
+        for each in node.readmit(planning.initial.granted):
             if not isinstance(each.verdict, Admitted):
                 return Undetermined(f"pod {each.pod.full_name}, which runs, is not admitted again")
     return node
@@ -166,7 +167,7 @@ def _scenario(planning: Planning, choice: PodChoice) -> Scenario:
     return Scenario(
         start=partial(planning.start, sources=planning.sources),
         kubelet=planning.kubelet,
-        pods=planning.past.granted if choice.running else planning.wanted,
+        pods=planning.initial.granted if choice.running else planning.wanted,
         asked=choice.place,
         restarted=choice.running,
     )

@@ -18,7 +18,7 @@ MOST_MESSAGES = 1000
 
 
 @dataclass(slots=True)
-class Found:
+class MessageOccurrence:
     """A message, the first ``line`` that has it, and how many do."""
 
     recognized: Recognized
@@ -27,18 +27,18 @@ class Found:
 
 
 @dataclass(slots=True)
-class Search:
+class MessageSearch:
     """What was found in ``lines``; ``unrecognized`` of them have no message that is known."""
 
     lines: int = 0
     unrecognized: int = 0
     omitted: int = 0
-    found: dict[tuple[object, ...], Found] = field(default_factory=dict)
+    found: dict[tuple[object, ...], MessageOccurrence] = field(default_factory=dict)
 
 
-def find_messages(lines: Iterable[str]) -> Search:
+def find_messages(lines: Iterable[str]) -> MessageSearch:
     """Recognise the messages of *lines*; the same one with the same values of the same pod counts once."""
-    search = Search()
+    search = MessageSearch()
     for line in lines:
         search.lines += 1
         recognized = recognize(line)
@@ -48,13 +48,13 @@ def find_messages(lines: Iterable[str]) -> Search:
             if known := search.found.get(key):
                 known.count += 1
             elif len(search.found) < MOST_MESSAGES:
-                search.found[key] = Found(each, search.lines)
+                search.found[key] = MessageOccurrence(each, search.lines)
             else:
                 search.omitted += 1
     return search
 
 
-def named_pod(search: Search, pods: Sequence[StoredPod]) -> str:
+def named_pod(search: MessageSearch, pods: Sequence[StoredPod]) -> str:
     """Return the first pod that a message names and *pods* hold; nothing where there is none."""
     known = {name: pod.full_name for pod in pods for name in (pod.name, pod.full_name)}
     named = (found.recognized.pod for found in search.found.values())

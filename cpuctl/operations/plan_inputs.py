@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import LoadedKubelet
-    from cpuctl.inputs.past import Past
     from cpuctl.inputs.pods import GivenPods
+    from cpuctl.inputs.starting_state import StartingState
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.machine_info import MachineInfo
@@ -60,7 +60,7 @@ class Planning(NamedTuple):
     wanted: tuple[StoredPod, ...]
     source: MachineSource
     loaded: LoadedKubelet
-    past: Past
+    initial: StartingState
     devices: DeviceInventory | None
     sources: Sources
     server: PodServer | None = None
@@ -76,13 +76,13 @@ class Planning(NamedTuple):
         """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
         from cpuctl.engine.node import Node
         from cpuctl.engine.outcome import CACHES_UNKNOWN
-        from cpuctl.inputs.past import start_from
+        from cpuctl.inputs.starting_state import start_from
         from cpuctl.kubelet.releases.recorded import topics_of_decisions
 
-        pod_level = any(pod.resources for pod in (*self.past.running, *self.wanted))
+        pod_level = any(pod.resources for pod in (*self.initial.running, *self.wanted))
         topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
         sources.add_unrecorded(kubelet.version.minor, topics)
-        node = start_from(self.past, self.source.info, kubelet, sources, self.devices)
+        node = start_from(self.initial, self.source.info, kubelet, sources, self.devices)
         if isinstance(node, Node):
             if _goes_by_unknown_caches(node) and CACHES_UNKNOWN not in sources.warnings:
                 sources.warnings.append(CACHES_UNKNOWN)
@@ -104,8 +104,8 @@ def read_planning(
     Where it is all from goes to *sources*, which tell it also where the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError where no pods are named although they are needed.
     """
-    from cpuctl.inputs.past import load_past
     from cpuctl.inputs.pods import rules_of_pods
+    from cpuctl.inputs.starting_state import load_starting_state
 
     refuse_stdin_twice(
         inputs.machine,
@@ -131,7 +131,7 @@ def read_planning(
     if not source.info.hugepages_known:
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
-    past = load_past(inputs.state, inputs.pods, source, loaded.kubelet, sources)
+    initial = load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources)
     rules = rules_of_pods(loaded.kubelet)
     wanted = given.stored(rules)
     sources.warnings += (*_doubts(wanted), *_never_stored(given))
@@ -140,10 +140,10 @@ def read_planning(
         wanted=wanted,
         source=source,
         loaded=loaded,
-        past=past,
+        initial=initial,
         devices=_devices(inputs, wanted, source.info, sources),
         sources=sources,
-        server=None if inputs.skip_api_server else given.server(rules.server, past.running, wanted),
+        server=None if inputs.skip_api_server else given.server(rules.server, initial.running, wanted),
         ended=ended,
         rejections=rejections,
     )

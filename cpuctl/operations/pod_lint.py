@@ -141,14 +141,14 @@ def _trial(
 GOVERNING = ("LimitRange", "ResourceQuota")
 
 
-class Governing(NamedTuple):
+class GoverningObjects(NamedTuple):
     """All that governs namespaces among the documents."""
 
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
 
 
-def governing_objects(documents: Iterable[Document]) -> Governing:
+def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
     """Collect the objects that govern namespaces; what cannot be read of them is told where they stand."""
     from cpuctl.pods.reading.namespace_objects import by_kind, decode_namespace_object
 
@@ -158,7 +158,7 @@ def governing_objects(documents: Iterable[Document]) -> Governing:
             found.append(decode_namespace_object(_cursor(document, item), item.kind))
         except InputError:
             continue
-    return Governing(*by_kind(found))
+    return GoverningObjects(*by_kind(found))
 
 
 def governing_findings(document: Document, item: ManifestObject) -> Iterator[Finding]:
@@ -250,7 +250,7 @@ def _code(kind: str) -> str:
     return "limit-range" if kind == "LimitRange" else "resource-quota"
 
 
-class Remark(NamedTuple):
+class PlacedFinding(NamedTuple):
     """A finding, and where it stands; ``about`` is the object that it is about."""
 
     source: str
@@ -268,7 +268,7 @@ class LintRun:
 
     setting: LintSetting
     server: PodServer | None = None
-    remarks: list[Remark] = field(default_factory=list)
+    remarks: list[PlacedFinding] = field(default_factory=list)
     files: int = 0
     objects: int = 0
     others: int = 0
@@ -318,7 +318,7 @@ class LintRun:
         Raise InputError for more than MOST_FINDINGS remarks in all.
         """
         self.files += 1
-        remarks: list[Remark] = []
+        remarks: list[PlacedFinding] = []
         for document in parts:
             if isinstance(document, Unreadable):
                 remarks.append(_unreadable(document, source))
@@ -329,7 +329,7 @@ class LintRun:
                 raise InputError(f"more than {MOST_FINDINGS:,} findings", where=source, hint=hint)
         self.remarks.extend(sorted(remarks, key=lambda remark: remark.place))
 
-    def _document(self, document: Document) -> Iterator[Remark]:
+    def _document(self, document: Document) -> Iterator[PlacedFinding]:
         yield from _repeats(document)
         for linted in lint_document(document, self.setting.rules):
             self._count(linted)
@@ -337,7 +337,9 @@ class LintRun:
             on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
             machines = self._machines(document, linted)
             for finding in (*linted.findings, *governed, *on_node, *machines):
-                yield Remark(document.source, document.nearest_place(finding.place.path), linted, finding)
+                yield PlacedFinding(
+                    document.source, document.nearest_place(finding.place.path), linted, finding
+                )
 
     def _count(self, linted: Linted) -> None:
         item = linted.item
@@ -422,7 +424,7 @@ def parts_of(file: ManifestFile) -> list[Document | Unreadable]:
     return list(documents_of(content, file.source))
 
 
-def _repeats(document: Document) -> Iterator[Remark]:
+def _repeats(document: Document) -> Iterator[PlacedFinding]:
     """Tell keys that are there twice: a YAML text does not get past ``kubectl`` then."""
     for repeat in document.repeats:
         key = str(repeat.path[-1])
@@ -430,9 +432,9 @@ def _repeats(document: Document) -> Iterator[Remark]:
         finding = FieldPath(repeat.path, "").rejected(
             "repeated-key", f'key "{key}" already set in map', by=by
         )
-        yield Remark(document.source, repeat.place, Linted(), finding)
+        yield PlacedFinding(document.source, repeat.place, Linted(), finding)
 
 
-def _unreadable(found: Unreadable, source: str) -> Remark:
+def _unreadable(found: Unreadable, source: str) -> PlacedFinding:
     finding = FieldPath((), "").rejected("syntax", found.message, by=Component.KUBECTL, fix=found.hint)
-    return Remark(source, found.place, Linted(), finding)
+    return PlacedFinding(source, found.place, Linted(), finding)

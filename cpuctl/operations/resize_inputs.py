@@ -63,14 +63,14 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.kubelet.releases.recorded import Topic
 
-    past, sources = planning.past, planning.sources
+    initial, sources = planning.initial, planning.sources
     sources.add_unrecorded(planning.kubelet.version.minor, (Topic.RESIZE,))
-    pods = tuple(map(running_pod, _once((*past.running, *planning.wanted))))
+    pods = tuple(map(running_pod, _once((*initial.running, *planning.wanted))))
     pods = _with_checkpoints(pods, planning)
-    saved = past.files.cpu is not None or past.files.memory is not None
+    saved = initial.files.cpu is not None or initial.files.memory is not None
     running = tuple(each.allocated for each in pods) if saved else ()
-    past = past._replace(running=running, known=bool(running))
-    node = planning._replace(past=past).start(planning.kubelet, sources)
+    initial = initial._replace(running=running, known=bool(running))
+    node = planning._replace(initial=initial).start(planning.kubelet, sources)
     if not isinstance(node, Node):
         return node
     if saved:
@@ -85,7 +85,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
-    if not planning.past.granted_texts:
+    if not planning.initial.granted_texts:
         return pods
     from cpuctl.engine.resize.running import with_checkpoints
 
@@ -100,7 +100,7 @@ def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, Recorde
     from cpuctl.checkpoints.pods_state import read_pods_state
     from cpuctl.checkpoints.reader import StateReader
 
-    text = planning.past.granted_texts.get(name)
+    text = planning.initial.granted_texts.get(name)
     if text is None:
         return {}
     given = planning.inputs.state

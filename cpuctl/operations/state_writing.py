@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
-from cpuctl.inputs.past import state_reader
+from cpuctl.inputs.starting_state import state_reader
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:

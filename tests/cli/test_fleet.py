@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 import yaml
 
-from cpuctl.cli.fleet.asking import FleetWords, ask_fleet
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.output import ListOutput, Style
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
@@ -158,7 +158,7 @@ def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> N
 
 def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Memory does not grow with the nodes that have answered."""
-    question, words = NodeLister(KubeletInputs()), FleetWords([str(fleet)], jobs=1)
+    question, words = NodeLister(KubeletInputs()), FleetSelection([str(fleet)], jobs=1)
     asked = ask_fleet(words, question, Style(ListOutput.JSONL, quiet=True))
     assert (asked.rows, asked.unreadable) == ([], True)
     assert len(capsys.readouterr().out.splitlines()) == 5

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from cpuctl.exports.markup import Markup, as_bytes, element, joined, leaf, text
-from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, Words, page
-from cpuctl.exports.sheet import Drawing, Item, Sheet
+from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, StyledText, page
+from cpuctl.exports.sheet import Drawing, LegendItem, Sheet
 from cpuctl.visible_text import printable
 from tests.support.drawn_rows import HOSTILE
 
@@ -24,7 +24,7 @@ def test_text_comes_back_as_it_was(value: str) -> None:
 
 @given(HOSTILE)
 def test_sheets_are_well_formed_whatever_they_say(value: str) -> None:
-    item = Item("sh", "", value, "", value)
+    item = LegendItem("sh", "", value, "", value)
     sheet = Sheet(title=value, lines=[value], legend=[item], notes=[value], description=value)
     root = ET.fromstring(as_bytes(sheet.around(Drawing(Markup(""), 10, 10))))  # noqa: S314
     known = {"svg", "title", "desc", "style", "defs", "pattern", "path", "rect", "g", "text"}
@@ -57,8 +57,12 @@ def tags(markup: Markup) -> _Tags:
 @given(HOSTILE)
 def test_pages_hold_no_element_that_a_name_brings(value: str) -> None:
     figure = Figure(element("svg", {}, text(value)))
-    grid = Grid((Heading(value), Heading("N", numbers=True)), ((Words(value), Words(value, "bad")),))
-    found = tags(page(value, Words(value), [Section(value, (figure, grid, Sentences((Words(value),))))]))
+    grid = Grid(
+        (Heading(value), Heading("N", numbers=True)), ((StyledText(value), StyledText(value, "bad")),)
+    )
+    found = tags(
+        page(value, StyledText(value), [Section(value, (figure, grid, Sentences((StyledText(value),))))])
+    )
     known = "html head meta title style body header h1 p bdi main section h2 figure svg div table thead tr th"
     assert found.found <= {*known.split(), "tbody", "td", "footer"}
     assert set(found.attributes) <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 
 from cpuctl.exports.markup import Markup, as_bytes
-from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, Words, page
+from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, StyledText, page
 from cpuctl.exports.sheet import Drawing, Sheet
 
 
 def example() -> str:
     svg = Sheet(title="T", lines=[], legend=[], notes=[], description="").around(Drawing(Markup(""), 1, 1))
-    grid = Grid((Heading("Pod"), Heading("Free", numbers=True)), ((Words("web", "bad"), Words("3")),))
-    sections = [Section("S", (grid, Figure(svg), Sentences((Words("fine", "good"), Words("odd", "warn")))))]
-    return as_bytes(page("Plan", Words("1 pod: 1 rejected", "bad"), sections)).decode("ascii")
+    grid = Grid(
+        (Heading("Pod"), Heading("Free", numbers=True)), ((StyledText("web", "bad"), StyledText("3")),)
+    )
+    sections = [
+        Section("S", (grid, Figure(svg), Sentences((StyledText("fine", "good"), StyledText("odd", "warn")))))
+    ]
+    return as_bytes(page("Plan", StyledText("1 pod: 1 rejected", "bad"), sections)).decode("ascii")
 
 
 def test_nothing_is_fetched_and_nothing_runs() -> None:
@@ -39,8 +43,10 @@ def test_news_are_told_by_signs_as_well_as_by_colour() -> None:
 def test_short_lists_of_cpus_stay_in_one_line() -> None:
     """One that breaks behind a hyphen reads like another one; a long one has to break somewhere."""
     long = ",".join(map(str, range(0, 100, 2)))
-    grid = Grid((Heading("CPUS"),), tuple((Words(text),) for text in ("8-13,16-21,40-45", long, "4 CPUs")))
-    text = page("Plan", Words("fine"), [Section("S", (grid,))])
+    grid = Grid(
+        (Heading("CPUS"),), tuple((StyledText(text),) for text in ("8-13,16-21,40-45", long, "4 CPUs"))
+    )
+    text = page("Plan", StyledText("fine"), [Section("S", (grid,))])
     assert '<td class="s"><bdi>8-13,16-21,40-45</bdi></td>' in text
     assert f"<td><bdi>{long}</bdi></td>" in text
     assert "<td><bdi>4 CPUs</bdi></td>" in text

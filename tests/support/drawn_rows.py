@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use
+from cpuctl.exports.machine.facts import CPU, CPUOwner, CPUUse, MachineFacts
 from cpuctl.exports.wording import mark_of
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(
@@ -75,7 +75,7 @@ def machines(draw: st.DrawFn) -> MachineFacts:
         title=draw(HOSTILE),
         lines=tuple(draw(st.lists(HOSTILE, max_size=2))),
         cpus=cpus,
-        owners=tuple(Owner(mark_of(n), name, str(held[n])) for n, name in enumerate(owners)),
+        owners=tuple(CPUOwner(mark_of(n), name, str(held[n])) for n, name in enumerate(owners)),
         captions=dict.fromkeys(range(4), "12 of 16 free"),
         notes=tuple(draw(st.lists(HOSTILE, max_size=1))),
     )
@@ -83,9 +83,9 @@ def machines(draw: st.DrawFn) -> MachineFacts:
 
 def _cpu(draw: st.DrawFn, row: PicturedCPU, owners: int) -> CPU:
     if not row["online"]:
-        return CPU(row, Use.OFFLINE)
-    use = draw(st.sampled_from([Use.SHARED, Use.RESERVED, Use.NOBODY, Use.PLAIN, Use.OWNED]))
-    if use is not Use.OWNED or not owners:
-        return CPU(row, use if use is not Use.OWNED else Use.SHARED)
+        return CPU(row, CPUUse.OFFLINE)
+    use = draw(st.sampled_from([CPUUse.SHARED, CPUUse.RESERVED, CPUUse.NOBODY, CPUUse.PLAIN, CPUUse.OWNED]))
+    if use is not CPUUse.OWNED or not owners:
+        return CPU(row, use if use is not CPUUse.OWNED else CPUUse.SHARED)
     marks = draw(st.lists(st.integers(0, owners - 1), min_size=1, max_size=3, unique=True))
     return CPU(row, use, tuple(map(mark_of, marks)), disputed=len(marks) > 1)

@@ -11,7 +11,7 @@ from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.applying import LogEntry, Outcome
 from cpuctl.cgroups.objections import Objection
 from cpuctl.cgroups.writes import CPUS
-from cpuctl.operations.cgroups.preparation import Prepared
+from cpuctl.operations.cgroups.preparation import PreparedWrites
 from cpuctl.operations.cgroups.writing import step_answer
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def apply_document(
-    prepared: Prepared, snapshot: NodeSnapshot, outcome: Outcome | None, sources: Sources
+    prepared: PreparedWrites, snapshot: NodeSnapshot, outcome: Outcome | None, sources: Sources
 ) -> answers.CgroupsApply:
     """Describe what is to be written and, after an *outcome*, what has been."""
     wanted = prepared.request.desired
@@ -44,7 +44,7 @@ def apply_document(
     }
 
 
-def _outcome(prepared: Prepared, outcome: Outcome | None) -> answers.ApplyOutcome:
+def _outcome(prepared: PreparedWrites, outcome: Outcome | None) -> answers.ApplyOutcome:
     if prepared.objections:
         return "Refused"
     if not prepared.writes:
@@ -65,7 +65,7 @@ def _objection(objection: Objection) -> answers.Objection:
     }
 
 
-def _writes(prepared: Prepared, snapshot: NodeSnapshot) -> list[answers.Write]:
+def _writes(prepared: PreparedWrites, snapshot: NodeSnapshot) -> list[answers.Write]:
     found: list[answers.Write] = []
     for write in prepared.writes:
         owner = snapshot.owners.get(write.path)

@@ -11,7 +11,7 @@ from cpuctl.answering.config.starts import (
     leave_out,
     not_started_answer,
     setting_place,
-    settings_to_mend,
+    settings_to_fix,
     start_answer,
     start_finding,
     start_text,
@@ -82,7 +82,7 @@ def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequenc
     if isinstance(start, Started):
         return findings
     severity, code = start_finding(start)
-    by_settings = bool(settings_to_mend(start))
+    by_settings = bool(settings_to_fix(start))
     if severity is Severity.ERROR and not by_settings and any(each.severity is severity for each in findings):
         return findings
     message = f"{start_text(start)} (cpuctl config check says what to mend)"

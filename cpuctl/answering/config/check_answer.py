@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import pools_answer, unseen_inputs
+from cpuctl.answering.config.parts import pools_answer, unread_inputs
 from cpuctl.answering.config.starts import (
     leave_out,
     place_of,
     setting_place,
-    settings_to_mend,
+    settings_to_fix,
     start_answer,
     start_finding,
     start_text,
-    start_to_mend,
+    start_to_fix,
 )
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.answering.kubelet_view import topology_counts
@@ -55,7 +55,7 @@ def check_document(
     node's files were not looked at, with the command that does.
     """
     configuration = loaded.configuration
-    start = start_to_mend(configuration, outcome)
+    start = start_to_fix(configuration, outcome)
     remarks = [remark_on(configuration, lint) for lint in lints]
     refusal = _refusal(configuration, outcome, (*remarks, *in_states))
     findings = worst_first((*refusal, *remarks, *configuration.warnings, *in_states))
@@ -63,7 +63,7 @@ def check_document(
     if isinstance(outcome, Started):
         document["node"] = _node(outcome)
     inputs: list[answers.NotLookedAt] = [
-        {"settings": [], "what": each} for each in unseen_inputs(sources, unseen)
+        {"settings": [], "what": each} for each in unread_inputs(sources, unseen)
     ]
     document["notLookedAt"] = [*inputs, *document["notLookedAt"]]
     return document
@@ -78,7 +78,7 @@ def _refusal(
     """
     if isinstance(outcome, Started):
         return
-    paths = settings_to_mend(outcome)
+    paths = settings_to_fix(outcome)
     severity, code = start_finding(outcome)
     names = [path_name(path) for path in paths]
     if severity is Severity.ERROR and any(_tells(remark, names) for remark in remarks):
@@ -222,7 +222,7 @@ def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
         )
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
-    paths = settings_to_mend(outcome)
+    paths = settings_to_fix(outcome)
     own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     read = _list_of(loaded) if (_RESERVED,) in own else ""
     leave = read or (f"leave out {', '.join(_written(loaded, path) for path in own)}" if own else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.check_answer import remark_answer, remark_on
 from cpuctl.answering.config.show_answer import known_amount
-from cpuctl.answering.config.starts import mend_answer, not_started_answer, start_to_mend
+from cpuctl.answering.config.starts import fix_answer, not_started_answer, start_to_fix
 from cpuctl.checkpoints.model import MemoryTable
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint
@@ -54,7 +54,7 @@ def _proposed(
             "flags": list(_flags(settings)),
             "replaces": [
                 place
-                for place in mend_answer(loaded, [(name,) for name in settings])
+                for place in fix_answer(loaded, [(name,) for name in settings])
                 if place["from"] != "default"
             ],
             "findings": [
@@ -70,7 +70,7 @@ def _proposed(
 def _unproposed(loaded: LoadedConfiguration, refused: NoProposal, head: answers.Head) -> answers.Unproposed:
     refusal: answers.Refusal = {"why": refused.why}
     if refused.outcome is not None:
-        refusal["start"] = start_to_mend(loaded, refused.outcome)
+        refusal["start"] = start_to_fix(loaded, refused.outcome)
     return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
 
 

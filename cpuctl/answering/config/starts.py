@@ -77,11 +77,11 @@ def leave_out(place: SettingPlace) -> str:
     return f"leave out {place.setting}" if place.setting else ""
 
 
-def start_to_mend(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
+def start_to_fix(loaded: LoadedConfiguration, outcome: StartOutcome) -> Start:
     """Say whether the kubelet comes up, and where the settings stand that it stumbles over."""
     start = start_answer(outcome)
-    if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_mend(outcome)):
-        start["mend"] = mend_answer(loaded, paths)
+    if start["outcome"] in ("Refused", "KubeletFault") and (paths := settings_to_fix(outcome)):
+        start["mend"] = fix_answer(loaded, paths)
     return start
 
 
@@ -98,7 +98,7 @@ def start_finding(outcome: StartOutcome) -> tuple[Severity, str]:
     return Severity.ERROR, "not-started"
 
 
-def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
+def settings_to_fix(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     """Name the settings that the kubelet stumbles over, by path, each once."""
     if isinstance(outcome, StartRefused):
         return tuple(dict.fromkeys(path for path in outcome.settings if path))
@@ -106,7 +106,7 @@ def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     return (("featureGates",),) if at_gates else ()
 
 
-def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToMend]:
+def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToMend]:
     """Say where each setting stands; one that nobody has set is to be added."""
     answer: list[SettingToMend] = []
     for path in paths:

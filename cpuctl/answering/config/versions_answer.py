@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import unloaded_head, unseen_inputs
+from cpuctl.answering.config.parts import unloaded_head, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
 from cpuctl.engine.release_effects import Effects
@@ -57,7 +57,7 @@ def versions_document(
         **parts,
         "leftOut": len(found) - shown,
         **pods,
-        "notLookedAt": unseen_inputs(head["sources"], comparison.unseen),
+        "notLookedAt": unread_inputs(head["sources"], comparison.unseen),
     }
 
 
@@ -72,7 +72,7 @@ def uncompared_document(uncompared: Uncompared, sources: Sources) -> answers.Unc
         "from": head["kubelet"]["version"],
         "to": str(uncompared.target),
         "start": {"from": start_answer(uncompared.refusal), "to": start_answer(uncompared.other)},
-        "notLookedAt": unseen_inputs(head["sources"], uncompared.unseen or files),
+        "notLookedAt": unread_inputs(head["sources"], uncompared.unseen or files),
     }
 
 

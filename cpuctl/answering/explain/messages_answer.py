@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from cpuctl.answers.messages import FoundMessage, Messages
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.messages.recognition import Recognized
-    from cpuctl.operations.messages import Found, Search
+    from cpuctl.operations.messages import MessageOccurrence, MessageSearch
 
 
 def messages_document(
-    search: Search,
+    search: MessageSearch,
     version: KubeletVersion | None,
     given: Mapping[str, str],
     explanation: Explanation | None,
@@ -34,7 +34,9 @@ def messages_document(
     }
 
 
-def _message(found: Found, version: KubeletVersion | None, given: Mapping[str, str]) -> FoundMessage:
+def _message(
+    found: MessageOccurrence, version: KubeletVersion | None, given: Mapping[str, str]
+) -> FoundMessage:
     recognized = found.recognized
     message, text = recognized.message, recognized.text
     return {

@@ -49,7 +49,7 @@ def planned_document(
     head: answers.PlanHead = {
         "sources": sources.entries,
         "kubelet": kubelet_answer(plan.kubelet),
-        **_state_answer(planner.planning.past.digests),
+        **_state_answer(planner.planning.initial.digests),
     }
     if not isinstance(plan.node, Node):
         return not_started_document(plan.node, {**head})

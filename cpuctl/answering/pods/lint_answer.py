@@ -8,7 +8,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import counts
 from cpuctl.documents.places import path_text
-from cpuctl.operations.pod_lint import LintRun, Remark
+from cpuctl.operations.pod_lint import LintRun, PlacedFinding
 
 if TYPE_CHECKING:
     from cpuctl.answers.pods import Finding, PodsLint
@@ -34,7 +34,7 @@ def lint_document(run: LintRun, sources: Sources) -> PodsLint:
     }
 
 
-def _finding(remark: Remark) -> Finding:
+def _finding(remark: PlacedFinding) -> Finding:
     finding, about = remark.finding, remark.about
     return {
         **graded(finding),

@@ -7,7 +7,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     NoColorOption,
     NodeMachineOption,
@@ -120,20 +120,20 @@ def apply(
     """Read, show, write, watch."""
     from cpuctl.cgroups.objections import Override
     from cpuctl.inputs.live_node import NodeInputs
-    from cpuctl.operations.cgroups.preparation import ApplyInputs, Insisted, root_of
-    from cpuctl.operations.cgroups.request import read_asked
+    from cpuctl.operations.cgroups.preparation import ApplyInputs, Overrides, root_of
+    from cpuctl.operations.cgroups.request import read_apply_request
 
     kubelet = kubelet_words(context)
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)
-    place, asked = root_of(machine, root), read_asked(filename, containers)
+    place, asked = root_of(machine, root), read_apply_request(filename, containers)
     node = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     forces = {
         Override.OFFLINE: force_offline,
         Override.RESERVED: force_reserved,
         Override.EXCLUSIVE: force_exclusive,
     }
-    insisted = Insisted(frozenset(force for force, on in forces.items() if on), quota=quota)
+    insisted = Overrides(frozenset(force for force, on in forces.items() if on), quota=quota)
     inputs = ApplyInputs(node=node, asked=asked, insisted=insisted, root=place, writes=yes)
     sources = Sources()
     with ExitStack() as until_answered:
@@ -142,7 +142,7 @@ def apply(
         if document["outcome"] not in _CHANGED:
             until_answered.close()
         with suppress(OSError):  # nobody hears it: no reason to keep the answer back
-            tell_sources(sources, style)
+            print_sources(sources, style)
         _answer(document, style)
     if code == 0 and exit_code and document["outcome"] == "Planned":
         code = EXIT_NO

@@ -4,7 +4,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import observe, tell_doubts, tell_sources
+from cpuctl.cli.notes import observe, print_doubts, print_sources
 from cpuctl.cli.options import (
     ExitCodeOption,
     NoColorOption,
@@ -66,8 +66,8 @@ def show(
     rules = group_rules(node, oci_runtime, sources)
     node, picture, _ = observe(node, style)
     document = show_document(picture, rules, sources.entries, node.files.unreadable)
-    tell_sources(sources, style)
-    tell_doubts(node, style)
+    print_sources(sources, style)
+    print_doubts(node, style)
     emit(document, style)
     summary = document["summary"]
     if exit_code and (summary["differing"] or not summary["groups"]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from cpuctl.cli.app import EXIT_NO
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.output import Style, emit, emit_after_change, remember_all
 from cpuctl.errors import UsageError
 
@@ -69,7 +69,7 @@ def commit(
         add_applied(document, _applied(changes, target))
     elif not refused:
         add_kubelets(document, running_kubelets(changes, target))
-    tell_sources(sources, style)
+    print_sources(sources, style)
     _answer(document, style)
     if refused or (options.exit_code and document["outcome"] == "Changed" and not document["written"]):
         raise typer.Exit(EXIT_NO)
@@ -84,7 +84,7 @@ def answering_unloaded(sources: Sources, style: Style) -> Iterator[None]:
     try:
         yield
     except ConfigRefusedError as refused:
-        tell_sources(sources, style)
+        print_sources(sources, style)
         emit(unloaded_document(refused, sources.entries), style)
         raise typer.Exit(EXIT_NO) from None
 

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.checkpoint.options import ExitCodeOption
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -54,7 +54,7 @@ def diff(
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pairs = read_pairs(a, b, sources)
     document = diff_document(pairs, load_owners(pods, PodRules(), sources), sources.entries)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     emit(document, style)
     if exit_code and not all(file["equal"] for file in document["files"]):
         raise typer.Exit(EXIT_NO)

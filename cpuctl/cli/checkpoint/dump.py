@@ -12,7 +12,7 @@ from cpuctl.cli.checkpoint.options import (
     StateAsOption,
     named_state,
 )
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import MetricsOutput, Style, emit
 from cpuctl.cli.panels import INPUT
@@ -77,7 +77,7 @@ def dump(
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))
-    tell_sources(sources, style)
+    print_sources(sources, style)
     if pictures:
         from cpuctl.exports.machine.facts import dump_facts
 
@@ -95,9 +95,9 @@ def dump(
 
 def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> "CheckpointDump":
     from cpuctl.answering.checkpoint.dump_answer import dump_document
-    from cpuctl.operations.checkpoint.reading import read_shown
+    from cpuctl.operations.checkpoint.reading import read_state_view
 
-    states, owners, source = read_shown(name, machine, pods, sources, on_machine=picture)
+    states, owners, source = read_state_view(name, machine, pods, sources, on_machine=picture)
     document = dump_document(states, owners, sources.entries)
     if picture and source:
         document["map"] = _map(document, source)

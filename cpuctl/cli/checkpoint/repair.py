@@ -102,14 +102,14 @@ def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> No
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.repair import repair as repaired
-    from cpuctl.operations.checkpoint.states import doubts, read_case, read_host
+    from cpuctl.operations.checkpoint.states import doubts, read_checkpoint_case, read_host
 
     asked, sources = words, Sources()
     with answering_unloaded(sources, style):
         words, host = read_host(words, sources)
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
-    case = read_case(words, host, sources)
+    case = read_checkpoint_case(words, host, sources)
     if not case.states:
         hint = "without state files a kubelet starts as on a fresh node"
         raise InputError("there is no state file to repair", where=host.source.origin, hint=hint)

@@ -11,7 +11,7 @@ from cpuctl.cli.checkpoint.options import (
     named_state,
 )
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     MachineOption,
@@ -76,7 +76,7 @@ def verify(
         pod_resources=pod_resources,
     )
     document = verify_state(words, sources)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     if output is MetricsOutput.PROM:
         from cpuctl.answering.metrics import add_verdict_metrics
 

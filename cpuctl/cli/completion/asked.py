@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from cpuctl.cli.completion.given import Given
+from cpuctl.cli.completion.given import TypedWords
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:=,/+-]+", re.ASCII)
 _MOST = 2000
@@ -33,43 +33,43 @@ def candidates(words: Sequence[str]) -> list[str]:
     What is not plain is left out: no API server accepts a pod called ``$(date)``, and no shell shall see it.
     """
     kind, shell, *line = words
-    given = Given.from_line(line, quoted=shell == "bash")
+    given = TypedWords.from_line(line, quoted=shell == "bash")
     found = _ASKED[kind](given)
     fitting = (each for each in found if each.startswith(given.current) and _PLAIN.fullmatch(each))
     return list(dict.fromkeys(fitting))[:_MOST]
 
 
-def _pod(given: Given) -> Iterable[str]:
+def _pod(given: TypedWords) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import pod_words
 
     return pod_words(given)
 
 
-def _resize(given: Given) -> Iterable[str]:
+def _resize(given: TypedWords) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import resize_words
 
     return resize_words(given)
 
 
-def _container(given: Given) -> Iterable[str]:
+def _container(given: TypedWords) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import container_words
 
     return container_words(given)
 
 
-def _machine(given: Given) -> Iterable[str]:
+def _machine(given: TypedWords) -> Iterable[str]:
     from cpuctl.cli.completion.machines import machine_words
 
     return machine_words(given)
 
 
-def _cpus(given: Given) -> Iterable[str]:
+def _cpus(given: TypedWords) -> Iterable[str]:
     from cpuctl.cli.completion.machines import cpu_words
 
     return cpu_words(given)
 
 
-def _gates(given: Given) -> Iterator[str]:
+def _gates(given: TypedWords) -> Iterator[str]:
     from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 
     done, comma, part = given.current.rpartition(",")
@@ -81,24 +81,24 @@ def _gates(given: Given) -> Iterator[str]:
     yield from (f"{done}{comma}{each}=" for each in gates if f"{each}=" not in done)
 
 
-def _checks(given: Given) -> Iterator[str]:
+def _checks(given: TypedWords) -> Iterator[str]:
     from cpuctl.audit.check_names import CHECK_NAMES
 
     return _listed(given, CHECK_NAMES)
 
 
-def _columns(given: Given) -> Iterator[str]:
+def _columns(given: TypedWords) -> Iterator[str]:
     from cpuctl.answering.cpu_columns import ALL_COLUMNS
 
     return _listed(given, ALL_COLUMNS)
 
 
-def _listed(given: Given, names: Iterable[str]) -> Iterator[str]:
+def _listed(given: TypedWords, names: Iterable[str]) -> Iterator[str]:
     done, comma, _ = given.current.rpartition(",")
     return (f"{done}{comma}{each}" for each in names if each not in done.split(","))
 
 
-_ASKED: Mapping[str, Callable[[Given], Iterable[str]]] = {
+_ASKED: Mapping[str, Callable[[TypedWords], Iterable[str]]] = {
     "pod": _pod,
     "resize": _resize,
     "container": _container,

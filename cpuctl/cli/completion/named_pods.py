@@ -10,20 +10,20 @@ from cpuctl.cli.completion.machines import node_files
 from cpuctl.errors import CpuctlError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.completion.given import Given
+    from cpuctl.cli.completion.given import TypedWords
     from cpuctl.pods.model import Pod
 
 _RESOURCES = ("cpu", "memory")
 
 
-class Named(NamedTuple):
+class NamedPod(NamedTuple):
     """A pod (``namespace/name``) and its containers."""
 
     pod: str
     containers: tuple[str, ...]
 
 
-def pod_words(given: Given) -> Iterator[str]:
+def pod_words(given: TypedWords) -> Iterator[str]:
     """``shop/database``, and its containers once that much is typed; without namespace if typed so."""
     for name, containers in _spelled(given):
         yield name
@@ -31,7 +31,7 @@ def pod_words(given: Given) -> Iterator[str]:
             yield from (f"{name}/{container}" for container in containers)
 
 
-def resize_words(given: Given) -> Iterator[str]:
+def resize_words(given: TypedWords) -> Iterator[str]:
     """``shop/database/server:cpu=``, and what else can follow a colon or a comma."""
     name, colon, amounts = given.current.partition(":")
     if colon:
@@ -45,7 +45,7 @@ def resize_words(given: Given) -> Iterator[str]:
             yield from (f"{each}:{resource}=" for resource in _RESOURCES)
 
 
-def container_words(given: Given) -> Iterator[str]:
+def container_words(given: TypedWords) -> Iterator[str]:
     """``shop/database/server=``, and names of sets of CPUs after it."""
     from cpuctl.cli.completion.machines import cpu_words
 
@@ -57,20 +57,20 @@ def container_words(given: Given) -> Iterator[str]:
         yield from (f"{pod}/{container}=" for container in containers)
 
 
-def _spelled(given: Given) -> Iterator[Named]:
+def _spelled(given: TypedWords) -> Iterator[NamedPod]:
     """Yield pods with their namespace; those that are typed without it, without."""
     known = list(_known(given))
     yield from known
     if not any(each.pod.startswith(given.current[: len(each.pod)]) for each in known):
-        yield from (Named(each.pod.partition("/")[2], each.containers) for each in known)
+        yield from (NamedPod(each.pod.partition("/")[2], each.containers) for each in known)
 
 
-def _known(given: Given) -> Iterator[Named]:
+def _known(given: TypedWords) -> Iterator[NamedPod]:
     manifests = [] if "cgroups" in given.words else list(given.values("-f", "--filename"))
     named = {each.full_name: each for each in _pods([*manifests, *given.values("--pods")])}
     named |= {each.full_name: each for each in _templates(given)}
     if named:
-        yield from (Named(name, tuple(c.name for c in pod.all_containers)) for name, pod in named.items())
+        yield from (NamedPod(name, tuple(c.name for c in pod.all_containers)) for name, pod in named.items())
     else:
         yield from _logged(given)
 
@@ -85,7 +85,7 @@ def _pods(names: list[str]) -> Iterator[Pod]:
             continue  # the command itself says what is wrong with it
 
 
-def _templates(given: Given) -> Iterator[Pod]:
+def _templates(given: TypedWords) -> Iterator[Pod]:
     from cpuctl.pods.reading.template import pods_from_template
 
     for text in given.values("-T", "--template"):
@@ -95,7 +95,7 @@ def _templates(given: Given) -> Iterator[Pod]:
             continue
 
 
-def _logged(given: Given) -> Iterable[Named]:
+def _logged(given: TypedWords) -> Iterable[NamedPod]:
     from cpuctl.cgroups.container_logs import log_names
     from cpuctl.machine.recording_layout import CONTAINER_LOGS
 
@@ -104,4 +104,4 @@ def _logged(given: Given) -> Iterable[Named]:
     containers: dict[str, dict[str, None]] = {}
     for link in log_names(node_files(given).names(CONTAINER_LOGS)):
         containers.setdefault(f"{link.namespace}/{link.pod}", {})[link.container] = None
-    yield from (Named(pod, tuple(names)) for pod, names in containers.items())
+    yield from (NamedPod(pod, tuple(names)) for pod, names in containers.items())

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -84,7 +84,7 @@ def check(
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     given = CheckpointInputs(state=state, machine=machine, memory=memory, kubelet=kubelet)
     document = check_configuration(given, source, cgroup, sources)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):
         raise typer.Exit(EXIT_NO)

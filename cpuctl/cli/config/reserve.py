@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -128,7 +128,7 @@ def reserve(
         cgroup = load_cgroup_version(cgroup_version, source, sources)
         loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.
         note(f"error: {_reason(document['refusal'])}", style)

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     EphemeralStorageOption,
     MachineOption,
@@ -65,7 +65,7 @@ def show(
     source = with_memory(source, memory, sources)
     loaded = load_kubelet(kubelet, sources, machine=source)
     head, pools = answer_head(loaded, sources), _pools(source, loaded)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     try:
         kept: ReservationSummary | str = reservations_of_node(source.info, loaded.kubelet.config)
     except GoError as error:

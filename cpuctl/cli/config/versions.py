@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.check import CheckedStateOption
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
     FeatureGatesOption,
@@ -99,9 +99,9 @@ def versions(
     coming = load_pods(filename, template, sources, needed=False)
     comparison = compare_on(source, VersionsInputs(words, to_version, state, pods, coming), sources)
     if isinstance(comparison, Uncompared):
-        tell_sources(sources, style)
+        print_sources(sources, style)
         emit(uncompared_document(comparison, sources), style)
         raise typer.Exit(EXIT_NO)
     document = versions_document(comparison, answer_head(comparison.loaded, sources), everything=everything)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     emit(document, style)

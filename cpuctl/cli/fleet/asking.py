@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class FleetWords(NamedTuple):
+class FleetSelection(NamedTuple):
     """Which nodes are asked, and how."""
 
     recordings: Sequence[str]
@@ -26,7 +26,7 @@ class FleetWords(NamedTuple):
     resume: str = ""
 
 
-class Asked(NamedTuple):
+class FleetAnswers(NamedTuple):
     """The answers in the order of the nodes, but for those that were written as lines.
 
     ``unreadable`` tells whether a recording could not be used, ``stopped`` is the exit code where a signal
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
     stopped: int
 
 
-def ask_fleet(words: FleetWords, question: Question, style: Style) -> Asked:
+def ask_fleet(words: FleetSelection, question: Question, style: Style) -> FleetAnswers:
     """Ask all nodes; where answers are to be lines, write each as it comes."""
     found = collect(words.recordings)
     if found.passed_over:
@@ -66,7 +66,7 @@ def ask_fleet(words: FleetWords, question: Question, style: Style) -> Asked:
         answers.close()
     if stop:
         note(f"note: interrupted, {counted(count, 'node')} answered", style)
-    return Asked(rows, found.passed_over, unreadable, stop.exit_code if stop else 0)
+    return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0)
 
 
 def _earlier(name: str) -> Mapping[str, list[Row]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.fleet.asking import FleetWords, ask_fleet
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import FleetOutputOption, JobsOption, RecordingsArgument, ResumeOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, PodFilesOption, QuietOption, TemplateOption
@@ -14,7 +14,7 @@ from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetList
-    from cpuctl.cli.fleet.asking import Asked
+    from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.operations.plan_inputs import PlanningInputs
 
 app = command_group()
@@ -62,7 +62,7 @@ def list_nodes(
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
-    asked = ask_fleet(FleetWords(recordings, jobs, resume), NodeLister(kubelet), style)
+    asked = ask_fleet(FleetSelection(recordings, jobs, resume), NodeLister(kubelet), style)
     if output is not ListOutput.JSONL:
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
         emit(_document(asked, pods), style)
@@ -72,7 +72,7 @@ def list_nodes(
         raise typer.Exit(InputError.exit_code)
 
 
-def _document(asked: "Asked", pods: "PlanningInputs") -> "FleetList":
+def _document(asked: "FleetAnswers", pods: "PlanningInputs") -> "FleetList":
     from cpuctl.fleet.list_answer import fleet_document
 
     return fleet_document(asked.rows, pods, passed_over=asked.passed_over, complete=not asked.stopped)

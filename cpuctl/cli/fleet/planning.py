@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetWords, ask_fleet
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     DevicesOption,
     ExitZeroOption,
@@ -143,8 +143,8 @@ def plan(
         asks_server=not skip_api_server,
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    document = _planned(inputs, FleetWords(recordings, jobs), style, sources)
-    tell_sources(sources, style)
+    document = _planned(inputs, FleetSelection(recordings, jobs), style, sources)
+    print_sources(sources, style)
     emit(document, style)
     if document["summary"]["unreadable"] and not exit_zero:
         raise typer.Exit(InputError.exit_code)
@@ -160,7 +160,7 @@ def _rounds(text: str) -> "Rounds | None":
     return int(text)
 
 
-def _planned(inputs: "FleetPlanInputs", fleet: FleetWords, style: Style, sources: Sources) -> "FleetPlan":
+def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources) -> "FleetPlan":
     from cpuctl.fleet.plan_answer import fleet_plan_document
     from cpuctl.fleet.plan_inputs import load_cluster
     from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor

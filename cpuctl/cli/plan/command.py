@@ -8,7 +8,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -221,7 +221,7 @@ def plan(
         warn_of_order(planning, order)
         with ProgressBar(style) as progress:
             planned = _planned(Planner(planning, options, progress), compare)
-        tell_sources(planning.sources, style)
+        print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
     if not pictures.instead:
@@ -261,7 +261,7 @@ def _answering_unloaded(
         yield
     except ConfigRefusedError as refused:
         document = _unloaded(refused, words, sources, compared)
-        tell_sources(sources, style)
+        print_sources(sources, style)
         _emit(document, style)
         raise typer.Exit(0 if exit_zero else EXIT_NO) from None
 

@@ -12,7 +12,7 @@ from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
 from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_sentence
-from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, Tone, Words, page
+from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, StyledText, Tone, page
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Pod
@@ -34,7 +34,7 @@ def draw(
     from cpuctl.exports.machine.facts import plan_facts
     from cpuctl.exports.machine.picture import machine_svg
 
-    named = (*planning.past.running, *planning.wanted)
+    named = (*planning.initial.running, *planning.wanted)
     answer = plan_picture(planning.source.machine, node, named)
     picture = machine_svg(plan_facts(document, answer))
     pictures.write(SVG, lambda: picture)
@@ -49,11 +49,11 @@ def report_page(document: StartedPlan | NotStartedPlan, picture: Markup) -> Mark
     return page("Plan", _verdict(document), list(_sections(document, picture)))
 
 
-def _verdict(document: StartedPlan | NotStartedPlan) -> Words:
+def _verdict(document: StartedPlan | NotStartedPlan) -> StyledText:
     if "node" not in document:
-        return Words(start_sentence(document["start"], "The kubelet"), "bad")
+        return StyledText(start_sentence(document["start"], "The kubelet"), "bad")
     admitted = all(pod["outcome"] == "Admitted" for pod in document["pods"])
-    return Words(counts_words(document["summary"]), "good" if admitted else "bad")
+    return StyledText(counts_words(document["summary"]), "good" if admitted else "bad")
 
 
 def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterator[Section]:
@@ -61,7 +61,7 @@ def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterat
     if refused:
         yield Section("Not admitted", (_refusals(refused),))
     if document["warnings"]:
-        warnings = tuple(Words(warning["message"], "warn") for warning in document["warnings"])
+        warnings = tuple(StyledText(warning["message"], "warn") for warning in document["warnings"])
         yield Section("Warnings", (Sentences(warnings),))
     yield Section("Machine", (Figure(picture),))
     if "node" in document:
@@ -76,10 +76,10 @@ def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterat
 def _refusals(pods: Sequence[Pod]) -> Grid:
     rows = (
         (
-            Words(f"{pod['namespace']}/{pod['name']}", "bad"),
-            Words(pod.get("container") or ""),
-            Words(PODS[pod["outcome"]].word),
-            Words(rejection_words(pod)),
+            StyledText(f"{pod['namespace']}/{pod['name']}", "bad"),
+            StyledText(pod.get("container") or ""),
+            StyledText(PODS[pod["outcome"]].word),
+            StyledText(rejection_words(pod)),
         )
         for pod in pods
     )
@@ -117,7 +117,7 @@ def _settings(document: StartedPlan | NotStartedPlan) -> Grid:
         *_flat(document["kubelet"]),
         *((f"allocatable {name}", str(amount)) for name, amount in allocatable.items()),
     ]
-    return _grid(("Setting", "Value"), ((Words(name), Words(value)) for name, value in rows))
+    return _grid(("Setting", "Value"), ((StyledText(name), StyledText(value)) for name, value in rows))
 
 
 def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -130,16 +130,16 @@ def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[st
 
 def _inputs(document: StartedPlan | NotStartedPlan) -> Iterator[Part]:
     rows = (
-        (Words(name), Words(entry["value"]), Words(entry["from"]))
+        (StyledText(name), StyledText(entry["value"]), StyledText(entry["from"]))
         for name, entry in document["sources"].items()
     )
     yield _grid(("Input", "Value", "From"), rows)
     if files := document.get("state"):
-        digests = ((Words(file["path"]), Words(file["sha256"])) for file in files)
+        digests = ((StyledText(file["path"]), StyledText(file["sha256"])) for file in files)
         yield _grid(("State file", "SHA-256"), digests)
 
 
-def _grid(headings: Iterable[str], rows: Iterable[tuple[Words, ...]]) -> Grid:
+def _grid(headings: Iterable[str], rows: Iterable[tuple[StyledText, ...]]) -> Grid:
     return Grid(tuple(map(Heading, headings)), tuple(rows))
 
 
@@ -156,5 +156,5 @@ def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
                 raise AssertionError(type(block))  # no plan is told in boxes or charts
 
 
-def _words(cell: Cell) -> Words:
-    return Words(cell.text, _TONES.get(cell.style, ""))
+def _words(cell: Cell) -> StyledText:
+    return StyledText(cell.text, _TONES.get(cell.style, ""))

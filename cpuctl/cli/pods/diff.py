@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     ExitCodeOption,
@@ -121,7 +121,7 @@ def diff(
     after = _side(others, words._replace(kubelet=kubelet), source, new or old, other_sources)
     document = diff_document(before, after, sources.entries)
     sources.warnings = list(dict.fromkeys((*sources.warnings, *other_sources.warnings)))
-    tell_sources(sources, style)
+    print_sources(sources, style)
     emit(document, style)
     if exit_code and document["summary"]["same"] != len(document["pods"]):
         raise typer.Exit(EXIT_NO)

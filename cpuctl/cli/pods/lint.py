@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     ExitZeroOption,
@@ -111,7 +111,7 @@ def lint(
     with ProgressBar(style) as progress:
         run = lint_manifests(filename, words, sources, progress)
     document = lint_document(run, sources.entries)
-    tell_sources(sources, style)
+    print_sources(sources, style)
     emit(document, style)
     if not exit_zero and _is_rejected(document["summary"], strict=strict):
         raise typer.Exit(EXIT_NO)

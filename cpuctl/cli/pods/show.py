@@ -4,7 +4,7 @@ import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     NoColorOption,
@@ -80,5 +80,5 @@ def show(
     view = load_view(words, sources)
     shown = show_pods(found, view, load_usage(usage, sources), sources)
     document = show_document(shown, cgroup_view(view), view_head(view, sources))
-    tell_sources(sources, style)
+    print_sources(sources, style)
     emit(document, style)

@@ -36,7 +36,7 @@ _LONGEST_NAME = 400
 """Characters; a broken file may have any number, and the name stands in every CPU of its owner."""
 
 
-class Use(StrEnum):
+class CPUUse(StrEnum):
     """What a CPU is for; ``plain``: nothing is known of owners."""
 
     PLAIN = "plain"
@@ -54,7 +54,7 @@ class CPU(NamedTuple):
     """
 
     row: Row
-    use: Use
+    use: CPUUse
     marks: tuple[str, ...] = ()
     disputed: bool = False
 
@@ -69,7 +69,7 @@ class CPU(NamedTuple):
         return not self.row["online"] and bool(self.marks or self.row.get("shared"))
 
 
-class Owner(NamedTuple):
+class CPUOwner(NamedTuple):
     """Who has CPUs: the letters that stand for it, its name, its CPUs as a list."""
 
     mark: str
@@ -84,11 +84,11 @@ class MachineFacts:
     title: str
     lines: tuple[str, ...]
     cpus: tuple[CPU, ...]
-    owners: tuple[Owner, ...] = ()
+    owners: tuple[CPUOwner, ...] = ()
     captions: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def having(self, use: Use) -> CPUSet:
+    def having(self, use: CPUUse) -> CPUSet:
         """Return the CPUs that are for this."""
         return CPUSet.of(cpu.number for cpu in self.cpus if cpu.use is use)
 
@@ -173,7 +173,7 @@ def plan_facts(plan: StartedPlan | NotStartedPlan, picture: PlanPicture) -> Mach
 
 
 def _ownerless(rows: Iterable[Row]) -> tuple[CPU, ...]:
-    return tuple(CPU(row, Use.PLAIN if row["online"] else Use.OFFLINE) for row in rows)
+    return tuple(CPU(row, CPUUse.PLAIN if row["online"] else CPUUse.OFFLINE) for row in rows)
 
 
 def _cpus(rows: Iterable[Marked], reserved: CPUSet) -> tuple[CPU, ...]:
@@ -183,18 +183,18 @@ def _cpus(rows: Iterable[Marked], reserved: CPUSet) -> tuple[CPU, ...]:
 def _cpu(row: Marked, *, reserved: bool) -> CPU:
     marks = tuple(row["marks"])
     if marks:
-        return CPU(row, Use.OWNED, marks, disputed=len(marks) > 1 or row["shared"] or reserved)
+        return CPU(row, CPUUse.OWNED, marks, disputed=len(marks) > 1 or row["shared"] or reserved)
     if not row["online"]:
-        return CPU(row, Use.OFFLINE)
+        return CPU(row, CPUUse.OFFLINE)
     if reserved:
-        return CPU(row, Use.RESERVED)
-    return CPU(row, Use.SHARED if row["shared"] else Use.NOBODY)
+        return CPU(row, CPUUse.RESERVED)
+    return CPU(row, CPUUse.SHARED if row["shared"] else CPUUse.NOBODY)
 
 
-def _owners(holders: Iterable[CPUHolder]) -> tuple[Owner, ...]:
+def _owners(holders: Iterable[CPUHolder]) -> tuple[CPUOwner, ...]:
     told = list(holders)
     return tuple(
-        Owner(
+        CPUOwner(
             holder["mark"],
             bounded(holder_name(holder) + _sharers(holder, told), _LONGEST_NAME),
             holder["cpus"],
@@ -225,7 +225,7 @@ def _captions(cpus: Iterable[CPU], word: str) -> dict[int, str]:
         node = cpu.row["node"]
         if node is not None:
             all_of[node] = all_of.get(node, 0) + 1
-            left[node] = left.get(node, 0) + (cpu.use is Use.SHARED)
+            left[node] = left.get(node, 0) + (cpu.use is CPUUse.SHARED)
     return {node: f"{left[node]} of {count} {word}" for node, count in all_of.items()}
 
 

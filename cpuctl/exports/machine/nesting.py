@@ -20,7 +20,7 @@ class Core(NamedTuple):
     rows: tuple[PlacedCPU, ...]
 
 
-class Place(NamedTuple):
+class TopologyDomain(NamedTuple):
     """A socket, NUMA node or L3 cache; ``level`` is its key in rows."""
 
     level: Level
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     inside: tuple[Nested, ...]
 
 
-Nested = Core | Place
+Nested = Core | TopologyDomain
 
 
 def nested(rows: Iterable[PlacedCPU], level: int = 0) -> Iterator[Nested]:
@@ -43,7 +43,7 @@ def nested(rows: Iterable[PlacedCPU], level: int = 0) -> Iterator[Nested]:
         if number is None:
             yield from inside
         else:
-            yield Place(key, number, f"{name} {number}", tuple(inside))
+            yield TopologyDomain(key, number, f"{name} {number}", tuple(inside))
 
 
 def _grouped(

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from math import ceil, inf, log
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
-from cpuctl.exports.machine.facts import CPU, MachineFacts, Use, flags_of
-from cpuctl.exports.machine.nesting import LEVELS, Core, Nested, Place, nested
+from cpuctl.exports.machine.facts import CPU, CPUUse, MachineFacts, flags_of
+from cpuctl.exports.machine.nesting import LEVELS, Core, Nested, TopologyDomain, nested
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
-from cpuctl.exports.sheet import SMALL, Drawing, Item, Sheet, Spot, box, hatched, words
+from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, words
 from cpuctl.exports.text_width import text_width
 from cpuctl.exports.wording import GUESSED, counted
 
@@ -80,7 +80,7 @@ class _Cells(NamedTuple):
         parts = [
             element("title", {}, text(self._tip(cpu))),
             box(x, y, self.width, self.height, class_=f"k {classes}", rx=2),
-            hatched(Spot(x, y, self.width, self.height), hatch, max(str(cpu.number), label, key=len)),
+            hatched(Rectangle(x, y, self.width, self.height), hatch, max(str(cpu.number), label, key=len)),
         ]
         if cpu.disputed:
             parts.append(box(x, y, self.width, self.height, class_="w", rx=2))
@@ -95,18 +95,18 @@ class _Cells(NamedTuple):
     def _look(self, cpu: CPU) -> tuple[str, str, str]:
         """Tell the classes of a CPU's box and of the letters in it, and its hatching."""
         match cpu.use:
-            case Use.OWNED:
+            case CPUUse.OWNED:
                 place = self.owners.get(cpu.marks[0], 0)
                 hatch = owner_hatch(place)
                 color = owner_class(place)
                 return color, f"x{color[1:]}", f"h-{hatch}" if hatch else ""
-            case Use.RESERVED:
+            case CPUUse.RESERVED:
                 return "rs", "", ""
-            case Use.OFFLINE:
+            case CPUUse.OFFLINE:
                 return "off", "m", ""
-            case Use.NOBODY:
+            case CPUUse.NOBODY:
                 return "no", "", ""
-            case Use.SHARED | Use.PLAIN:
+            case CPUUse.SHARED | CPUUse.PLAIN:
                 return "sh", "", ""
 
     def _tip(self, cpu: CPU) -> str:
@@ -121,10 +121,10 @@ class _Cells(NamedTuple):
 
 
 _USE_WORDS = {
-    Use.SHARED: "in the shared pool",
-    Use.RESERVED: "reserved for the system",
-    Use.NOBODY: "neither shared nor held",
-    Use.OFFLINE: "offline",
+    CPUUse.SHARED: "in the shared pool",
+    CPUUse.RESERVED: "reserved for the system",
+    CPUUse.NOBODY: "neither shared nor held",
+    CPUUse.OFFLINE: "offline",
 }
 
 
@@ -133,10 +133,10 @@ def _state(cpu: CPU) -> Iterator[str]:
     if cpu.use in _USE_WORDS:
         yield _USE_WORDS[cpu.use]
     if cpu.claimed_offline:
-        yield _USE_WORDS[Use.OFFLINE if cpu.marks else Use.SHARED]
+        yield _USE_WORDS[CPUUse.OFFLINE if cpu.marks else CPUUse.SHARED]
 
 
-_LABELS = {Use.RESERVED: "R", Use.NOBODY: "?", Use.OFFLINE: "off"}
+_LABELS = {CPUUse.RESERVED: "R", CPUUse.NOBODY: "?", CPUUse.OFFLINE: "off"}
 
 
 def _label(cpu: CPU) -> str:
@@ -190,26 +190,26 @@ class _Drawer:
                 largest = self._areas(max(found, key=len))
                 self.columns[level] = in_rows(largest, _GAP, _ASPECTS[level]).columns
 
-    def _areas(self, content: Sequence[Nested]) -> list[Area[_Content]]:
+    def _areas(self, content: Sequence[Nested]) -> list[SizedArea[_Content]]:
         """Lay out places; cores without one stand together."""
         loose = in_columns([self._core(core) for core in _cores(content)], self.columns["core"], _CORE_GAP)
         areas = [_bare(loose)] if loose.placed else []
-        return areas + [self._place(member) for member in content if isinstance(member, Place)]
+        return areas + [self._place(member) for member in content if isinstance(member, TopologyDomain)]
 
-    def _place(self, place: Place) -> Area[_Content]:
+    def _place(self, place: TopologyDomain) -> SizedArea[_Content]:
         caption = self.facts.captions.get(place.number, "") if place.level == "node" else ""
         inside = in_columns(self._areas(place.inside), self.columns[place.level], _GAP)
         return _framed(_Frame(place.name, caption, _FRAMES[place.level]), inside)
 
-    def _core(self, core: Core) -> Area[_Content]:
+    def _core(self, core: Core) -> SizedArea[_Content]:
         cells = [self._cell(self.cells.cpus[row["cpu"]]) for row in core.rows]
         inside = in_columns(cells, min(len(cells), _CPUS_BESIDE), 2.0)
         return _padded(core, inside, _CORE_PADDING, _CORE_PADDING)
 
-    def _cell(self, cpu: CPU) -> Area[_Content]:
-        return Area(cpu, self.cells.width, self.cells.height)
+    def _cell(self, cpu: CPU) -> SizedArea[_Content]:
+        return SizedArea(cpu, self.cells.width, self.cells.height)
 
-    def _drawn(self, area: Area[_Content], x: float, y: float) -> Iterator[Markup]:
+    def _drawn(self, area: SizedArea[_Content], x: float, y: float) -> Iterator[Markup]:
         match area.content:
             case CPU() as cpu:
                 yield self.cells.drawn(cpu, x, y)
@@ -226,8 +226,8 @@ class _Drawer:
             yield from self._drawn(inner, x + dx, y + dy)
 
 
-def _bare(rows: Rows[_Content]) -> Area[_Content]:
-    return Area(None, rows.width, rows.height, rows.placed)
+def _bare(rows: Rows[_Content]) -> SizedArea[_Content]:
+    return SizedArea(None, rows.width, rows.height, rows.placed)
 
 
 def _cores(content: Sequence[Nested]) -> list[Core]:
@@ -238,33 +238,33 @@ def _groups(content: Sequence[Nested], level: str) -> Iterator[tuple[str, Sequen
     """Yield what stands together at every level; the machine's own has no name."""
     yield level, content
     for member in content:
-        if isinstance(member, Place):
+        if isinstance(member, TopologyDomain):
             yield from _groups(member.inside, member.level)
 
 
-def _framed(frame: _Frame, inside: Rows[_Content]) -> Area[_Content]:
+def _framed(frame: _Frame, inside: Rows[_Content]) -> SizedArea[_Content]:
     """Put a frame around areas, wide enough for its own words."""
     heading = text_width(frame.name, 12, bold=True)
     if frame.caption:
         heading += 16 + text_width(frame.caption, 12)
     width = max(inside.width, heading)
     area = _padded(frame, inside, _PADDING, _HEADING)
-    return Area(area.content, width + 2 * _PADDING, area.height, area.inside)
+    return SizedArea(area.content, width + 2 * _PADDING, area.height, area.inside)
 
 
-def _padded(content: _Content, inside: Rows[_Content], padding: float, top: float) -> Area[_Content]:
+def _padded(content: _Content, inside: Rows[_Content], padding: float, top: float) -> SizedArea[_Content]:
     placed = tuple((x + padding, y + top, area) for x, y, area in inside.placed)
-    return Area(content, inside.width + 2 * padding, inside.height + top + padding, placed)
+    return SizedArea(content, inside.width + 2 * padding, inside.height + top + padding, placed)
 
 
 MOST_OWNERS = 60
 """More are not in the legend: the letters stand in the table of the answer, and each CPU tells its owner."""
 
 _STATES = {
-    Use.SHARED: ("sh", "", "shared pool"),
-    Use.RESERVED: ("rs", "R", "reserved for the system"),
-    Use.NOBODY: ("no", "?", "neither shared nor held"),
-    Use.OFFLINE: ("off", "off", "offline"),
+    CPUUse.SHARED: ("sh", "", "shared pool"),
+    CPUUse.RESERVED: ("rs", "R", "reserved for the system"),
+    CPUUse.NOBODY: ("no", "?", "neither shared nor held"),
+    CPUUse.OFFLINE: ("off", "off", "offline"),
 }
 _FLAGS = {
     "isolated": "a corner: isolated from the scheduler (isolcpus)",
@@ -283,17 +283,17 @@ def legend_of(facts: MachineFacts) -> Sheet:
     )
 
 
-def _states(facts: MachineFacts) -> Iterator[Item]:
+def _states(facts: MachineFacts) -> Iterator[LegendItem]:
     for use, (classes, mark, meaning) in _STATES.items():
         if cpus := facts.having(use):
-            mark_class = "m" if use is Use.OFFLINE else ""
-            yield Item(classes, "", mark, mark_class, f"{meaning}: {cpus}")
+            mark_class = "m" if use is CPUUse.OFFLINE else ""
+            yield LegendItem(classes, "", mark, mark_class, f"{meaning}: {cpus}")
 
 
-def _owners(facts: MachineFacts) -> Iterator[Item]:
+def _owners(facts: MachineFacts) -> Iterator[LegendItem]:
     for place, owner in enumerate(facts.owners[:MOST_OWNERS]):
         color, hatch = owner_class(place), owner_hatch(place)
-        yield Item(
+        yield LegendItem(
             color,
             f"h-{hatch}" if hatch else "",
             owner.mark,
@@ -307,7 +307,7 @@ def _notes(facts: MachineFacts) -> Iterator[str]:
     if more:
         which = f"{counted(len(more), 'more owner')}, {more[0].mark} to {more[-1].mark}"
         yield f"and {which}: point at a CPU for its owner"
-    if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is Use.RESERVED):
+    if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is CPUUse.RESERVED):
         yield "R: the reserved CPUs are part of the shared pool, too"
     if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
         yield f"+: {counted(len(disputed), 'CPU')} held by more than one, or held and shared or reserved"
@@ -333,40 +333,40 @@ _EMPTY_COSTS = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Area(Generic[T]):
+class SizedArea(Generic[T]):
     """Something with a size, and what is inside of it: areas with their places from its corner."""
 
     content: T
     width: float
     height: float
-    inside: tuple[tuple[float, float, Area[T]], ...] = ()
+    inside: tuple[tuple[float, float, SizedArea[T]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rows(Generic[T]):
     """Areas in rows and columns, and the size of all."""
 
-    placed: tuple[tuple[float, float, Area[T]], ...]
+    placed: tuple[tuple[float, float, SizedArea[T]], ...]
     width: float
     height: float
     columns: int
 
 
-def in_rows(areas: Sequence[Area[T]], gap: float, aspect: float) -> Rows[T]:
+def in_rows(areas: Sequence[SizedArea[T]], gap: float, aspect: float) -> Rows[T]:
     """Put areas into even rows, so that all of them together are *aspect* times as wide as high."""
     if not areas:
         return Rows((), 0, 0, 1)
     return min((_grid(areas, columns, gap) for columns in _columns(len(areas))), key=_Cost(areas, aspect))
 
 
-def in_columns(areas: Sequence[Area[T]], columns: int, gap: float) -> Rows[T]:
+def in_columns(areas: Sequence[SizedArea[T]], columns: int, gap: float) -> Rows[T]:
     """Put areas into rows of so many columns."""
     return _grid(areas, max(columns, 1), gap) if areas else Rows((), 0, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Cost(Generic[T]):
-    areas: Sequence[Area[T]]
+    areas: Sequence[SizedArea[T]]
     aspect: float
 
     def __call__(self, rows: Rows[T]) -> float:
@@ -382,12 +382,12 @@ def _columns(count: int) -> Iterator[int]:
     yield from sorted({ceil(count / lines) for lines in range(1, count + 1)})
 
 
-def _grid(areas: Sequence[Area[T]], columns: int, gap: float) -> Rows[T]:
+def _grid(areas: Sequence[SizedArea[T]], columns: int, gap: float) -> Rows[T]:
     lines = [areas[start : start + columns] for start in range(0, len(areas), columns)]
     widths = [
         max(line[column].width for line in lines if column < len(line)) for column in range(len(lines[0]))
     ]
-    placed: list[tuple[float, float, Area[T]]] = []
+    placed: list[tuple[float, float, SizedArea[T]]] = []
     y = 0.0
     for line in lines:
         x = 0.0

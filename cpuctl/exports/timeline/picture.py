@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
-from cpuctl.exports.sheet import SMALL, Drawing, Item, Sheet, Spot, box, hatched, words
+from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, words
 from cpuctl.exports.text_width import fitted, text_width, wrapped
 from cpuctl.exports.timeline.facts import Event, TimelineFacts, short, tick_step, tick_text
 from cpuctl.exports.wording import counted
@@ -101,7 +101,7 @@ class _Plot(NamedTuple):
         parts = [
             element("title", {}, text(self._tip(cpus, span))),
             box(x, y, width, _ROW, class_=f"k {look.classes}", rx=2),
-            hatched(Spot(x, y, width, _ROW), look.hatch, mark),
+            hatched(Rectangle(x, y, width, _ROW), look.hatch, mark),
         ]
         if span["use"] == "contested" and width > 4:
             parts.append(box(x + 1, y + 1, width - 2, _ROW - 2, class_="w", rx=2))
@@ -110,7 +110,7 @@ class _Plot(NamedTuple):
         attributes = {"data-cpus": cpus, "data-use": span["use"], "data-owner": span["container"]}
         return element("g", {**attributes, "data-from": start, "data-until": end}, *parts)
 
-    def _look(self, span: Span) -> Item:
+    def _look(self, span: Span) -> LegendItem:
         name = span["container"]
         return _look(span["use"], self.places.get(name, 0), self.facts.marks.get(name, ""))
 
@@ -121,24 +121,24 @@ class _Plot(NamedTuple):
         return f"CPUs {cpus}; {what}; {span['from']} to {span['until']}"
 
 
-def _look(use: str, place: int, mark: str, meaning: str = "") -> Item:
+def _look(use: str, place: int, mark: str, meaning: str = "") -> LegendItem:
     """Tell how a use of CPUs by the owner with this place looks."""
     color, hatch = owner_class(place), owner_hatch(place)
     letters = f"x{color[1:]}"
     match use:
         case "owned":
-            return Item(color, f"h-{hatch}" if hatch else "", mark, letters, meaning)
+            return LegendItem(color, f"h-{hatch}" if hatch else "", mark, letters, meaning)
         case "leaving":
-            return Item(f"{color} go", "h-going", mark.lower(), letters, meaning)
+            return LegendItem(f"{color} go", "h-going", mark.lower(), letters, meaning)
         case "contested":
-            return Item(color, "h-cross", f"!{mark}", letters, meaning)
+            return LegendItem(color, "h-cross", f"!{mark}", letters, meaning)
         case "shared":
-            return Item("sh", "", "", "", meaning)
+            return LegendItem("sh", "", "", "", meaning)
         case _:
-            return Item("off", "", "", "", meaning)
+            return LegendItem("off", "", "", "", meaning)
 
 
-def _legend(facts: TimelineFacts) -> Iterator[Item]:
+def _legend(facts: TimelineFacts) -> Iterator[LegendItem]:
     used = {span["use"] for row in facts.rows for span in row["spans"]}
     meanings = {
         "leaving": "to be given up",

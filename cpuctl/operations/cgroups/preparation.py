@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cpuctl.capture.collected import Progress
     from cpuctl.inputs.live_node import LiveNode, NodeInputs
     from cpuctl.inputs.sources import Sources
-    from cpuctl.operations.cgroups.request import Asked
+    from cpuctl.operations.cgroups.request import ApplyRequest
 
 _EFFECTIVE = {1: ("cpuset.effective_cpus", "cpuset.cpus"), 2: ("cpuset.cpus.effective",)}
 _MOST_UNSEEN = 5
@@ -40,7 +40,7 @@ _SYSTEMD = (
 )
 
 
-class Insisted(NamedTuple):
+class Overrides(NamedTuple):
     """What the user overrules, and whether quotas are to follow."""
 
     forced: frozenset[Override]
@@ -51,14 +51,14 @@ class ApplyInputs(NamedTuple):
     """The node, what is asked for on it, and what is overruled."""
 
     node: NodeInputs
-    asked: Asked
-    insisted: Insisted
+    asked: ApplyRequest
+    insisted: Overrides
     root: Path
     writes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedWrites:
     """What is to be done to the node below *root*; ``digests`` are those of its state files, by name.
 
     ``inhabited`` are the groups whose threads are to be on certain CPUs.
@@ -125,7 +125,7 @@ def _require_mount(path: Path, wanted: str) -> None:
 class Preparation(NamedTuple):
     """What is to be done, the node as it was found, and its kubelet's reconcile period in seconds."""
 
-    prepared: Prepared
+    prepared: PreparedWrites
     snapshot: NodeSnapshot
     period: float
 
@@ -158,8 +158,8 @@ def read_and_prepare(inputs: ApplyInputs, sources: Sources, progress: Progress) 
 
 
 def prepare(
-    node: LiveNode, snapshot: NodeSnapshot, request: Request, insisted: Insisted, root: Path
-) -> Prepared:
+    node: LiveNode, snapshot: NodeSnapshot, request: Request, insisted: Overrides, root: Path
+) -> PreparedWrites:
     """Hold what is wanted against the node, and work the writes out.
 
     Raise InputError for sets that no order of writes leads to.
@@ -178,7 +178,7 @@ def prepare(
         from cpuctl.operations.cgroups.rules import wanted_quotas
 
         writes += plan_quotas(snapshot.groups, wanted_quotas(wanted, snapshot, node.kubelet), at.version)
-    return Prepared(
+    return PreparedWrites(
         root=root,
         at=at,
         request=request,

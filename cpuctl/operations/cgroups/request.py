@@ -23,7 +23,7 @@ from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError, NodeAccessError, UsageError
-from cpuctl.inputs.past import state_reader
+from cpuctl.inputs.starting_state import state_reader
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def places_of(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[ContainerRefe
     }
 
 
-class Asked(NamedTuple):
+class ApplyRequest(NamedTuple):
     """What is asked for: a file's content and name, or containers with their CPUs."""
 
     content: bytes | None
@@ -76,17 +76,17 @@ class Asked(NamedTuple):
     references: Sequence[str]
 
 
-def read_asked(filename: str, references: Sequence[str]) -> Asked:
+def read_apply_request(filename: str, references: Sequence[str]) -> ApplyRequest:
     """Read the file that is named, before anything else is; raise UsageError for two ways at once."""
     from cpuctl.documents.files import read_input, source_name
 
     if filename and references:
         raise UsageError("name a file or containers, not both", hint=_REFERENCE)
     content = read_input(filename) if filename else None
-    return Asked(content, source_name(filename) if filename else "", references)
+    return ApplyRequest(content, source_name(filename) if filename else "", references)
 
 
-def read_request(asked: Asked, node: LiveNode, snapshot: NodeSnapshot, sources: Sources) -> Request:
+def read_request(asked: ApplyRequest, node: LiveNode, snapshot: NodeSnapshot, sources: Sources) -> Request:
     """Work out what is wanted of the containers in the *snapshot*."""
     if asked.content is not None:
         sources.add("apply", asked.source, "given")

@@ -22,7 +22,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unwritable
 from cpuctl.inputs import option_names
 from cpuctl.machine.kernel_text import parse_cpu_list
-from cpuctl.operations.cgroups.preparation import Prepared, below, digests
+from cpuctl.operations.cgroups.preparation import PreparedWrites, below, digests
 
 if TYPE_CHECKING:
     from cpuctl.answers.cgroups import Step as StepAnswer
@@ -46,7 +46,7 @@ class Watching(NamedTuple):
 
 
 def perform(
-    prepared: Prepared, log: WriteLog, interrupted: Callable[[], bool], watching: Watching
+    prepared: PreparedWrites, log: WriteLog, interrupted: Callable[[], bool], watching: Watching
 ) -> Outcome:
     """Write under a lock, look whether it holds, and undo everything where it does not."""
     files = GroupFiles(below(prepared.root, CGROUPS), time.sleep)
@@ -63,7 +63,7 @@ def perform(
         return carry_out(changes, applier, guard, watching.seconds)
 
 
-def _kept(prepared: Prepared) -> Iterator[PlannedWrite]:
+def _kept(prepared: PreparedWrites) -> Iterator[PlannedWrite]:
     """Yield what is wanted and there already: it must come into force, too."""
     written = {(write.path, write.name) for write in prepared.writes}
     for one in prepared.request.desired.wanted:
@@ -71,7 +71,7 @@ def _kept(prepared: Prepared) -> Iterator[PlannedWrite]:
             yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "hold on")
 
 
-def _state_moved(prepared: Prepared) -> str:
+def _state_moved(prepared: PreparedWrites) -> str:
     try:
         before, now = prepared.digests, digests(prepared.root, prepared.state_directory)
     except CpuctlError as error:
@@ -80,7 +80,7 @@ def _state_moved(prepared: Prepared) -> str:
     return f"the kubelet has written {', '.join(changed)} meanwhile" if changed else ""
 
 
-def _strayed(prepared: Prepared, files: GroupFiles) -> str:
+def _strayed(prepared: PreparedWrites, files: GroupFiles) -> str:
     top = prepared.at.cpuset.removeprefix(CGROUPS)
     sets = [(f"{top}{path}", cpus) for path, cpus in prepared.inhabited.items()]
     strays = list(stray_threads(files, prepared.root / "proc", sets))

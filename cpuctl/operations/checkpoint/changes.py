@@ -38,7 +38,7 @@ class Refused(NamedTuple):
     advice: str
 
 
-def told_of_start(outcome: NotStarted, when: str = "") -> str:
+def start_notes(outcome: NotStarted, when: str = "") -> str:
     """Say what stands against new files: a kubelet that does not start, or of which that cannot be said."""
     match outcome:
         case StartRefused():

@@ -13,14 +13,14 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableSt
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.kubelet import named_version, read_gates
-from cpuctl.inputs.past import reader_of_gates
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.starting_state import reader_of_gates
 from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.operations.checkpoint.changes import FileChange, Refused, told_of_start
+from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.operations.checkpoint.repair import advised
-from cpuctl.operations.checkpoint.states import container_names, load_owners, read_case, read_host
+from cpuctl.operations.checkpoint.states import container_names, load_owners, read_checkpoint_case, read_host
 from cpuctl.pods.rules import PodRules
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.operations.checkpoint.states import Case, CheckpointInputs
+    from cpuctl.operations.checkpoint.states import CheckpointCase, CheckpointInputs
 
 _REPAIR = "cpuctl checkpoint repair computes checksums again"
 
@@ -60,7 +60,7 @@ def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool
     inputs, host = read_host(inputs, sources)
     if writes:
         sources.require_configuration(changes_assignments=True)
-    case = read_case(inputs, host, sources)
+    case = read_checkpoint_case(inputs, host, sources)
     _require(len(case.states), host.source.origin)
     changes, proof = _proven(_all_migrated(case.states, case.reader), case)
     return Migration(changes, case.owners, case.reader, proof, host.kubelet)
@@ -100,14 +100,16 @@ def _all_migrated(states: Sequence[StateInput], to: StateReader) -> tuple[FileCh
     return tuple(_migrated(state, to) for state in states)
 
 
-def _proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChange, ...], StateVerdict]:
+def _proven(
+    changes: tuple[FileChange, ...], case: CheckpointCase
+) -> tuple[tuple[FileChange, ...], StateVerdict]:
     """Ask whether the kubelet starts on the new files; without that, none of them is to be written."""
     states = tuple(each.state if each.refused else each.as_input() for each in changes)
     verdict = advised(case._replace(states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
     reason = Refused(
-        told_of_start(verdict.start, " on it"),
+        start_notes(verdict.start, " on it"),
         "cpuctl checkpoint repair makes files that it starts on, or says which pods are in the way",
     )
     return tuple(each._replace(refused=reason) if each.changed else each for each in changes), verdict

@@ -9,10 +9,10 @@ from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted, Rejected, Undetermined
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.inputs.past import Past
+from cpuctl.inputs.starting_state import StartingState
 from cpuctl.inputs.state_files import StateInput
-from cpuctl.operations.checkpoint.changes import FileChange, Refused, told_of_start
-from cpuctl.operations.checkpoint.states import Case, Host, knowing_reader
+from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
+from cpuctl.operations.checkpoint.states import CheckpointCase, KubeletHost, knowing_reader
 from cpuctl.operations.state_writing import state_texts
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from cpuctl.operations.plan_inputs import Planning
 
 
-def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
+def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCase]:
     """Plan the pods on an empty node; where one is not admitted, no file is made."""
     # A recording's own state would be another beginning.
-    started = planning._replace(past=Past()).start(planning.kubelet, planning.sources)
+    started = planning._replace(initial=StartingState()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):
         return _refused(_of_start(started)), _case(planning, {})
     for pod in planning.wanted:
@@ -40,10 +40,10 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
     )
 
 
-def _case(planning: Planning, texts: Mapping[StateFileName, str]) -> Case:
+def _case(planning: Planning, texts: Mapping[StateFileName, str]) -> CheckpointCase:
     owners = Owners.of(planning.wanted)
-    return Case(
-        host=Host(source=planning.source, loaded=planning.loaded),
+    return CheckpointCase(
+        host=KubeletHost(source=planning.source, loaded=planning.loaded),
         states=tuple(
             StateInput(file_name=name, source=name, content=text.encode(), inspection=inspect_state(text))
             for name, text in texts.items()
@@ -58,7 +58,7 @@ def _refused(reason: Refused) -> tuple[FileChange, ...]:
 
 
 def _of_start(outcome: NotStarted) -> Refused:
-    return Refused(told_of_start(outcome), "see cpuctl config check")
+    return Refused(start_notes(outcome), "see cpuctl config check")
 
 
 def _of_pod(admission: Admission) -> Refused:

@@ -22,7 +22,7 @@ Pair: TypeAlias = tuple[StateInput | None, StateInput | None]
 """A file on either side; None where a side does not have it."""
 
 
-class Shown(NamedTuple):
+class StateView(NamedTuple):
     """State files, who owns what is in them, and the machine, where one was needed."""
 
     states: tuple[StateInput, ...]
@@ -30,7 +30,7 @@ class Shown(NamedTuple):
     source: MachineSource | None
 
 
-def read_shown(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> Shown:
+def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_machine: bool) -> StateView:
     """Read the state files that *name* names, else those of the machine, and the machine if it is asked for.
 
     Raise InputError where there are none, and for files that are none.
@@ -46,7 +46,7 @@ def read_shown(name: str, machine: str, pods: str, sources: Sources, *, on_machi
     for state in states:
         if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
             raise InputError(state.inspection.problem, where=state.source)
-    return Shown(states, load_owners(pods, PodRules(), sources), source)
+    return StateView(states, load_owners(pods, PodRules(), sources), source)
 
 
 def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:

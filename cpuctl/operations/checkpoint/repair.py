@@ -18,13 +18,13 @@ from cpuctl.engine.state_repair.actions import ActionKind, NotRepaired, RepairAc
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
-from cpuctl.operations.checkpoint.changes import FileChange, Refused, told_of_start
+from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE, PODS_FILES
 
 if TYPE_CHECKING:
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.state_files import StateInput
-    from cpuctl.operations.checkpoint.states import Case
+    from cpuctl.operations.checkpoint.states import CheckpointCase
 
 
 class Repairs(NamedTuple):
@@ -34,7 +34,7 @@ class Repairs(NamedTuple):
     proof: StateVerdict
 
 
-def repair(case: Case) -> Repairs:
+def repair(case: CheckpointCase) -> Repairs:
     """Repair what needs it; where that is not proven to help, no file is changed."""
     before = case.verdict()
     managers = start_managers(case.host.source.info, case.host.kubelet)
@@ -50,7 +50,7 @@ def repair(case: Case) -> Repairs:
     return Repairs(changes, after)
 
 
-def advised(case: Case) -> StateVerdict:
+def advised(case: CheckpointCase) -> StateVerdict:
     """Give the verdict on state files; a repair is proposed where one comes to something only.
 
     Where one file cannot be repaired, none is: what is in the way is proposed then, for its own file and
@@ -73,7 +73,7 @@ def advised(case: Case) -> StateVerdict:
     return verdict._replace(findings=tuple(findings))
 
 
-def _in_the_way(case: Case, before: StateVerdict) -> tuple[str, str] | None:
+def _in_the_way(case: CheckpointCase, before: StateVerdict) -> tuple[str, str] | None:
     """Name the first file that keeps all from being repaired, and what to do about it."""
     managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
@@ -95,12 +95,12 @@ def _refused(state: StateInput, reason: Refused) -> FileChange:
 def _of_start(outcome: NotStarted) -> Refused:
     another = "" if isinstance(outcome, Undetermined) else " for another reason"
     return Refused(
-        told_of_start(outcome, another),
+        start_notes(outcome, another),
         "mend that first (cpuctl config check), or drain the node and delete its state files",
     )
 
 
-def _repaired(state: StateInput, case: Case, managers: Started, before: StateVerdict) -> FileChange:
+def _repaired(state: StateInput, case: CheckpointCase, managers: Started, before: StateVerdict) -> FileChange:
     if state.file_name not in (CPU_FILE, MEMORY_FILE):
         return _resummed(state, case, before)
     unknown = before.refusals.get(state.file_name)
@@ -116,7 +116,7 @@ def _repaired(state: StateInput, case: Case, managers: Started, before: StateVer
     return FileChange(file_name=state.file_name, state=readable, text=text, actions=actions)
 
 
-def _resummed(state: StateInput, case: Case, before: StateVerdict) -> FileChange:
+def _resummed(state: StateInput, case: CheckpointCase, before: StateVerdict) -> FileChange:
     """Put a file's checksum right where its kubelet looks at it; what it says is nobody's to change."""
     change, found = FileChange(file_name=state.file_name, state=state, text=state.text), state.inspection
     failure = before.readings.get(state.file_name)
@@ -160,7 +160,7 @@ _State = CPUStateFile | MemoryStateFile
 _Result = Repaired[CPUStateFile] | Repaired[MemoryStateFile] | NotRepaired
 
 
-def _state_of(state: StateInput, case: Case, managers: Started) -> _Result:
+def _state_of(state: StateInput, case: CheckpointCase, managers: Started) -> _Result:
     found, reader = state.inspection.state, case.reader
     policy, memory = managers.policy, managers.memory_policy
     match found:
@@ -186,7 +186,9 @@ def _state_of(state: StateInput, case: Case, managers: Started) -> _Result:
             return NotRepaired(f"it is {state.inspection.file_name or 'another file'} by what it holds", _NEW)
 
 
-def _named(state: StateInput, found: CPUStateFile, case: Case) -> Repaired[CPUStateFile] | NotRepaired:
+def _named(
+    state: StateInput, found: CPUStateFile, case: CheckpointCase
+) -> Repaired[CPUStateFile] | NotRepaired:
     """Give containers that the oldest format knows by their id the names that all others know them by."""
     names, ids = case.reader.initial_containers, state.inspection.container_ids
     if ids and case.owners.pods is None:
@@ -231,7 +233,7 @@ def _formal(state: StateInput, *, unread: bool) -> list[RepairAction]:
     return actions
 
 
-def _written(state: _State, case: Case) -> str:
+def _written(state: _State, case: CheckpointCase) -> str:
     match state:
         case CPUStateFile():
             return write_cpu_state(state, case.reader)

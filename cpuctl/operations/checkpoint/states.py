@@ -54,7 +54,7 @@ class CheckpointInputs(NamedTuple):
     lock: RunLock | None = None
 
 
-class Host(NamedTuple):
+class KubeletHost(NamedTuple):
     """The machine and its kubelet."""
 
     source: MachineSource
@@ -66,10 +66,10 @@ class Host(NamedTuple):
         return self.loaded.kubelet
 
 
-class Case(NamedTuple):
+class CheckpointCase(NamedTuple):
     """State files, who runs, how the kubelet reads them, and what the one that runs answers."""
 
-    host: Host
+    host: KubeletHost
     states: tuple[StateInput, ...]
     owners: Owners
     reader: StateReader
@@ -89,7 +89,7 @@ def read_host(
     *,
     assumes: bool = False,
     source: MachineSource | None = None,
-) -> tuple[CheckpointInputs, Host]:
+) -> tuple[CheckpointInputs, KubeletHost]:
     """Read the machine, unless *source* is it, and its kubelet; a recording as STATE is the machine, too.
 
     Raise UsageError where memory is told of a machine that has its own, or where the kubelet's release is not
@@ -112,10 +112,10 @@ def read_host(
             f"the kubelet's flags are not known ({loaded.kubelet.flags_gap}): what is kept depends on them,"
             " name them with --kubelet-args"
         )
-    return inputs, Host(source=source, loaded=loaded)
+    return inputs, KubeletHost(source=source, loaded=loaded)
 
 
-def read_case(inputs: CheckpointInputs, host: Host, sources: Sources) -> Case:
+def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: Sources) -> CheckpointCase:
     """Read the state files and who runs on the node."""
     from cpuctl.inputs.pods import rules_of_pods
 
@@ -128,11 +128,13 @@ def read_case(inputs: CheckpointInputs, host: Host, sources: Sources) -> Case:
     )
     states = read_states(inputs.state, place, sources)
     owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources)
-    case = Case(host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners))
+    case = CheckpointCase(
+        host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners)
+    )
     return case._replace(answers=_answers(case, inputs, sources))
 
 
-def _answers(case: Case, inputs: CheckpointInputs, sources: Sources) -> PodResources | None:
+def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -> PodResources | None:
     """Ask the kubelet that runs, also alone for pods that hold something and are not listed."""
     from cpuctl.engine.state_checks.answer_findings import WHOSE, unnamed
     from cpuctl.engine.state_checks.verify import saved_states
@@ -152,7 +154,7 @@ def _answers(case: Case, inputs: CheckpointInputs, sources: Sources) -> PodResou
     return answers
 
 
-def doubted(verdict: StateVerdict, case: Case) -> StateVerdict:
+def doubted(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
     """Take back that a kubelet would start on files where its release is only assumed."""
     from cpuctl.engine.state_start import assumed
 
@@ -162,7 +164,7 @@ def doubted(verdict: StateVerdict, case: Case) -> StateVerdict:
     return verdict._replace(start=assumed(kubelet, "would start"))
 
 
-def doubts(case: Case, pods: str) -> Iterator[str]:
+def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
     """Say so where the file *pods* looks like another node's: all that is held would be given up."""
     from cpuctl.checkpoints.model import CPUStateFile
 
@@ -184,7 +186,7 @@ def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
     """Tell how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
-    from cpuctl.inputs.past import state_reader
+    from cpuctl.inputs.starting_state import state_reader
 
     return state_reader(kubelet)._replace(initial_containers=container_names(owners))
 

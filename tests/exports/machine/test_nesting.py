@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hypothesis import given
 
 from cpuctl.answers.topology import PicturedCPU
-from cpuctl.exports.machine.nesting import Core, Nested, Place, nested
+from cpuctl.exports.machine.nesting import Core, Nested, TopologyDomain, nested
 from tests.support.drawn_rows import rows
 
 
@@ -18,7 +18,7 @@ def cpus_in(
         match each:
             case Core(rows=found):
                 yield from ((row["cpu"], place) for row in found)
-            case Place(level=level, number=number, inside=inside):
+            case TopologyDomain(level=level, number=number, inside=inside):
                 yield from cpus_in(inside, {**place, level: number})
 
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from cpuctl.answers.plan import NotStartedPlan
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use, plan_facts
+from cpuctl.exports.machine.facts import CPU, CPUOwner, CPUUse, MachineFacts, plan_facts
 from cpuctl.exports.machine.picture import MOST_OWNERS, machine_svg
 from cpuctl.exports.wording import mark_of
 from cpuctl.visible_text import printable
@@ -27,7 +27,7 @@ def row(cpu: int, **more: Any) -> PicturedCPU:
 
 
 INVISIBLE = MachineFacts(
-    title="", lines=(), cpus=(CPU(row(0), Use.OWNED, ("a",)),), owners=(Owner("a", "\x1f", "0"),)
+    title="", lines=(), cpus=(CPU(row(0), CPUUse.OWNED, ("a",)),), owners=(CPUOwner("a", "\x1f", "0"),)
 )
 
 
@@ -74,14 +74,14 @@ def test_letters_and_words_say_all_that_colours_do() -> None:
         title="A node",
         lines=("3 pods",),
         cpus=(
-            CPU(row(0, shared=True), Use.RESERVED),
-            CPU(row(1), Use.OWNED, ("a",)),
-            CPU(row(2), Use.OWNED, ("b", "a"), disputed=True),
-            CPU(row(3, shared=True), Use.SHARED),
-            CPU(row(4), Use.NOBODY),
-            CPU(row(5, online=False), Use.OFFLINE),
+            CPU(row(0, shared=True), CPUUse.RESERVED),
+            CPU(row(1), CPUUse.OWNED, ("a",)),
+            CPU(row(2), CPUUse.OWNED, ("b", "a"), disputed=True),
+            CPU(row(3, shared=True), CPUUse.SHARED),
+            CPU(row(4), CPUUse.NOBODY),
+            CPU(row(5, online=False), CPUUse.OFFLINE),
         ),
-        owners=(Owner("a", "shop/web server", "1-2"), Owner("b", "shop/db server", "2")),
+        owners=(CPUOwner("a", "shop/web server", "1-2"), CPUOwner("b", "shop/db server", "2")),
     )
     picture = Picture(machine_svg(facts))
     shown = {cpu: letters(group)[1:] for cpu, group in picture.cpus.items()}
@@ -103,8 +103,8 @@ def big_machine(cpus: int, owners: int) -> MachineFacts:
     return MachineFacts(
         title="Large",
         lines=(),
-        cpus=tuple(CPU(row, Use.OWNED, (mark_of(row["cpu"] * owners // cpus),)) for row in rows),
-        owners=tuple(Owner(mark_of(n), f"default/pod-{n} main", "") for n in range(owners)),
+        cpus=tuple(CPU(row, CPUUse.OWNED, (mark_of(row["cpu"] * owners // cpus),)) for row in rows),
+        owners=tuple(CPUOwner(mark_of(n), f"default/pod-{n} main", "") for n in range(owners)),
     )
 
 
@@ -153,4 +153,4 @@ def test_a_kubelet_that_does_not_start_leaves_a_machine_without_owners() -> None
     facts = plan_facts(plan, {"cpus": [row(0, marks=[]), row(1, marks=[], online=False)], "holders": []})
     assert facts.title == "The kubelet does not start"
     assert facts.lines == ("The kubelet would not start (CPU Manager): no CPUs are reserved",)
-    assert facts.having(Use.OFFLINE) == CPUSet.of([1])
+    assert facts.having(CPUUse.OFFLINE) == CPUSet.of([1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, finding_lines
 from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
-from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import WHOLE_POD, pod_name
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _losses(losses: Sequence[answers.Loss]) -> Table:
 def _closing(document: answers.CheckpointChange) -> Iterator[Cell]:
     proof, kubelet = document["proof"], document.get("kubelet")
     if proof is not None:
-        yield Cell(*start_look(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
+        yield Cell(*start_word(proof["start"], f"Kubelet {kubelet['version']}" if kubelet else "The kubelet"))
         yield from finding_lines(proof["findings"], FILES)
     for running in document["kubelets"]:
         yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, count_start_words, findings_block
 from cpuctl.cli.render.tables.checkpoint import file_line
-from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_look, start_sentence
+from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence, start_word
 from cpuctl.exports.wording import byte_text
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]:
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
     start, version = document["start"], document.get("kubelet", {}).get("version")
-    yield Lines((Cell(*start_look(start, f"Kubelet {version}" if version else "The kubelet")),))
+    yield Lines((Cell(*start_word(start, f"Kubelet {version}" if version else "The kubelet")),))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Refused", "KubeletFault"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
 from cpuctl.cli.render.tables.start import mend_cells
-from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import shared_sentence
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
 def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
     start = document["start"]
     who = f"Kubelet {document['kubelet']['version']}" if "kubelet" in document else "The kubelet"
-    yield Cell(*start_look(start, who))
+    yield Cell(*start_word(start, who))
     if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
     yield from mend_cells(start)

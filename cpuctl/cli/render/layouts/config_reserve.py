@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
 from cpuctl.cli.render.tables.start import fix_cells, mend_line, settings_to_mend
-from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import byte_text, counted
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def blocks(document: ConfigReserve, *, wide: bool) -> Iterator[Block]:  # noqa: 
 def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
     yield Cell(f"Nothing to propose: {refusal['why']}", "red")
     if start := refusal.get("start"):
-        yield Cell(*start_look(start, who))
+        yield Cell(*start_word(start, who))
         # A setting that nobody has set yet is one of those that would be proposed.
         places = (place for place in settings_to_mend(start) if place["where"])
         yield from (Cell(f"  mend {mend_line(place)}") for place in places)

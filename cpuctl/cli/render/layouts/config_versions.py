@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import way_out_cells
-from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
 
 
 def _start(start: Start, version: str) -> Iterator[Cell]:
-    yield Cell(*start_look(start, f"Kubelet {version}"))
+    yield Cell(*start_word(start, f"Kubelet {version}"))
     yield from way_out_cells(start)
 
 

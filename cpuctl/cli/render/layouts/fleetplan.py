@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.outcomes import PODS, Look, brief_rejection, rejection_words
+from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_words
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal
     from cpuctl.answers.fleet import DaemonShare, FleetDaemonSet, FleetPlan, FleetPod
 
-_LOOKS = {**PODS, "Pending": Look("pending", "yellow")}
+_LOOKS = {**PODS, "Pending": StyledWord("pending", "yellow")}
 _ROWS = 100
 """Pods of a table; beyond that only a summary by node is read."""
 

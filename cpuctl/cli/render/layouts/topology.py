@@ -9,7 +9,7 @@ from cpuctl.answering.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, finding_lines, findings_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import GUESSED, byte_text, counted
 
 if TYPE_CHECKING:
@@ -228,4 +228,4 @@ def _remarks(memory: Memory) -> Iterator[Cell]:
     else:
         yield Cell("Memory as the Memory Manager counts it:")
     if memory["start"]["outcome"] != "Started":
-        yield Cell(*start_look(memory["start"], "The kubelet"))
+        yield Cell(*start_word(memory["start"], "The kubelet"))

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Box, Cell, Flow, Picture
-from cpuctl.exports.machine.nesting import Core, Nested, Place, nested
+from cpuctl.exports.machine.nesting import Core, Nested, TopologyDomain, nested
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import PlacedCPU
@@ -31,7 +31,7 @@ def _boxes(content: Iterable[Nested], cells: Mapping[int, Cell]) -> Iterator[Pic
             yield from (
                 Box(place.name, tuple(_boxes(place.inside, cells)))
                 for place in group
-                if isinstance(place, Place)
+                if isinstance(place, TopologyDomain)
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell, Lines
-from cpuctl.exports.outcomes import start_look
+from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
     from cpuctl.answers.start import SettingToMend, Start
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def start_block(start: Start, who: str = "The kubelet") -> Lines:
     """Say whether *who* comes up and, of one that cannot load its configuration, what mends it."""
-    return Lines((Cell(*start_look(start, who)), *way_out_cells(start)))
+    return Lines((Cell(*start_word(start, who)), *way_out_cells(start)))
 
 
 def way_out_cells(start: Start) -> Iterator[Cell]:

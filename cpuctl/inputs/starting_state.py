@@ -31,7 +31,7 @@ _OF_GRANTS: tuple[StateFileName, ...] = (ALLOCATED_FILE, ACTUATED_FILE)
 _FRESH = "as a fresh node, the state files of this one are not looked at"
 
 
-class Past(NamedTuple):
+class StartingState(NamedTuple):
     """What a plan starts from; without state files a node is fresh.
 
     ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names;
@@ -50,7 +50,9 @@ class Past(NamedTuple):
         return as_granted(self.running)
 
 
-def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Past:
+def load_starting_state(
+    name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources
+) -> StartingState:
     """Read state files and, from the file *running*, who runs.
 
     *name* is one of the state files, by its name which, or the directory that holds them; without it they
@@ -59,15 +61,19 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
     texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
     if name and CPU_FILE not in texts:
         sources.warnings.append(f"no {CPU_FILE} in {name}: nobody has exclusive CPUs yet, as on a fresh node")
-    past = past_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
+    initial = starting_state_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
     granted = {each: texts[each] for each in _OF_GRANTS if each in texts}
-    return past._replace(known=bool(running), digests=_digests(texts) if texts else {}, granted_texts=granted)
+    return initial._replace(
+        known=bool(running), digests=_digests(texts) if texts else {}, granted_texts=granted
+    )
 
 
-def past_of(texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet) -> Past:
+def starting_state_of(
+    texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet
+) -> StartingState:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
     files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
-    return Past(files=files, running=running, known=bool(running))
+    return StartingState(files=files, running=running, known=bool(running))
 
 
 def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> SavedFiles:
@@ -180,7 +186,7 @@ def reader_of_gates(gates: FeatureGates) -> StateReader:
 
 
 def start_from(
-    past: Past,
+    initial: StartingState,
     info: MachineInfo,
     kubelet: Kubelet,
     sources: Sources,
@@ -190,28 +196,28 @@ def start_from(
     from cpuctl.engine.start import Started
     from cpuctl.engine.state_start import start_on
 
-    begun = start_on(info, kubelet, past.files, fit=True, devices=devices)
+    begun = start_on(info, kubelet, initial.files, fit=True, devices=devices)
     if begun.node is None or not isinstance(begun.outcome, Started):
         assert not isinstance(begun.outcome, Started)
         return begun.outcome
-    resume(begun.node, past, sources)
+    resume(begun.node, initial, sources)
     return begun.node
 
 
-def resume(node: Node, past: Past, sources: Sources) -> None:
+def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     """Let a node that has taken its state files over go on with the pods that run on it."""
     holders = _holders(node)
-    if not past.known:
+    if not initial.known:
         # To take all owners for gone would free what they hold.
         node.resume(_owner(uid, sorted(holders[uid])) for uid in sorted(holders))
         return
-    unknown = sorted(holders.keys() - {pod.uid for pod in past.running})
+    unknown = sorted(holders.keys() - {pod.uid for pod in initial.running})
     if unknown:
         sources.warnings.append(
             f"the state names pods that do not run here ({', '.join(unknown[:3])}): the kubelet takes back "
             "what they hold when the next pod comes"
         )
-    node.resume(past.granted)
+    node.resume(initial.granted)
 
 
 def _holders(node: Node) -> dict[str, set[str]]:

@@ -19,10 +19,9 @@ from cpuctl.answering.plan.plan_answer import (
     round_answer,
     verdict_answer,
 )
-from cpuctl.answering.pods.downward_answer import file_answer, value_answer, variable_answer
+from cpuctl.answering.pods.downward_answer import downward_context, file_answer, value_answer, variable_answer
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.inside import inside_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.placement import POLICY_NONE, Isolation, isolation_of
 from cpuctl.engine.resize.effects import (
@@ -350,7 +349,7 @@ def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> lis
     refs = outcome.request.running.spec.field_refs
     if not refs:
         return []
-    before, after = (inside_of(node, _held(outcome, node, after=each)) for each in (False, True))
+    before, after = (downward_context(node, _held(outcome, node, after=each)) for each in (False, True))
     return [_reread(outcome, ref, node, rules, (before, after)) for ref in refs]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.engine.admission import Admission, ScopedAdmission
 from cpuctl.engine.changeable import Copied
-from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
+from cpuctl.engine.cpu.state import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import HintRound, TopologyManager, TopologyMetrics
 from cpuctl.engine.memory.provider import MemoryProvider

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy, start_cpu_manager
 from cpuctl.engine.cpu.provider import CPUProvider
-from cpuctl.engine.cpu.resizing.delay import DelayRules
+from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import start_topology_manager

@@ -10,10 +10,18 @@ from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
-from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE, CPU_FILE, MEMORY_FILE
+from cpuctl.state_names import (
+    ACTUATED_FILE,
+    ALLOCATED_FILE,
+    CLAIMS_FILE,
+    CPU_FILE,
+    DEVICES_FILE,
+    MEMORY_FILE,
+    STATUS_FILE,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.model import UnreadableState
@@ -94,11 +102,21 @@ def _unreadable(
     texts: Mapping[StateFileName, str], reader: StateReader
 ) -> Iterator[tuple[str, UnreadableState]]:
     """Find what a kubelet cannot load among the files of its other managers."""
+    from cpuctl.checkpoints.claim_state import read_claims_state
+    from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.model import UnreadableState
-    from cpuctl.checkpoints.reading import OTHER_FILES
+    from cpuctl.checkpoints.pods_state import read_pods_state
+    from cpuctl.checkpoints.status_state import read_status_state
 
+    readers: Mapping[str, Callable[[str, StateReader], object]] = {
+        DEVICES_FILE: read_devices_state,
+        CLAIMS_FILE: read_claims_state,
+        STATUS_FILE: read_status_state,
+        ALLOCATED_FILE: read_pods_state,
+        ACTUATED_FILE: read_pods_state,
+    }
     for name, text in texts.items():
-        read = OTHER_FILES[name](text, reader)
+        read = readers[name](text, reader)
         if isinstance(read, UnreadableState):
             yield name, read
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.resizing.delay import DelayRules
+from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.node import Node
 from cpuctl.engine.pod_rules import tells_allocated
 from cpuctl.engine.provider import Candidate

@@ -10,10 +10,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Resized
+from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault

@@ -162,12 +162,11 @@ def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
     if not refs or not isinstance(admission.verdict, Admitted):
         return {}
 
-    from cpuctl.answering.pods.downward_answer import downward_answer
-    from cpuctl.engine.inside import inside_of
+    from cpuctl.answering.pods.downward_answer import downward_answer, downward_context
     from cpuctl.pods.downward_api import downward_value
 
     held = {each.container.name: each.cpus if each.exclusive else 0 for each in admission.placements}
-    inside, pod = inside_of(node, held), node.pod_rules.view(admission.pod)
+    inside, pod = downward_context(node, held), node.pod_rules.view(admission.pod)
     return {"downwardAPI": [downward_answer(ref, downward_value(pod, ref, inside)) for ref in refs]}
 
 

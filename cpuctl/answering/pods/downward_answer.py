@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.pods.downward_api import DownwardValue
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.downward_api import DownwardContext, DownwardValue
 from cpuctl.pods.model import ResourceFieldRef
+from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers.downward import (
@@ -14,6 +17,22 @@ if TYPE_CHECKING:
         ReadValue,
         ResourceReference,
         VariableReference,
+    )
+    from cpuctl.engine.node import Node
+
+
+def downward_context(node: Node, held: Mapping[str, int]) -> DownwardContext:
+    """Return who tells on *node*; *held* are containers' exclusive CPUs (masks), 0 for those that share."""
+    known = node.allocatable
+    return DownwardContext(
+        minor=node.pod_rules.minor,
+        allocatable=None
+        if known is None
+        else {
+            name: Quantity.from_milli(amount) if name == "cpu" else Quantity.from_value(amount)
+            for name, amount in known.amounts.items()
+        },
+        assigned={name: str(CPUSet(cpus)) for name, cpus in held.items()},
     )
 
 

@@ -15,10 +15,32 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.masks import NO_CPUS, CPUMask
-from cpuctl.pods.model import ContainerKind
+from cpuctl.golang.durations import SECOND
+from cpuctl.pods.model import ContainerKind, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile
+
+
+class DelayRules(NamedTuple):
+    """What delays: the node's option, in nanoseconds, or (``by_pod``, a preview) the pods' own field."""
+
+    of_node: int = 0
+    by_pod: bool = False
+
+
+NO_DELAY = DelayRules()
+
+
+def delay_of(pod: StoredPod, rules: DelayRules) -> int:
+    """Tell how many nanoseconds pass before CPUs are taken from a container of *pod*, at least; 0: none.
+
+    Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a field of the pod,
+    ``scaleDownGracePeriodSeconds``, is announced to take its place.
+    """
+    if pod.has_pod_level_resources:
+        return 0
+    return (pod.scale_down_grace or 0) * SECOND if rules.by_pod else rules.of_node
 
 
 class _Joined(NamedTuple):

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.cpu.resizing.delay import delay_of
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Departure, Resized
+from cpuctl.engine.cpu.state import delay_of
 from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict

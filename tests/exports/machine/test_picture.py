@@ -47,7 +47,7 @@ def test_every_cpu_is_drawn_once_with_what_it_is_and_whose(facts: MachineFacts) 
 
 
 @given(machines())
-def test_boxes_are_inside_of_each_other_or_apart(facts: MachineFacts) -> None:
+def test_boxes_are_downward_context_each_other_or_apart(facts: MachineFacts) -> None:
     picture = Picture(machine_svg(facts))
     boxes = picture.rects(*BOXES)
     for one, other in combinations(boxes, 2):
@@ -58,7 +58,7 @@ def test_boxes_are_inside_of_each_other_or_apart(facts: MachineFacts) -> None:
 
 
 @given(machines())
-def test_letters_stay_inside_of_their_boxes(facts: MachineFacts) -> None:
+def test_letters_stay_downward_context_their_boxes(facts: MachineFacts) -> None:
     picture = Picture(machine_svg(facts))
     texts = picture.texts()
     assert [text for text in texts if not picture.size.contains(text.rect)] == []

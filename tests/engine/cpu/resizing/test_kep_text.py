@@ -10,7 +10,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.cpu.resizing.delay import DelayRules
+from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import Container, StoredPod

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Resized
+from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import StoredPod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
+from cpuctl.engine.cpu.state import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.golang.durations import SECOND
 from tests.support.pods import resources

@@ -25,6 +25,7 @@ class FoundMessage(TypedDict):
         "API server",
         "container runtime",
         "systemd",
+        "libvirt",
     ]
     text: str
     """The message as it stands there."""

@@ -1,7 +1,8 @@
-"""What kernel, runtime and systemd say when the CPU set of a control group is written.
+"""What kernel, runtime, systemd and libvirt say when CPUs of a control group or of a process are set.
 
 Sources: the kernel's documents ``admin-guide/cgroup-v1/cpusets.rst`` and ``admin-guide/cgroup-v2.rst``, and
-``kernel/cgroup/cpuset.c``; runc and crun put "write PATH: REASON" in front of the kernel's reason.
+``kernel/cgroup/cpuset.c``; runc and crun put "write PATH: REASON" in front of the kernel's reason. libvirt
+asks by ``sched_setaffinity(2)``; its text is quoted in kubevirt/kubevirt#1622.
 """
 
 from __future__ import annotations
@@ -112,5 +113,16 @@ CGROUP_WRITES = (
         ),
         meaning="systemd passes over a list of CPUs in a unit: it is no list, or beyond what systemd holds",
         commands=(_AUDIT,),
+    ),
+    Message(
+        code="affinity-refused",
+        speaker=Speaker.LIBVIRT,
+        texts=(Text("cannot set CPU affinity on process {reason:rest}"),),
+        meaning="the CPU Manager gave CPUs of the shared pool to other containers, libvirt set the affinity "
+        "of a guest's process anew, and the kernel refused: Operation not permitted means that the container "
+        "of virt-launcher lacks CAP_SYS_NICE, Invalid argument that it may run on none of the CPUs",
+        fix="see which CPUs the container of virt-launcher has, and that no policy for pods takes "
+        "CAP_SYS_NICE from it",
+        commands=(_SHOW, _AUDIT),
     ),
 )

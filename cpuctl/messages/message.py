@@ -36,6 +36,7 @@ class Speaker(StrEnum):
     API_SERVER = "API server"
     RUNTIME = "container runtime"
     SYSTEMD = "systemd"
+    LIBVIRT = "libvirt"
 
 
 class Text(NamedTuple):

@@ -50,6 +50,15 @@ def _hybrid() -> dict[str, Any]:
     }
 
 
+PINNED = {"dedicatedCpuPlacement": True}
+
+
+def _guest(name: str, **domain: dict[str, Any]) -> dict[str, Any]:
+    spec = {"domain": {"devices": {}, "memory": {"guest": "1Gi"}, **domain}}
+    kind = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
+    return {**kind, "metadata": {"name": name}, "spec": spec}
+
+
 FILES = {
     "log-files.yaml": f"{HEAD}containerLogMaxFiles: 1\n",
     "shutdown.yaml": f"{HEAD}shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 15s\n",
@@ -79,6 +88,10 @@ FILES = {
     "job.json": json.dumps(_exclusive("job", 8, **{"nvidia.com/gpu": 2})),
     "hybrid.json": json.dumps(_hybrid()),
     "burstable.json": json.dumps(SHARED_POD),
+    "threads.json": json.dumps(_guest("pinned", cpu={"cores": 2, "threads": 2, **PINNED})),
+    "later.json": json.dumps(_guest("later", resources={"requests": {"cpu": "200m", "memory": "64M"}})),
+    "two.json": json.dumps(_guest("first", cpu={"cores": 2, **PINNED}, memory={"guest": "64M"})),
+    "emulator.json": json.dumps(_guest("dpdk", cpu={"cores": 8, "isolateEmulatorThread": True, **PINNED})),
     "psm/pod_status_manager_state": '{"data":"{\\"allocations\\":{}}","checksum":1}"x',
 }
 STATIC = "--cpu-manager-policy=static"
@@ -298,6 +311,36 @@ def test_b2_pods_in_a_loop(tmp_path: Path, cpuctl: Cpuctl) -> None:
     assert "NodeResourceTopologyMatch" in answer["replacement"]["text"]
 
 
+def test_b12_an_emulator_thread_that_makes_an_odd_number(ask: Ask) -> None:
+    """Kubevirt 10593: eight vCPUs ask for nine CPUs, and the guest's own fields are what to change."""
+    whole = f"{STATIC} --reserved-cpus=0,20 --cpu-manager-policy-options=full-pcpus-only=true"
+    said = ask("explain", "-f", "emulator.json", "-m", "synthetic:1s1n20c2t", "--kubelet-args", whole)
+    assert said.code == 3
+    assert "SMT Alignment Error: requested 9 cpus not multiple cpus per core = 2" in said.out
+    parity = "metadata.annotations[alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity]"
+    assert f'set {parity}: "" (now unset), for cpu 10 (now 9)' in said.out
+
+
+@pytest.mark.parametrize(("threads", "cpus"), [(1, "1-4"), (2, "1-2,17-18")])
+def test_b12_which_cpus_a_guests_threads_are_pinned_to(threads: int, cpus: str, ask: Ask) -> None:
+    """Kubevirt 11749, 10132: cores of two threads come of a node that has them, and of no other."""
+    node = ("-m", f"synthetic:2s2n8c{threads}t", "--kubelet-args", f"{STATIC} --reserved-cpus=0")
+    (pod,) = json.loads(ask("plan", "-f", "threads.json", *node, "-o", "json").out)["pods"]
+    compute = next(each for each in pod["containers"] if each["name"] == "compute")
+    assert compute["cpus"] == cpus
+
+
+def test_b12_a_guest_that_shares_beside_a_pinned_one(ask: Ask) -> None:
+    """Kubevirt 1622: the kubelet admits it to what is left, and libvirt's error is told as what it is."""
+    node = ("-m", "synthetic:1s1n4c1t", "--kubelet-args", f"{STATIC} --reserved-cpus=0")
+    planned = ask("plan", "-f", "two.json", "-f", "later.json", *node)
+    assert planned.code == 0
+    assert "Shared pool: 0,3 (2 CPUs)" in planned.out
+    error = "virError(Code=38, Message='cannot set CPU affinity on process 1140: Operation not permitted')"
+    told = ask("explain", "--message", error)
+    assert "lacks CAP_SYS_NICE" in told.out
+
+
 def test_b13_a_directory_for_state_files_is_made(tmp_path: Path, cpuctl: Cpuctl) -> None:
     words = ("-m", "synthetic:8c", "--kubelet-args", f"{STATIC} --reserved-cpus=0", "-T", "a=1/1,1Gi", "-q")
     assert cpuctl("plan", *words, "--write-state", "new/er", cwd=tmp_path).code == 0
@@ -393,6 +436,10 @@ ROWS: dict[str, list[str]] = {
     "b7": [*_links(K8S, 87522, 104147, 96357, 97066, 92638), *_links("koordinator-sh/koordinator", 546, 395)],
     "b9": [*_links(K8S, 70161), *_links("kinvolk/lokomotive", 1337, 1578)],
     "b10": _links(K8S, 122473, 122295, 136431),
+    "b12": [
+        "https://github.com/kubevirt/kubevirt/pull/10593",
+        *_links("kubevirt/kubevirt", 11749, 10132, 1622),
+    ],
     "b13": [],
     "b15": _links(K8S, 137315),
     "b17": [],

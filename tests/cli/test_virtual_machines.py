@@ -1,4 +1,4 @@
-"""KubeVirt's virtual machines on the command line: kubevirt issue 11749, and what its answers say to do."""
+"""KubeVirt's virtual machines on the command line: what kubevirt pull request 10593 is about, and more."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def changes(answer: dict[str, Any]) -> list[tuple[str, str | None, str]]:
 
 
 def test_eight_vcpus_and_an_emulator_thread_are_nine_cpus(cpuctl: Cpuctl) -> None:
-    """Kubevirt issue 11749: the error, and the fields of the machine that end it."""
+    """Kubevirt pull request 10593: the error, and the fields of the machine that end it."""
     planned = cpuctl("plan", *NODE, FLAGS, "-f", GUEST, "-o", "json")
     (pod,) = json.loads(planned.out)["pods"]
     assert (planned.code, pod["reason"], pod["message"]) == (3, "SMTAlignmentError", MESSAGE)

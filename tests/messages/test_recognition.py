@@ -101,6 +101,13 @@ def test_every_message_says_what_it_means_once() -> None:
             ["cpuset-invalid"],
         ),
         ("crun: write to `cpuset.cpus`: Device or resource busy", ["cpuset-busy"]),
+        (
+            (
+                "command Launcher.Sync failed:  virError(Code=38, Domain=0, Message='cannot set CPU affinity "
+                "on process  1140: Operation not permitted')"
+            ),
+            ["affinity-refused"],
+        ),
         ('E1 "ReconcileState: failed to update container" err="timed out"', ["cpuset-not-updated"]),
         (
             "Warning TopologyAffinityError 4m kubelet Resources cannot be allocated with Topology locality",

@@ -102,7 +102,11 @@ POOL = {"ioThreadsPolicy": "supplementalPool"}
 DEDICATED = {
     "vCPUs only": ({"cpu": {"cores": 8, **PINNED}}, False, "8"),
     "sockets, cores and threads": ({"cpu": {"sockets": 2, "cores": 2, "threads": 2, **PINNED}}, False, "8"),
-    "the emulator has one of its own (kubevirt issue 11749)": ({"cpu": {"cores": 8, **ISOLATED}}, False, "9"),
+    "the emulator has one of its own (kubevirt pull request 10593)": (
+        {"cpu": {"cores": 8, **ISOLATED}},
+        False,
+        "9",
+    ),
     "even parity, even vCPUs": ({"cpu": {"cores": 8, **ISOLATED}}, True, "10"),
     "even parity, odd vCPUs": ({"cpu": {"cores": 7, **ISOLATED}}, True, "8"),
     "I/O threads (KubeVirt's test: 2 + 4 + 1)": (

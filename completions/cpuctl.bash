@@ -10,7 +10,7 @@ _cpuctl_verbs() {
         'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
-        'dra') verbs='slices' ;;
+        'dra') verbs='slices allocate' ;;
         'fleet') verbs='list plan' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
@@ -45,6 +45,7 @@ _cpuctl_options() {
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'dra') options='-h --help' ;;
         'dra slices') options='-m --machine --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
+        'dra allocate') options='-f --filename -m --machine --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -135,6 +136,9 @@ _cpuctl_value() {
         'audit:--state' | \
         'audit:--pods' | \
         'audit:--kubelet-config' | \
+        'dra allocate:-f' | \
+        'dra allocate:--filename' | \
+        'dra allocate:...' | \
         'fleet list:-f' | \
         'fleet list:--filename' | \
         'fleet list:--resume' | \
@@ -223,6 +227,7 @@ _cpuctl_value() {
         'audit:--pod-resources' | \
         'audit:--kubelet-args' | \
         'dra slices:--hostname-override' | \
+        'dra allocate:--hostname-override' | \
         'fleet list:-T' | \
         'fleet list:--template' | \
         'fleet list:--kubelet-args' | \
@@ -300,6 +305,8 @@ _cpuctl_value() {
         'dra slices:-m' | \
         'dra slices:--machine' | \
         'dra slices:1' | \
+        'dra allocate:-m' | \
+        'dra allocate:--machine' | \
         'checkpoint dump:-m' | \
         'checkpoint dump:--machine' | \
         'checkpoint verify:-m' | \
@@ -431,6 +438,8 @@ _cpuctl_value() {
         'cgroups apply:--output' | \
         'dra slices:-o' | \
         'dra slices:--output' | \
+        'dra allocate:-o' | \
+        'dra allocate:--output' | \
         'checkpoint diff:-o' | \
         'checkpoint diff:--output' | \
         'checkpoint migrate:-o' | \
@@ -468,7 +477,8 @@ _cpuctl_value() {
         'topology:--cpus' | \
         'topology show:--cpus' | \
         'topology map:--cpus' | \
-        'dra slices:--reserved-cpus') value='cpus' ;;
+        'dra slices:--reserved-cpus' | \
+        'dra allocate:--reserved-cpus') value='cpus' ;;
         'topology:-o' | \
         'topology:--output' | \
         'topology show:-o' | \
@@ -478,9 +488,11 @@ _cpuctl_value() {
         'audit:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan' ;;
-        'dra slices:--cpu-device-mode') value='words grouped individual' ;;
-        'dra slices:--group-by') value='words numanode socket machine' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'dra slices:--cpu-device-mode' | \
+        'dra allocate:--cpu-device-mode') value='words grouped individual' ;;
+        'dra slices:--group-by' | \
+        'dra allocate:--group-by') value='words numanode socket machine' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

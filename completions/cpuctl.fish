@@ -76,6 +76,7 @@ set -g __cpuctl_paths 'plan' \
     'audit' \
     'dra' \
     'dra slices' \
+    'dra allocate' \
     'fleet' \
     'fleet list' \
     'fleet plan' \
@@ -367,6 +368,16 @@ set -g __cpuctl_values 'plan:-f' \
     'dra slices:--hostname-override' \
     'dra slices:-o' \
     'dra slices:--output' \
+    'dra allocate:-f' \
+    'dra allocate:--filename' \
+    'dra allocate:-m' \
+    'dra allocate:--machine' \
+    'dra allocate:--cpu-device-mode' \
+    'dra allocate:--group-by' \
+    'dra allocate:--reserved-cpus' \
+    'dra allocate:--hostname-override' \
+    'dra allocate:-o' \
+    'dra allocate:--output' \
     'fleet list:-f' \
     'fleet list:--filename' \
     'fleet list:-T' \
@@ -484,7 +495,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s configuration; would it start with it?'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): the slices of the driver dra.cpu.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): slices, and what claims get.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, find odd ones, plan pods.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
@@ -880,6 +891,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: n
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a slices -d 'Show the ResourceSlices that the driver dra.cpu would publish for a machine.'
+complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a allocate -d 'Dry-run ResourceClaims: which devices pods get on a node, and which CPUs.'
 complete -c cpuctl -n '__cpuctl_at "dra"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "dra slices:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
@@ -893,6 +905,21 @@ complete -c cpuctl -n '__cpuctl_at "dra slices"' -s o -l output -x -a 'table wid
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -F
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l expose-pcie-roots -d 'Tell which PCIe roots are near, for claims with other devices.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l publish-node-allocatable-resource-mapping -d 'Count claims\' CPUs as the node\'s (KEP-5517), as the driver\'s setting of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l hostname-override -x -d 'The node\'s name; else what the machine\'s etc/hostname says.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l fixed -d 'As a driver would pick that tells cores of several sockets apart which share an id.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
@@ -1060,7 +1087,7 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -38,7 +38,7 @@ _cpuctl_commands() {
                 'config:Show a kubelet'\''s configuration; would it start with it?'
                 'cgroups:The kubelet'\''s control groups: show them, set them right.'
                 'audit:Compare a node with what its kubelet believes; how to mend it.'
-                'dra:CPUs as devices (DRA): the slices of the driver dra.cpu.'
+                'dra:CPUs as devices (DRA): slices, and what claims get.'
                 'fleet:Ask many nodes at once: list, find odd ones, plan pods.'
                 'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
                 'capture:Record a node in one archive that every command reads.'
@@ -79,6 +79,7 @@ _cpuctl_commands() {
         'dra')
             verbs=(
                 'slices:Show the ResourceSlices that the driver dra.cpu would publish for a machine.'
+                'allocate:Dry-run ResourceClaims: which devices pods get on a node, and which CPUs.'
             )
             ;;
         'fleet')
@@ -572,6 +573,24 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
+        'dra allocate')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(--cpu-device-mode)'--cpu-device-mode='[A device a CPU, or a device a group of CPUs.]:grouped|individual:(grouped individual)' \
+                '(--group-by)'--group-by='[What makes a group of CPUs.]:numanode|socket|machine:(numanode socket machine)' \
+                '(--reserved-cpus)'--reserved-cpus='[CPUs that are no devices\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--expose-pcie-roots)'--expose-pcie-roots'[Tell which PCIe roots are near, for claims with other devices.]' \
+                '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count claims'\'' CPUs as the node'\''s (KEP-5517), as the driver'\''s setting of that name.]' \
+                '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
+                '(--fixed)'--fixed'[As a driver would pick that tells cores of several sockets apart which share an id.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
+            ;;
         'fleet')
             _cpuctl_group 'fleet' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -769,7 +788,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
+                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
             ;;
         'completion')
             _arguments \

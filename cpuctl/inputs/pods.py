@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.events import RejectionEvent
-    from cpuctl.pods.reading.manifests import Manifests
+    from cpuctl.pods.reading.manifests import DRAObject, Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
 
 
@@ -32,6 +32,7 @@ class GivenPods(NamedTuple):
     pods: tuple[Pod, ...]
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+    dra: tuple[DRAObject, ...] = ()
 
     def on(self, machine: Machine) -> GivenPods:
         """Return the pods on a machine, whose architecture decides on virtual machines that name none."""
@@ -129,7 +130,7 @@ def load_pods(
         named = tuple(with_uids(pods))
     except ValueError as error:
         raise InputError(str(error)) from None
-    return GivenPods(named, found.limit_ranges, found.quotas) if found else GivenPods(named)
+    return GivenPods(named, found.limit_ranges, found.quotas, found.dra) if found else GivenPods(named)
 
 
 def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPod, ...]:

@@ -135,6 +135,8 @@ def read_planning(
     rules = rules_of_pods(loaded.kubelet)
     wanted = given.stored(rules)
     sources.warnings += (*_doubts(wanted), *_never_stored(given))
+    if any(pod.resource_claims for pod in given.pods):
+        sources.warnings.append("claims are not looked at here: cpuctl dra allocate tells what they get")
     return Planning(
         inputs=inputs,
         wanted=wanted,

@@ -91,6 +91,14 @@ class ResourceFieldRef(NamedTuple):
         return not self.reader
 
 
+class PodClaim(NamedTuple):
+    """One of a pod's ``resourceClaims``: its name there, and the claim or the template that it means."""
+
+    name: str
+    claim: str = ""
+    template: str = ""
+
+
 class Pod(NamedTuple):
     """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
 
@@ -104,6 +112,7 @@ class Pod(NamedTuple):
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
     ``node_selection`` says which nodes it may run on, None where that is any without taints.
+    ``resource_claims`` are the claims that its containers may name.
     """
 
     name: str
@@ -132,6 +141,7 @@ class Pod(NamedTuple):
     field_refs: tuple[ResourceFieldRef, ...] = ()
     virtual_machine: "VirtualMachine | None" = None
     node_selection: "NodeSelection | None" = None
+    resource_claims: tuple[PodClaim, ...] = ()
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

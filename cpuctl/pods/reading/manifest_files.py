@@ -59,7 +59,7 @@ def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
     for file in find_manifest_files(names):
         part = decode_manifests(file.read(), file.source, allowance)
         nothing = empty and not part.skipped
-        governing = part.limit_ranges or part.quotas or part.kubevirt
+        governing = part.limit_ranges or part.quotas or part.kubevirt or part.dra
         if not (part.pods or governing or file.listed or nothing):
             raise no_pods(part, file.source)
         parts.append(part)

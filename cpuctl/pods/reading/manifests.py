@@ -47,14 +47,24 @@ class Skipped(NamedTuple):
     why: str = ""
 
 
-_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject"
+class DRAObject(NamedTuple):
+    """An object that decides on claims of pods: it is read when somebody asks for claims."""
+
+    kind: str
+    at: Cursor
+
+
+_DRA_GROUP = "resource.k8s.io"
+_DRA_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+
+_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject | DRAObject"
 
 
 class Manifests(NamedTuple):
     """The pods of some manifests, in their order, what governs their namespaces, and all other objects.
 
     ``kubevirt`` are KubeVirt's objects whose pods are not made yet; ``notes`` is what is to be known of those
-    that are, and ``computed`` by whose rules they were.
+    that are, and ``computed`` by whose rules they were. ``dra`` is what decides on claims.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -62,6 +72,7 @@ class Manifests(NamedTuple):
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     kubevirt: tuple[KubeVirtObject, ...] = ()
+    dra: tuple[DRAObject, ...] = ()
     notes: tuple[str, ...] = ()
     computed: str = ""
 
@@ -119,6 +130,7 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
     skipped: list[Skipped] = []
     pods: list[Pod] = []
     kubevirt: list[KubeVirtObject] = []
+    dra: list[DRAObject] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):
             allowance.spend(item, document)
@@ -126,6 +138,8 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
                 pods += item
             elif isinstance(item, KubeVirtObject):
                 kubevirt.append(item._replace(position=len(pods)))
+            elif isinstance(item, DRAObject):
+                dra.append(item)
             elif isinstance(item, Skipped):
                 skipped.append(item)
             else:
@@ -137,6 +151,7 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
         limit_ranges=limit_ranges,
         quotas=quotas,
         kubevirt=tuple(kubevirt),
+        dra=tuple(dra),
     )
 
 
@@ -167,6 +182,7 @@ def finished(parts: Iterable[Manifests], source: str) -> Manifests:
         limit_ranges=tuple(item for part in parts for item in part.limit_ranges),
         quotas=tuple(item for part in parts for item in part.quotas),
         kubevirt=tuple(item for part in parts for item in part.kubevirt),
+        dra=tuple(item for part in parts for item in part.dra),
         notes=notes,
         computed=computed,
     )
@@ -221,7 +237,7 @@ def no_pods(found: Manifests, source: str) -> InputError:
     """Make the error for input without a pod, naming what was there instead."""
     named = {item.kind for item in found.skipped}
     named |= {type(item).__name__ for item in (*found.limit_ranges, *found.quotas)}
-    named |= {item.kind for item in found.kubevirt}
+    named |= {item.kind for item in found.kubevirt} | {item.kind for item in found.dra}
     kinds = ", ".join(sorted(named))
     whys = [item.why for item in found.skipped if item.why and item.kind in KUBEVIRT_MACHINES]
     hint = f"found only {kinds}{f': {whys[0]}' if whys else ''}" if kinds else ""
@@ -245,6 +261,8 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
         from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
         yield decode_namespace_object(cursor, kind)
+    elif kind in _DRA_KINDS and group == _DRA_GROUP:
+        yield DRAObject(kind, cursor)
     elif decides_on_machines(kind, group):
         yield KubeVirtObject(kind, cursor)
         if kind == "Namespace":

@@ -11,7 +11,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceFieldRef, ResourceRequirements
+from cpuctl.pods.model import (
+    Container,
+    ContainerKind,
+    Pod,
+    PodClaim,
+    QosClass,
+    ResourceFieldRef,
+    ResourceRequirements,
+)
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -136,6 +144,18 @@ def decode_spec(spec: Cursor) -> Pod:
         restart_policy=spec.optional("restartPolicy", Cursor.text, "") or "Always",
         field_refs=read_field_refs(spec),
         node_selection=_node_selection(spec),
+        resource_claims=spec.optional("resourceClaims", _pod_claims, ()),
+    )
+
+
+def _pod_claims(claims: Cursor) -> tuple[PodClaim, ...]:
+    return tuple(
+        PodClaim(
+            name=each.required("name").text(),
+            claim=each.optional("resourceClaimName", _name, ""),
+            template=each.optional("resourceClaimTemplateName", _name, ""),
+        )
+        for each in claims.items()
     )
 
 

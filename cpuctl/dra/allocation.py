@@ -1,0 +1,395 @@
+"""Which devices claims get: the scheduler's choice on one node, the first that fits in the order of slices.
+
+Rule: kubernetes ``dynamic-resource-allocation/structured`` at 3d03671. Claims, their requests and the devices
+of a request are tried one after the other, going back where nothing fits. Where not enough devices are left
+that could match, the search goes back at once: the scheduler finds the same, later. It goes through pools in
+no order; here they are in that of their slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from cpuctl.dra.model import (
+    MAX_RESULTS,
+    Attribute,
+    Capacity,
+    Claim,
+    Constraint,
+    Device,
+    DeviceClass,
+    DeviceRequest,
+    Grant,
+)
+from cpuctl.dra.selectors import SelectorFailedError, Selectors, SelectorUnknownError
+from cpuctl.engine.outcome import Undetermined
+from cpuctl.quantity import Quantity
+
+MOST_TRIED = 200_000
+"""Devices tried for the claims of one pod: seconds here. A scheduler gives up, too, after its timeout."""
+
+
+class Allocated(NamedTuple):
+    """The devices of every claim, in the order of claims."""
+
+    grants: tuple[tuple[Grant, ...], ...]
+
+
+class Unsatisfied(NamedTuple):
+    """No choice of devices satisfies all claims: which claim and request cannot be, and why, in numbers."""
+
+    claim: str
+    request: str
+    why: str
+
+
+Allocation = Allocated | Unsatisfied | Undetermined
+
+
+class Books:
+    """Which devices, and what of those that are shared, is in use by claims."""
+
+    def __init__(self) -> None:
+        self.taken: set[tuple[str, str, str]] = set()
+        self.consumed: dict[tuple[str, str, str], dict[str, int]] = {}
+
+    def book(self, grant: Grant) -> None:
+        """Take a device, or what a claim consumes of it."""
+        if not grant.device.allows_many:
+            self.taken.add(grant.device.id)
+            return
+        consumed = self.consumed.setdefault(grant.device.id, {})
+        for name, amount in grant.consumed.items():
+            consumed[name] = consumed.get(name, 0) + amount.nano
+
+    def release(self, grant: Grant) -> None:
+        """Give it back."""
+        if not grant.device.allows_many:
+            self.taken.discard(grant.device.id)
+            return
+        for name, amount in grant.consumed.items():
+            self.consumed[grant.device.id][name] -= amount.nano
+
+    def left(self, device: Device, name: str) -> int:
+        """Tell how much of a capacity is left, in billionths."""
+        return device.capacity[name].value.nano - self.consumed.get(device.id, {}).get(name, 0)
+
+
+class Inventory(NamedTuple):
+    """All devices that the node can reach, in the order of their slices, and the classes of devices."""
+
+    devices: tuple[Device, ...]
+    classes: Mapping[str, DeviceClass]
+
+
+class _TooManyTriedError(Exception):
+    pass
+
+
+class _CannotBeError(Exception):
+    """No choice of other devices helps: the scheduler gives up."""
+
+    def __init__(self, found: Unsatisfied) -> None:
+        super().__init__(found.why)
+        self.found = found
+
+
+class _Need(NamedTuple):
+    """One request with the devices that match it; ``label`` is its name in results and constraints."""
+
+    request: DeviceRequest
+    label: str
+    parent: str
+    matching: tuple[Device, ...]
+
+    @property
+    def wanted(self) -> int:
+        """How many devices it comes to."""
+        return len(self.matching) if self.request.all_devices else self.request.number
+
+
+def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, selectors: Selectors) -> Allocation:
+    """Choose devices for all claims of a pod; nothing is booked.
+
+    It is undetermined where a selector is not understood, or something is asked for that is not looked at.
+    """
+    try:
+        needs = [[_needs(claim, each, inventory, selectors) for each in claim.requests] for claim in claims]
+        for claim, each in zip(claims, needs, strict=True):
+            _refuse_too_many(claim, each)
+        return _Search(claims, needs, books).run()
+    except SelectorUnknownError as error:
+        return Undetermined(str(error))
+    except _CannotBeError as error:
+        return error.found
+    except _TooManyTriedError:
+        return Undetermined(f"more than {MOST_TRIED} devices are tried in vain for these claims")
+
+
+def _needs(
+    claim: Claim, request: DeviceRequest, inventory: Inventory, selectors: Selectors
+) -> tuple[_Need, ...]:
+    """Return the alternatives of a request, each with the devices that match; one without alternatives."""
+    if not request.alternatives:
+        return (_need(claim, request, "", inventory, selectors),)
+    return tuple(_need(claim, each, request.name, inventory, selectors) for each in request.alternatives)
+
+
+def _need(
+    claim: Claim, request: DeviceRequest, parent: str, inventory: Inventory, selectors: Selectors
+) -> _Need:
+    label = f"{parent}/{request.name}" if parent else request.name
+    if request.unsupported:
+        raise SelectorUnknownError(
+            f"request {label} of claim {claim.full_name} has {request.unsupported}, which is not looked at"
+        )
+    if (device_class := inventory.classes.get(request.class_name)) is None:
+        why = f"could not retrieve device class {request.class_name}: it is not there"
+        raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
+    expressions = (*device_class.selectors, *request.selectors)
+    try:
+        matching = tuple(each for each in inventory.devices if selectors.match(each, expressions))
+    except SelectorFailedError as error:
+        raise _CannotBeError(Unsatisfied(claim.full_name, label, str(error))) from None
+    if odd := next((each for each in matching if each.unsupported), None):
+        raise SelectorUnknownError(
+            f"device {odd.name} of {odd.driver} has {odd.unsupported}, which is not looked at"
+        )
+    if request.all_devices:
+        matching = tuple(each for each in matching if _fits(request, each, Books()))
+    return _Need(request, label, parent, matching)
+
+
+def _refuse_too_many(claim: Claim, needs: Sequence[tuple[_Need, ...]]) -> None:
+    least = sum(min(each.wanted for each in alternatives) for alternatives in needs)
+    if least > MAX_RESULTS:
+        largest = max(needs, key=lambda each: min(one.wanted for one in each))[0]
+        why = f"number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
+        raise _CannotBeError(Unsatisfied(claim.full_name, largest.label, why))
+
+
+class _Search:
+    """The choice so far: what every claim has, and where the search came to a stop."""
+
+    def __init__(
+        self, claims: Sequence[Claim], needs: Sequence[Sequence[tuple[_Need, ...]]], books: Books
+    ) -> None:
+        self.claims = claims
+        self.books = books
+        self.taken_before = frozenset(books.taken)
+        self.tried = 0
+        self.grants: list[list[tuple[_Need, Grant]]] = [[] for _ in claims]
+        self.requests = [(number, alternatives) for number, each in enumerate(needs) for alternatives in each]
+        self.furthest = -1
+        self.stop: Unsatisfied | None = None
+
+    def run(self) -> Allocated | Unsatisfied:
+        if self._satisfied(0):
+            found = Allocated(tuple(tuple(grant for _, grant in each) for each in self.grants))
+            self._release()
+            return found
+        assert self.stop is not None
+        return self.stop
+
+    def _release(self) -> None:
+        for each in self.grants:
+            for _, grant in each:
+                self.books.release(grant)
+
+    def _satisfied(self, place: int) -> bool:
+        """Satisfy the request at a place, and all that follow; one of its alternatives will do."""
+        if place == len(self.requests):
+            return True
+        number, alternatives = self.requests[place]
+        return self._hopeful(place) and any(
+            self._taken(place, number, need, need.wanted, 0) for need in alternatives
+        )
+
+    def _taken(self, place: int, number: int, need: _Need, missing: int, start: int) -> bool:
+        """Take as many devices as are missing, from a place in the list on, then go on."""
+        if need.request.all_devices and not need.matching:
+            return self._stopped(place, number, need, missing, 0)
+        if not missing:
+            return self._satisfied(place + 1)
+        if len(self.grants[number]) + missing > MAX_RESULTS:
+            return self._stopped(place, number, need, missing, 0)
+        able = [
+            index
+            for index in range(start, len(need.matching))
+            if self._able(number, need, need.matching[index])
+        ]
+        if len(able) < missing:
+            return self._stopped(place, number, need, missing, len(able))
+        for position, index in enumerate(able):
+            if len(able) - position < missing:
+                break
+            self.tried += 1
+            if self.tried > MOST_TRIED:
+                raise _TooManyTriedError
+            grant = Grant(need.label, need.matching[index], _consumed(need.request, need.matching[index]))
+            self.books.book(grant)
+            self.grants[number].append((need, grant))
+            if self._hopeful(place + 1) and self._taken(place, number, need, missing - 1, index + 1):
+                return True
+            self.grants[number].pop()
+            self.books.release(grant)
+            if need.request.all_devices:
+                break
+        return False
+
+    def _hopeful(self, place: int) -> bool:
+        """Tell whether each request from a place on would find devices, were it the only one left."""
+        for later in range(place, len(self.requests)):
+            number, alternatives = self.requests[later]
+            able = [self._count_able(number, need) for need in alternatives]
+            if all(count < max(need.wanted, 1) for count, need in zip(able, alternatives, strict=True)):
+                first = alternatives[0]
+                return self._stopped(later, number, first, first.wanted, able[0])
+        return True
+
+    def _count_able(self, number: int, need: _Need) -> int:
+        """Count devices that a request could have, no more than it asks for."""
+        able = (each for each in need.matching if self._able(number, need, each))
+        return sum(1 for _ in islice(able, need.wanted))
+
+    def _able(self, number: int, need: _Need, device: Device) -> bool:
+        """Tell whether a device is free, has the capacity left, and keeps the constraints of its claim."""
+        if device.id in self.books.taken or not _fits(need.request, device, self.books):
+            return False
+        return all(
+            _keeps(constraint, device, self._others(number, constraint))
+            for constraint in self.claims[number].constraints
+            if _concerns(constraint, need)
+        )
+
+    def _others(self, number: int, constraint: Constraint) -> Iterator[Device]:
+        return (grant.device for need, grant in self.grants[number] if _concerns(constraint, need))
+
+    def _stopped(self, place: int, number: int, need: _Need, missing: int, able: int) -> bool:
+        """Remember why the furthest request could not be satisfied; return False."""
+        if place > self.furthest:
+            self.furthest = place
+            why = self._why(number, need, missing, able)
+            self.stop = Unsatisfied(self.claims[number].full_name, need.label, why)
+        return False
+
+    def _why(self, number: int, need: _Need, missing: int, able: int) -> str:
+        held = len(self.grants[number])
+        if held + missing > MAX_RESULTS:
+            return f"{held + missing} devices exceed the claim limit of {MAX_RESULTS}"
+        own = sum(1 for kept, _ in self.grants[number] if kept is need)
+        free = [each for each in need.matching if each.id not in self.taken_before]
+        enough = [each for each in free if _fits(need.request, each, self.books)]
+        parts = [f"asks for {_devices(need.wanted) if need.wanted else 'at least 1 device'}"]
+        parts.append(f"{len(need.matching)} match")
+        if len(free) < len(need.matching):
+            parts.append(f"{len(free)} of these are free")
+        if len(enough) < len(free):
+            parts.append(f"{len(enough)} have the capacity left ({_capacities(need, free, self.books)})")
+        names = [each.attribute for each in self.claims[number].constraints if _concerns(each, need)]
+        if names and own + able < len(enough):
+            parts.append(f"{own + able} keep the constraint on {', '.join(names)}")
+        return ", ".join(parts)
+
+
+def _devices(count: int) -> str:
+    return f"{count} device{'' if count == 1 else 's'}"
+
+
+def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
+    """Say what is asked of each device, and the most that is left on one."""
+    told = []
+    for name in dict.fromkeys(name for device in devices for name in device.capacity):
+        having = [device for device in devices if name in device.capacity]
+        asked = _amount(need.request.capacity.get(name), having[0].capacity[name])
+        most = max(books.left(device, name) for device in having)
+        told.append(f"{name}: {asked} asked, at most {_number(most)} left on one")
+    lacking = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]
+    return "; ".join([*told, *(f"{name}: no device has it" for name in lacking)])
+
+
+def _number(nano: int) -> str:
+    return str(nano // 10**9) if nano % 10**9 == 0 else f"{nano / 10**9:g}"
+
+
+def _fits(request: DeviceRequest, device: Device, books: Books) -> bool:
+    """Tell whether a device has the capacities that are asked for, and enough of them left."""
+    if any(name not in device.capacity for name in request.capacity):
+        return False
+    for name, capacity in device.capacity.items():
+        amount = _amount(request.capacity.get(name), capacity)
+        if _against_policy(amount, capacity) or amount.nano > books.left(device, name):
+            return False
+    return True
+
+
+def _consumed(request: DeviceRequest, device: Device) -> dict[str, Quantity]:
+    """Return what a claim consumes of a device; nothing of one that it has for itself."""
+    if not device.allows_many:
+        return {}
+    return {name: _amount(request.capacity.get(name), each) for name, each in device.capacity.items()}
+
+
+def _amount(asked: Quantity | None, capacity: Capacity) -> Quantity:
+    """Return what a request comes to: without one the default or all, else rounded up as the policy says."""
+    policy = capacity.policy
+    if asked is None:
+        return policy.default if policy and policy.default is not None else capacity.value
+    if policy is None:
+        return asked
+    if policy.minimum is not None:
+        if asked < policy.minimum:
+            return policy.minimum
+        if policy.step is None:
+            return asked
+        least, step = policy.minimum.value, policy.step.value
+        return Quantity.from_value(least + -(-(asked.value - least) // step) * step)
+    return next((each for each in policy.values if asked <= each), asked)
+
+
+def _against_policy(amount: Quantity, capacity: Capacity) -> bool:
+    policy = capacity.policy
+    if policy is None or amount == policy.default:
+        return False
+    if policy.values:
+        return amount not in policy.values
+    if policy.maximum is not None and policy.maximum < amount:
+        return True
+    if policy.step is None or policy.minimum is None:
+        return False
+    return (amount.value - policy.minimum.value) % policy.step.value != 0
+
+
+def _concerns(constraint: Constraint, need: _Need) -> bool:
+    names = constraint.requests
+    return not names or need.label in names or (need.parent != "" and need.parent in names)
+
+
+def _keeps(constraint: Constraint, device: Device, others: Iterator[Device]) -> bool:
+    """Tell whether a device may join the others.
+
+    Lists of values match where one value is in all of them (KEP-5491), and differ where none is in two.
+    """
+    values = _values(constraint.attribute, device)
+    if not values:
+        return False
+    if constraint.distinct:
+        return all(values.isdisjoint(_values(constraint.attribute, other)) for other in others)
+    for other in others:
+        values &= _values(constraint.attribute, other)
+    return bool(values)
+
+
+def _values(name: str, device: Device) -> frozenset[tuple[type, Attribute]]:
+    """Return the values of an attribute, each with its type: 1 is not true."""
+    domain, _, id_ = name.partition("/")
+    value = device.attributes.get(name)
+    if value is None and domain == device.driver:
+        value = device.attributes.get(id_)
+    if value is None:
+        return frozenset()
+    # A version is a tuple, too, and one value.
+    several = value if type(value) is tuple else (value,)
+    return frozenset((type(each), each) for each in several)

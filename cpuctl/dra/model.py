@@ -1,0 +1,122 @@
+"""Claims, classes and devices as frozen values (``resource.k8s.io/v1``), as far as they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.quantity import Quantity
+
+MAX_RESULTS = 32
+"""The most devices of one claim (resource/v1, AllocationResultsMaxSize)."""
+
+
+class Version(NamedTuple):
+    """A semantic version, which is equal to no string."""
+
+    text: str
+
+
+Attribute: TypeAlias = "bool | int | str | Version | tuple[bool | int | str | Version, ...]"
+
+
+class RequestPolicy(NamedTuple):
+    """What a request may consume of a capacity: a default, and either some values or a range."""
+
+    default: Quantity | None = None
+    values: tuple[Quantity, ...] = ()
+    minimum: Quantity | None = None
+    maximum: Quantity | None = None
+    step: Quantity | None = None
+
+
+class Capacity(NamedTuple):
+    """How much of something a device has, and what may be asked of it."""
+
+    value: Quantity
+    policy: RequestPolicy | None = None
+
+
+class Device(NamedTuple):
+    """One device of a slice; names of attributes and capacities have their domain.
+
+    ``allows_many`` devices are shared by claims, each of which consumes some capacity. ``unsupported`` names
+    what of the device is not understood here, empty where all is.
+    """
+
+    driver: str
+    pool: str
+    name: str
+    attributes: Mapping[str, Attribute] = {}
+    capacity: Mapping[str, Capacity] = {}
+    allows_many: bool = False
+    unsupported: str = ""
+
+    @property
+    def id(self) -> tuple[str, str, str]:
+        """Driver, pool and name, which no two devices share."""
+        return self.driver, self.pool, self.name
+
+
+class DeviceRequest(NamedTuple):
+    """One request, or one of the alternatives (``firstAvailable``) of a request.
+
+    ``selectors`` are CEL expressions. ``unsupported`` names what of it is not understood here.
+    """
+
+    name: str
+    class_name: str = ""
+    selectors: tuple[str, ...] = ()
+    number: int = 1
+    all_devices: bool = False
+    capacity: Mapping[str, Quantity] = {}
+    alternatives: tuple[DeviceRequest, ...] = ()
+    unsupported: str = ""
+
+
+class Constraint(NamedTuple):
+    """Devices of these requests (or of all) share a value of an attribute, or no two have the same."""
+
+    attribute: str
+    requests: tuple[str, ...] = ()
+    distinct: bool = False
+
+
+class CPUConfig(NamedTuple):
+    """A CPU set that a claim's opaque configuration names; ``problem`` says what is wrong with it."""
+
+    cpus: CPUSet = CPUSet()
+    requests: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Claim(NamedTuple):
+    """A ResourceClaim, or what a template makes for a pod; ``str(origin)`` is where it was read."""
+
+    name: str
+    namespace: str = "default"
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    configs: tuple[CPUConfig, ...] = ()
+    origin: object = ""
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+
+class DeviceClass(NamedTuple):
+    """Selectors that every device of a request for the class has to match."""
+
+    name: str
+    selectors: tuple[str, ...] = ()
+
+
+class Grant(NamedTuple):
+    """One device that a claim gets, the request it is for, and the capacity it consumes."""
+
+    request: str
+    device: Device
+    consumed: Mapping[str, Quantity] = {}

@@ -1,0 +1,171 @@
+"""What the driver ``dra.cpu`` does when a claim is prepared: which CPUs it gives.
+
+Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/dra_hooks.go`` and ``pkg/cpumanager``, a copy
+of the kubelet's packed picker with alignment to uncore caches that knows a core by its id alone: cores of
+several sockets that share an id are one to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.dra.driver import DRIVER, DeviceMode, DriverMachine, DriverSettings, GroupBy
+from cpuctl.dra.model import CPUConfig, Grant
+from cpuctl.dra.slices import CPU_CAPACITY, driver_devices
+from cpuctl.engine.cpu.picking.packed import take_packed
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import CPUMask
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked
+
+
+class Prepared(NamedTuple):
+    """The CPUs of a claim; ``strays`` of them are outside the devices that the claim was given."""
+
+    cpus: CPUSet = CPUSet()
+    strays: CPUSet = CPUSet()
+
+
+class NotPrepared(NamedTuple):
+    """The pod does not start, and this is the driver's error."""
+
+    error: str
+
+
+class Driver:
+    """The driver at work: it knows which CPUs claims have.
+
+    With *fixed*, cores are told apart by socket and cluster, too, as they should be.
+    """
+
+    def __init__(self, machine: DriverMachine, settings: DriverSettings, *, fixed: bool = False) -> None:
+        self.machine = machine
+        self.settings = settings
+        self.available = machine.all_cpus - settings.reserved
+        self.prepared = CPUSet()
+        self._topology = driver_topology(machine, fixed=fixed)
+        self._groups = {each.name: each for each in driver_devices(machine, settings)}
+
+    @property
+    def shared(self) -> CPUSet:
+        """The CPUs of containers without a claim."""
+        return self.available - self.prepared
+
+    def prepare(
+        self, claim: str, grants: Sequence[Grant], configs: Sequence[CPUConfig] = ()
+    ) -> Prepared | NotPrepared:
+        """Pick the CPUs of a claim for the devices that it was given, and keep them from others."""
+        ours = [each for each in grants if each.device.driver == DRIVER]
+        found = (
+            self._named(claim, ours)
+            if self.settings.mode is DeviceMode.INDIVIDUAL
+            else self._picked(ours, configs)
+        )
+        if isinstance(found, NotPrepared):
+            return found
+        if not found <= self.shared:
+            return NotPrepared(f'claim "{claim}" has overlapping CPU assignment "{found}"')
+        self.prepared |= found
+        given = CPUSet()
+        for each in ours:
+            given |= self._groups[each.device.name].cpus
+        return Prepared(found, found - given)
+
+    def _named(self, claim: str, grants: Sequence[Grant]) -> CPUSet | NotPrepared:
+        cpus = CPUSet()
+        for each in grants:
+            if each.device.name not in self._groups:
+                return NotPrepared(f'device "{each.device.name}" not found in device to CPU ID map')
+            cpus |= self._groups[each.device.name].cpus
+        if not cpus <= self.shared:
+            return NotPrepared(f"claim {claim} has overlapping device assignment with other claims")
+        return cpus
+
+    def _picked(self, grants: Sequence[Grant], configs: Sequence[CPUConfig]) -> CPUSet | NotPrepared:
+        assigned = CPUSet()
+        for each in grants:
+            count = _whole(each)
+            if isinstance(count, NotPrepared):
+                return count
+            if self.settings.group_by is GroupBy.MACHINE:
+                found = self._configured(each, configs, count, assigned)
+            else:
+                found = self._taken(each, count, assigned)
+            if isinstance(found, NotPrepared):
+                return found
+            assigned |= found
+        return assigned
+
+    def _taken(self, grant: Grant, count: int, assigned: CPUSet) -> CPUSet | NotPrepared:
+        device = self._groups.get(grant.device.name)
+        by_node = self.settings.group_by is GroupBy.NUMA_NODE
+        if device is None:
+            kind = "NUMA node" if by_node else "socket"
+            return NotPrepared(f"no valid {kind} ID found for device {grant.device.name}")
+        offered = CPUMask(((self.shared - assigned) & device.cpus).mask)
+        picked = take_packed(self._topology, offered, count, prefer_uncore=True)
+        match picked:
+            case Picked():
+                return CPUSet(picked.cpus)
+            case AllocationError():
+                return NotPrepared(picked.message)
+            case KubeletFault():
+                return NotPrepared(f"the driver crashes: {picked.why} ({picked.where})")
+
+    def _configured(
+        self, grant: Grant, configs: Sequence[CPUConfig], count: int, assigned: CPUSet
+    ) -> CPUSet | NotPrepared:
+        """Take the CPUs that the claim names: for the machine as a device, the driver picks none."""
+        found = [each for each in configs if not each.requests or grant.request in each.requests]
+        if len(found) != 1:
+            targeted = f'opaque config: request "{grant.request}" is targeted by {len(found)} configurations'
+            return NotPrepared(f"{targeted}, must be targeted by exactly 1")
+        (config,) = found
+        cpus = config.cpus
+        problem = config.problem
+        if not problem and len(cpus) != count:
+            problem = f"opaque config cpuset size {len(cpus)} does not match requested capacity {count}"
+        for wrong, words in (
+            (cpus - self.machine.online, "from opaque config contain offline cores: {}"),
+            (cpus & self.settings.reserved, "from opaque config contain reserved cores: {}"),
+            (cpus & assigned, "from opaque config are already assigned to another device in this claim"),
+            (cpus & self.prepared, "from opaque config conflict with already allocated claims"),
+        ):
+            if wrong and not problem:
+                problem = f"requested CPUs {cpus} {words.format(wrong)}"
+        return NotPrepared(problem) if problem else cpus
+
+
+def _whole(grant: Grant) -> int | NotPrepared:
+    device, amount = grant.device.name, grant.consumed.get(CPU_CAPACITY)
+    if amount is None:
+        return NotPrepared(f'CPU capacity "{CPU_CAPACITY}" for device "{device}" is missing')
+    if amount.nano <= 0:
+        return NotPrepared(f'CPU capacity for device "{device}" must be positive, got {amount}')
+    if amount.nano % 10**9:
+        return NotPrepared(f'CPU capacity for device "{device}" must be a whole number, got {amount}')
+    return amount.value
+
+
+def driver_topology(machine: DriverMachine, *, fixed: bool = False) -> CPUTopology:
+    """Label CPUs as the driver's picker does; *fixed* tells apart the cores that share an id."""
+    cores: dict[int, int] = {}
+    for index, core in enumerate(machine.physical_cores):
+        # By lowest CPU, which orders cores as their ids do where these are what they should be.
+        key = index if fixed else core[0].core
+        for cpu in core:
+            cores[key] = cores.get(key, 0) | 1 << cpu.number
+    return CPUTopology(
+        numa_nodes=_masks(machine.numa_nodes),
+        sockets=_masks(machine.sockets),
+        cores={key: CPUMask(cores[key]) for key in sorted(cores)},
+        uncore_caches=_masks(machine.caches),
+        num_cpus=len(machine.cpus),
+        num_sockets=len(machine.sockets),
+        num_cores=len(machine.physical_cores),
+    )
+
+
+def _masks(sets: Mapping[int, CPUSet]) -> dict[int, CPUMask]:
+    return {element: CPUMask(cpus.mask) for element, cpus in sets.items()}

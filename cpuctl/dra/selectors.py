@@ -1,0 +1,164 @@
+"""CEL expressions that select devices, evaluated by cel-python (the extra ``cpuctl[dra]``).
+
+Rule: kubernetes ``dynamic-resource-allocation/cel``: a device has driver, attributes and capacity by domain;
+a domain that no attribute has is empty. What the library does not know is no answer: SelectorUnknownError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.dra.model import Attribute, Device, Version
+
+if TYPE_CHECKING:
+    from cpuctl.quantity import Quantity
+
+INSTALL = "pip install 'cpuctl[dra]'"
+_SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s*", re.ASCII)
+"""What nearly every DeviceClass says; it needs no library."""
+_MISSING_KEY = ("no such key", "no such member in mapping")
+
+
+class SelectorUnknownError(Exception):
+    """It is not known here whether a device matches."""
+
+
+class SelectorFailedError(Exception):
+    """The scheduler could not tell whether a device matches: it gives up on the claim."""
+
+
+class Selectors:
+    """Compiled expressions, each once; and what they said of devices is asked for once by the allocator."""
+
+    def __init__(self) -> None:
+        self._programs: dict[str, Callable[[Device], bool]] = {}
+
+    def match(self, device: Device, expressions: Iterable[str]) -> bool:
+        """Tell whether a device matches all expressions, which are tried in order.
+
+        Raise SelectorFailedError where an attribute is missing that is not asked about with ``in`` or has(),
+        SelectorUnknownError where the library is missing or does not know what is written.
+        """
+        return all(self._program(expression)(device) for expression in expressions)
+
+    @staticmethod
+    def drivers(expressions: Iterable[str]) -> frozenset[str]:
+        """Name the drivers that expressions ask for by nothing but the name."""
+        simple = (_SIMPLE.fullmatch(each) for each in expressions)
+        return frozenset(each[1] if each[1] is not None else each[2] for each in simple if each)
+
+    def _program(self, expression: str) -> Callable[[Device], bool]:
+        if (program := self._programs.get(expression)) is None:
+            if _SIMPLE.fullmatch(expression):
+                (wanted,) = self.drivers((expression,))
+                program = self._programs[expression] = lambda device: device.driver == wanted
+            else:
+                program = self._programs[expression] = _compiled(expression)
+        return program
+
+
+def _compiled(expression: str) -> Callable[[Device], bool]:
+    try:
+        import celpy
+    except ImportError:
+        raise SelectorUnknownError(
+            f"the selector {expression!r} needs a CEL library, which is not installed: {INSTALL}"
+        ) from None
+    environment = celpy.Environment()
+    try:
+        program = environment.program(environment.compile(expression), functions=_functions())
+    except celpy.CELParseError:
+        raise SelectorUnknownError(f"cel-python cannot read the selector {expression!r}") from None
+
+    def run(device: Device) -> bool:
+        try:
+            result = program.evaluate({"device": _value(device)})
+        except celpy.CELEvalError as error:
+            text = str(error.args[0]) if error.args else ""
+            where = f"the selector {expression!r} on device {device.name}"
+            if text.startswith(_MISSING_KEY):
+                missing = text.partition(":")[2].strip(" '") or str(error.args[2][0])
+                raise SelectorFailedError(f"{where}: CEL runtime error: no such key: {missing}") from None
+            raise SelectorUnknownError(f"cel-python cannot evaluate {where}") from None
+        if not isinstance(result, celpy.celtypes.BoolType):
+            raise SelectorUnknownError(f"the selector {expression!r} is no condition")
+        return bool(result)
+
+    return run
+
+
+def _functions() -> dict[str, Any]:
+    """Return the functions of Kubernetes' CEL for strings and quantities."""
+    from celpy import celtypes
+
+    def compared(one: _Amount, other: _Amount) -> int:
+        return (one.nano > other.nano) - (one.nano < other.nano)
+
+    def quantity(text: str) -> _Amount:
+        from cpuctl.quantity import Quantity
+
+        return _Amount(Quantity.parse(str(text)))
+
+    return {
+        "lowerAscii": lambda text: celtypes.StringType(str(text).lower()),
+        "upperAscii": lambda text: celtypes.StringType(str(text).upper()),
+        "quantity": quantity,
+        "compareTo": lambda one, other: celtypes.IntType(compared(one, other)),
+        "isGreaterThan": lambda one, other: celtypes.BoolType(compared(one, other) > 0),
+        "isLessThan": lambda one, other: celtypes.BoolType(compared(one, other) < 0),
+    }
+
+
+class _Amount:
+    """A quantity in an expression; it is compared by its own functions only."""
+
+    def __init__(self, quantity: Quantity) -> None:
+        self.nano = quantity.nano
+
+
+def _value(device: Device) -> Any:  # noqa: ANN401  # the library's types are its own
+    from celpy import celtypes
+
+    class Domains(celtypes.MapType):  # type: ignore[misc]
+        def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
+            return super().__getitem__(key) if key in self else celtypes.MapType()
+
+    def domains(members: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        by_domain: dict[str, dict[Any, Any]] = {}
+        for name, member in members.items():
+            domain, slash, id_ = name.rpartition("/")
+            by_domain.setdefault(domain if slash else device.driver, {})[celtypes.StringType(id_)] = member
+        return Domains(
+            {celtypes.StringType(domain): celtypes.MapType(each) for domain, each in by_domain.items()}
+        )
+
+    return celtypes.MapType(
+        {
+            celtypes.StringType("driver"): celtypes.StringType(device.driver),
+            celtypes.StringType("allowMultipleAllocations"): celtypes.BoolType(device.allows_many),
+            celtypes.StringType("attributes"): domains(
+                {name: _attribute(each) for name, each in device.attributes.items()}
+            ),
+            celtypes.StringType("capacity"): domains(
+                {name: _Amount(each.value) for name, each in device.capacity.items()}
+            ),
+        }
+    )
+
+
+def _attribute(value: Attribute) -> Any:  # noqa: ANN401
+    from celpy import celtypes
+
+    match value:
+        case bool():
+            return celtypes.BoolType(value)
+        case int():
+            return celtypes.IntType(value)
+        case str():
+            return celtypes.StringType(value)
+        case Version():
+            return value
+        case tuple():
+            return celtypes.ListType([_attribute(each) for each in value])

@@ -1,0 +1,88 @@
+"""Claims of pods on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+from tests.dra.claims import claim, cpus, pod
+from tests.dra.machines import Row, machine_of
+from tests.machine.sysfs_writer import sysfs_files
+
+MACHINE = ("-m", "synthetic:2n16c2t", "--hostname-override", "worker-1")
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    file = tmp_path / "pods.yaml"
+    file.write_text(
+        claim("four", cpus(4)) + claim("many", cpus(17)) + pod("web", "four") + pod("big", "many")
+    )
+    return str(file)
+
+
+def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: str) -> None:
+    result = cpuctl("dra", "allocate", manifest, *MACHINE, "-q")
+    assert result.code == 3
+    *rows, blank, why, _, rest = result.out.splitlines()
+    assert [line.split() for line in rows] == [
+        ["POD", "CLAIM", "CONTAINER", "DEVICES", "CPUS", "COUNT", "NODE"],
+        ["default/web", "four", "four", "cpudevnuma000(4)", "0-1,16-17", "4", "0"],
+        ["default/big", "-", "-", "-", "not", "satisfied", "-", "-"],
+    ]
+    assert (blank, rest) == ("", "CPUs of containers without a claim: 2-15,18-31")
+    assert why == (
+        "default/big: not satisfied: claim default/many, request cpus: asks for 1 device, 2 match, 0 have "
+        "the capacity left (dra.cpu/cpu: 17 asked, at most 16 left on one)"
+    )
+    assert cpuctl("dra", "allocate", manifest, *MACHINE, "--exit-zero").code == 0
+
+
+def test_the_answer_follows_its_schema(cpuctl: Cpuctl, manifest: str) -> None:
+    answer = json.loads(cpuctl("dra", "allocate", "-f", manifest, *MACHINE, "-o", "json").out)
+    jsonschema.validate(answer, json.loads(schema_text("claimallocation")))
+    web, big = answer["pods"]
+    assert (web["outcome"], big["outcome"]) == ("Allocated", "Unsatisfied")
+    assert web["claims"] == [
+        {
+            "name": "four",
+            "claim": "default/four",
+            "containers": ["four"],
+            "devices": [
+                {
+                    "request": "cpus",
+                    "driver": "dra.cpu",
+                    "device": "cpudevnuma000",
+                    "consumed": {"dra.cpu/cpu": "4"},
+                    "numaNode": 0,
+                }
+            ],
+            "cpus": "0-1,16-17",
+            "numaNodes": [0],
+            "strays": "",
+        }
+    ]
+
+
+def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    rows = [Row(cpu, cpu // 4 % 2, cpu // 4 % 2, cpu % 4, cpu // 2 % 4) for cpu in range(16)]
+    for path, text in sysfs_files(machine_of(rows)).items():
+        file = tmp_path / "node7" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if text is not None:
+            file.write_text(text)
+    manifest = tmp_path / "pods.yaml"
+    manifest.write_text(claim("four", cpus(4)) + pod("a", "four"))
+    words = ("dra", "allocate", str(manifest), "-m", str(tmp_path / "node7"), "--reserved-cpus", "0,11", "-q")
+    told = cpuctl(*words).out
+    assert "gets CPUs 5,13, which are outside its devices: core ids repeat across sockets (--fixed" in told
+    assert "outside" not in cpuctl(*words, "--fixed").out
+
+
+def test_plan_says_who_answers_for_claims(cpuctl: Cpuctl, manifest: str) -> None:
+    assert "cpuctl dra allocate" in cpuctl("plan", "-f", manifest, "-m", "synthetic:2n16c2t").err

@@ -1,0 +1,239 @@
+"""Claims on a node: the scheduler's choice of devices, and the CPUs that come of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.dra.allocation import Unsatisfied
+from cpuctl.dra.driver import DeviceMode, DriverSettings, GroupBy
+from cpuctl.engine.outcome import Undetermined
+from cpuctl.operations.claims import ClaimsPlan
+from tests.dra.claims import claim, cpus, given, plan, pod, selected, single_cpus
+
+INDIVIDUAL = DriverSettings(mode=DeviceMode.INDIVIDUAL)
+NUMA = 'device.attributes["resource.kubernetes.io"].numaNode'
+
+
+def why(found: ClaimsPlan, place: int = 0) -> str:
+    """Say why a pod does not get its claims."""
+    match found.pods[place].why:
+        case Unsatisfied() as unsatisfied:
+            return f"{unsatisfied.claim} {unsatisfied.request}: {unsatisfied.why}"
+        case Undetermined() as undetermined:
+            return f"undetermined: {undetermined.text}"
+        case None:
+            return ""
+
+
+def test_individual_cpus_are_taken_in_the_order_of_slices_with_their_siblings() -> None:
+    """hack/examples/pod_with_resource_claim_individual_mode.yaml of the driver: 4 CPUs, then 6."""
+    text = claim("c4", single_cpus(4)) + claim("c6", single_cpus(6)) + pod("app", "c4", "c6")
+    assert given(plan(text, "16c2t", INDIVIDUAL)) == ["0-1,16-17", "2-4,18-20"]
+    reserved = INDIVIDUAL._replace(reserved=CPUSet.parse("0,17"))
+    assert given(plan(text, "16c2t", reserved)) == ["1-3,18", "4-6,19-21"]
+
+
+def test_cpus_of_a_group_come_from_the_first_that_has_enough_left() -> None:
+    """hack/examples/pod_with_resource_claim_grouped_mode.yaml of the driver: 10 CPUs of one NUMA node."""
+    text = "".join(claim(name, cpus(10)) + pod(name, name) for name in "abc")
+    found = plan(text, "2n16c2t")
+    assert given(found) == ["0-4,16-20", "8-12,24-28"]
+    assert why(found, 2) == (
+        "default/c cpus: asks for 1 device, 2 match, 0 have the capacity left "
+        "(dra.cpu/cpu: 10 asked, at most 6 left on one)"
+    )
+    assert str(found.driver.shared) == "5-7,13-15,21-23,29-31"
+
+
+def test_two_requests_split_cpus_over_numa_nodes() -> None:
+    """docs/user/feature-support.md of the driver, "Distributing CPUs across NUMA nodes"."""
+    requests = ", ".join(cpus(10, selected(f"{NUMA} == {node}"), f"numa{node}") for node in (0, 1))
+    found = plan(claim("c20", requests) + pod("app", "c20"), "2n16c2t")
+    assert given(found) == ["0-4,8-12,16-20,24-28"]
+    assert [each.device.name for each in found.pods[0].claims[0].grants] == ["cpudevnuma000", "cpudevnuma001"]
+
+
+def test_a_claim_without_an_amount_takes_a_whole_group() -> None:
+    text = claim("all", "{name: one, exactly: {deviceClassName: dra.cpu}}") + pod("a", "all")
+    assert given(plan(text, "2s4n16c2t", DriverSettings(group_by=GroupBy.SOCKET))) == ["0-15,32-47"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ('device.attributes["dra.cpu"].coreType == "e-core"', "8-9"),
+        ('device.attributes["dra.cpu"].coreType in ["e-core", "other"]', "8-9"),
+        ('device.attributes["dra.cpu"].coreType.startsWith("e-")', "8-9"),
+        ('device.attributes["dra.cpu"].cpuID >= 5 && device.attributes["dra.cpu"].cpuID < 8', "5-6"),
+        ('device.driver == "dra.cpu" && !("gpu.example.com" in device.attributes)', "0-1"),
+        ('has(device.attributes["dra.cpu"].numCPUs) || device.attributes["dra.cpu"].coreID == 1', "2-3"),
+    ],
+)
+def test_selectors_choose_cpus_by_their_attributes(expression: str, wanted: str) -> None:
+    written = f", selectors: [{{cel: {{expression: {expression!r}}}}}]"
+    text = claim("two", single_cpus(2, written)) + pod("a", "two")
+    assert given(plan(text, "4p2t+4e1t,near", INDIVIDUAL)) == [wanted]
+
+
+def test_capacity_is_compared_as_a_quantity() -> None:
+    expression = 'device.capacity["dra.cpu"].cpu.compareTo(quantity("14")) > 0'
+    text = claim("c", cpus(2, selected(expression))) + pod("a", "c")
+    assert given(plan(text, "2n16c2t", DriverSettings(reserved=CPUSet.parse("0-1")))) == ["8,24"]
+
+
+def test_an_attribute_that_no_device_has_stops_the_scheduler() -> None:
+    text = claim("c", cpus(2, selected('device.attributes["nope"].x == 1'))) + pod("a", "c")
+    assert why(plan(text, "2n16c2t")).endswith("CEL runtime error: no such key: x")
+
+
+def test_what_the_library_does_not_know_is_undetermined() -> None:
+    text = claim("c", cpus(2, selected('device.attributes["dra.cpu"].?x.orValue(1) == 1'))) + pod("a", "c")
+    assert why(plan(text, "2n16c2t")).startswith("undetermined: cel-python cannot read the selector")
+
+
+def test_without_the_library_it_is_undetermined_and_said_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "celpy", None)
+    text = claim("c", cpus(2)) + pod("a", "c") + claim("d", cpus(2, selected(f"{NUMA} == 0"))) + pod("b", "d")
+    found = plan(text, "2n16c2t")
+    assert given(found) == ["0,16"], "a driver's name needs no library"
+    assert why(found, 1).endswith("needs a CEL library, which is not installed: pip install 'cpuctl[dra]'")
+
+
+def test_the_first_alternative_that_can_be_had_is_taken() -> None:
+    alternatives = ", ".join(
+        f"{{name: n{count}, deviceClassName: dra.cpu, capacity: {{requests: {{dra.cpu/cpu: '{count}'}}}}}}"
+        for count in (20, 12, 4)
+    )
+    request = f"{{name: cpus, firstAvailable: [{alternatives}]}}"
+    found = plan("".join(claim(n, request) + pod(n, n) for n in "abc"), "2n16c2t")
+    assert [pod.claims[0].grants[0].request for pod in found.pods] == ["cpus/n12", "cpus/n12", "cpus/n4"]
+
+
+def test_all_devices_are_those_that_match_and_none_may_be_missing() -> None:
+    on_node = selected(f"{NUMA} == 1")
+    request = f"{{name: all, exactly: {{deviceClassName: dra.cpu, allocationMode: All{on_node}}}}}"
+    text = claim("all", request) + claim("one", single_cpus(1, selected(f"{NUMA} == 1")))
+    assert given(plan(text + pod("a", "all"), "2n8c2t", INDIVIDUAL)) == ["4-7,12-15"]
+    found = plan(text + pod("a", "one") + pod("b", "all"), "2n8c2t", INDIVIDUAL)
+    assert why(found, 1) == "default/all all: asks for 8 devices, 8 match, 7 of these are free"
+
+
+def test_a_constraint_keeps_devices_on_one_numa_node() -> None:
+    constraint = ", constraints: [{matchAttribute: resource.kubernetes.io/numaNode}]"
+    text = claim("six", single_cpus(6)) + claim("four", single_cpus(4), constraint)
+    found = plan(text + pod("a", "six") + pod("b", "four"), "2n8c2t", INDIVIDUAL)
+    assert given(found) == ["0-2,8-10", "4-5,12-13"], "two CPUs are left on node 0"
+    five = plan(claim("nine", single_cpus(9), constraint) + pod("a", "nine"), "2n8c2t", INDIVIDUAL)
+    assert why(five) == (
+        "default/nine cpus: asks for 9 devices, 16 match, 8 keep the constraint on "
+        "resource.kubernetes.io/numaNode"
+    )
+
+
+def test_a_constraint_keeps_devices_on_different_cores() -> None:
+    constraint = ", constraints: [{distinctAttribute: dra.cpu/coreID}]"
+    text = claim("three", single_cpus(3), constraint) + pod("a", "three")
+    assert given(plan(text, "4c2t", INDIVIDUAL)) == ["0-2"]
+
+
+def gpus(driver: str, *nodes: int) -> str:
+    devices = ", ".join(
+        f"{{name: gpu{number}, attributes: {{resource.kubernetes.io/numaNode: {{int: {node}}}}}}}"
+        for number, node in enumerate(nodes)
+    )
+    return f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {{name: gpu}}
+spec: {{selectors: [{{cel: {{expression: device.driver == "{driver}"}}}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: gpus}}
+spec:
+  driver: gpu.example.com
+  nodeName: node-a
+  pool: {{name: node-a, generation: 1, resourceSliceCount: 1}}
+  devices: [{devices}]
+"""
+
+
+GPU = "{name: gpu, exactly: {deviceClassName: gpu}}"
+ALIGNED = ", constraints: [{matchAttribute: resource.kubernetes.io/numaNode}]"
+
+
+def test_cpus_come_from_the_numa_node_of_a_gpu() -> None:
+    text = gpus("gpu.example.com", 1) + claim("both", f"{cpus(4)}, {GPU}", ALIGNED) + pod("a", "both")
+    found = plan(text, "2n16c2t")
+    assert given(found) == ["8-9,24-25"]
+    assert [each.device.name for each in found.pods[0].claims[0].grants] == ["cpudevnuma001", "gpu0"]
+
+
+def test_a_gpu_whose_numa_node_has_too_few_cpus_left_is_no_choice() -> None:
+    text = gpus("gpu.example.com", 1, 1) + claim("c", cpus(14, selected(f"{NUMA} == 1"))) + pod("a", "c")
+    found = plan(text + claim("both", f"{GPU}, {cpus(4)}", ALIGNED) + pod("b", "both"), "2n16c2t")
+    assert why(found, 1).startswith("default/both cpus: asks for 1 device, 2 match")
+
+
+def test_devices_of_a_driver_that_nobody_tells_of_are_undetermined() -> None:
+    text = gpus("fpga.example.com", 1) + claim("both", f"{cpus(4)}, {GPU}", ALIGNED) + pod("a", "both")
+    assert why(plan(text, "2n16c2t")) == (
+        "undetermined: claim default/both asks for devices of class gpu, and no ResourceSlice tells of the "
+        "devices of its driver fpga.example.com"
+    )
+    unknown = plan(claim("c", GPU) + pod("a", "c"), "2n16c2t")
+    assert why(unknown).endswith("of class gpu, and there is no such DeviceClass among the manifests")
+    missing = plan(pod("a", "c"), "2n16c2t")
+    assert why(missing) == "undetermined: ResourceClaim default/c is not among the manifests"
+
+
+def test_a_claim_of_more_than_32_cpus_is_no_claim_of_individual_ones() -> None:
+    text = claim("c33", single_cpus(33)) + pod("a", "c33")
+    assert why(plan(text, "2n16c2t", INDIVIDUAL)) == (
+        "default/c33 cpus: number of requested devices 33 exceeds the claim limit of 32"
+    )
+
+
+def test_32_of_512_cpus_that_cannot_be_had_together_are_soon_given_up() -> None:
+    constraint = ", constraints: [{matchAttribute: dra.cpu/cacheL3ID}]"
+    requests = f"{single_cpus(16, name='first')}, {single_cpus(16, name='second')}"
+    text = claim("c", requests, constraint) + pod("a", "c")
+    assert why(plan(text, "2s8n128c2t,l3=32", INDIVIDUAL)) == (
+        "default/c second: asks for 16 devices, 512 match, 15 keep the constraint on dra.cpu/cacheL3ID"
+    )
+
+
+def test_a_template_makes_a_claim_of_its_own_for_every_pod() -> None:
+    text = f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: t}}
+spec: {{spec: {{devices: {{requests: [{cpus(4)}]}}}}}}
+"""
+    pods = "".join(
+        f"""
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec:
+  resourceClaims: [{{name: c, resourceClaimTemplateName: t}}]
+  containers: [{{name: main, resources: {{claims: [{{name: c}}]}}}}]
+"""
+        for name in "ab"
+    )
+    assert given(plan(text + pods, "2n16c2t")) == ["0-1,16-17", "2-3,18-19"]
+
+
+def test_a_claim_is_one_containers() -> None:
+    found = plan(claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"), "2n16c2t")
+    assert given(found) == ["0-1,16-17"] * 2
+    assert [each.problem for each in found.pods] == [
+        "",
+        "claim default/c is pod default/a's already: a claim is one container's",
+    ]

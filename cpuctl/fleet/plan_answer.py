@@ -13,7 +13,6 @@ from cpuctl.engine.explain.replacement import replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
 from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
 from cpuctl.fleet.plan_inputs import Cluster, Coming, FleetPlanInputs, coming_pods, doubts, first_kubelet
-from cpuctl.fleet.plan_nodes import FleetInputs
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def fleet_plan_document(
     left_out = {*inputs.drained, *inputs.without}
     nodes = [row for row in rows if row["node"] not in left_out]
     readable = [row for row in nodes if row["outcome"] == "Read"]
-    told_of_all = FleetInputs(inputs.kubelet, inputs.devices, cluster.running)
+    told_of_all = cluster.told(inputs)
     coming = coming_pods(inputs, cluster, first_kubelet(readable, told_of_all), sources)
     sources.warnings += doubts(readable, cluster, coming.pods)
     planner = FleetPlanner(readable, cluster.objects or {}, told_of_all, coming.pods)

@@ -57,6 +57,12 @@ class Cluster(NamedTuple):
     objects: Mapping[str, NodeObject] | None
     running: Mapping[str, Sequence[Pod]] | None
 
+    def told(self, inputs: FleetPlanInputs) -> FleetInputs:
+        """Return what nodes are asked with."""
+        objects = self.objects or {}
+        releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
+        return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases)
+
 
 def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
     """Read what files tell of the cluster.

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 
 
 class FleetInputs(NamedTuple):
-    """What all kubelets are told, their devices, and by node the pods that run: None where nobody said."""
+    """What all kubelets are told, their devices, and by node the pods that run: None where nobody said.
+
+    ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs.
+    """
 
     kubelet: KubeletInputs
     devices: str = ""
     running: Mapping[str, Sequence[Pod]] | None = None
+    releases: Mapping[str, str] = {}
 
 
 class NodeSurveyor:
@@ -45,7 +49,8 @@ class NodeSurveyor:
         # A recording that holds several nodes has another name than they have.
         running = (inputs.running or {}).get(name)
         known = self._all_running if running is None else content_digest(running)
-        return f"survey {inputs.kubelet} {inputs.devices} {known}"
+        release = inputs.releases.get(name) or sorted(inputs.releases.items())
+        return f"survey {inputs.kubelet} {inputs.devices} {release} {known}"
 
     def __call__(self, source: str, name: str) -> PlannedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
@@ -79,6 +84,9 @@ def read_node(source: str, name: str, inputs: FleetInputs) -> Planning:
     """Read one node, with the pods that run there; raise CpuctlError where it cannot be used."""
     words = PlanningInputs(machine=source, kubelet=inputs.kubelet, devices=inputs.devices)
     planning = read_planning(words, pods_needed=False)
+    if not planning.kubelet.released and (release := inputs.releases.get(name)):
+        kubelet = inputs.kubelet._replace(version=release, version_option="--nodes")
+        planning = read_planning(words._replace(kubelet=kubelet), pods_needed=False)
     if inputs.running is None:
         return planning
     rules = rules_of_pods(planning.kubelet)

@@ -17,7 +17,7 @@ from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
 from cpuctl.fleet.plan_inputs import FleetPlanInputs, load_cluster
-from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor, read_node
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan import Planner
@@ -33,12 +33,14 @@ def nobody(_done: int, _total: int) -> None:
     pass
 
 
-def document(fleet: dict[str, str], *, arguments: str = SINGLE, **words: Any) -> tuple[Any, Sources]:
+def document(
+    fleet: dict[str, str], *, arguments: str = SINGLE, version: str = "1.36", **words: Any
+) -> tuple[Any, Sources]:
     """Plan on nodes, by their names what describes them."""
-    inputs = FleetPlanInputs(kubelet=KubeletInputs(arguments=arguments, version="1.36"), **words)
+    inputs = FleetPlanInputs(kubelet=KubeletInputs(arguments=arguments, version=version), **words)
     sources = Sources()
     cluster = load_cluster(inputs, sources)
-    surveyor = NodeSurveyor(FleetInputs(inputs.kubelet, inputs.devices, cluster.running))
+    surveyor = NodeSurveyor(cluster.told(inputs))
     recordings = [Recording(name, source) for name, source in fleet.items()]
     rows = list(ask(surveyor, recordings, in_this_process, nobody))
     answer = fleet_plan_document(inputs, cluster, rows, sources, nobody)  # type: ignore[arg-type]
@@ -192,6 +194,21 @@ def test_nodes_tell_what_the_scheduler_goes_by(tmp_path: Path) -> None:
         "db": ("n1", "Admitted"),
         "there": ("n2", "Admitted"),
     }
+
+
+def test_a_node_tells_the_release_that_its_recording_does_not(tmp_path: Path) -> None:
+    """State files decide whether a kubelet starts, and a release how it reads them."""
+    recording = str(Path(__file__).parents[2] / "fixtures/nodes/v2-2-numa/node.tar.xz")
+    told = node_object("n1")
+    told["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.2+k3s1"}
+    nodes = write(tmp_path / "nodes.json", told)
+    words: dict[str, Any] = {"arguments": "", "version": "", "templates": ("a=1/2,1Mi",)}
+    unknown, _ = document({"n1": recording}, **words)
+    known, _ = document({"n1": recording}, nodes=nodes, **words)
+    assert unknown["nodes"][0]["start"]["outcome"] == "Undetermined"
+    assert known["nodes"][0]["start"]["outcome"] == "Refused"
+    given = FleetInputs(KubeletInputs(version="1.27"), releases={"n1": "v1.34.2"})
+    assert read_node(recording, "n1", given).kubelet.version.minor == 27
 
 
 def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:

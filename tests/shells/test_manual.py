@@ -10,6 +10,7 @@ import pytest
 pytestmark = pytest.mark.shells
 
 ROOT = Path(__file__).parents[2]
+SCRIPTS = ("completions/cpuctl.bash", "tests/shells/install-packages", "contrib/fleet/collect")
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "man").glob("*.1"))
 
 
@@ -36,7 +37,7 @@ def test_every_page_names_itself_for_apropos() -> None:
 
 
 def test_shellcheck_has_no_warning() -> None:
-    assert complaints("shellcheck", "completions/cpuctl.bash", "tests/shells/install-packages") == ""
+    assert complaints("shellcheck", *SCRIPTS) == ""
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

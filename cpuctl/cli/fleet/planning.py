@@ -34,8 +34,9 @@ app = command_group()
 HELP = """Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.
 
 The scheduler is the default one. It goes by Node objects (--nodes): allocatable resources, taints and labels;
-without them, by what the kubelet of each recording would report, as if no node had taints or labels. What
-runs on the nodes is told by --pods; without it, only what state files hold is taken.
+without them, by what the kubelet of each recording would report, as if no node had taints or labels. Nodes
+also tell the release of a kubelet whose recording does not. What runs on the nodes is told by --pods; without
+it, only what state files hold is taken.
 
 Pods that a kubelet rejects come first: why, what happens next, and which nodes would have admitted them. A
 DaemonSet makes a pod for every node that it selects and tolerates, before other pods of the same priority,
@@ -163,10 +164,10 @@ def _rounds(text: str) -> "Rounds | None":
 def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources) -> "FleetPlan":
     from cpuctl.fleet.plan_answer import fleet_plan_document
     from cpuctl.fleet.plan_inputs import load_cluster
-    from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
+    from cpuctl.fleet.plan_nodes import NodeSurveyor
 
     cluster = load_cluster(inputs, sources)
-    surveyor = NodeSurveyor(FleetInputs(inputs.kubelet, inputs.devices, cluster.running))
+    surveyor = NodeSurveyor(cluster.told(inputs))
     asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))
     if asked.stopped:
         raise typer.Exit(asked.stopped)

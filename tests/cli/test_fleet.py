@@ -150,6 +150,14 @@ def test_a_plan_tells_rejected_pods_first_and_alike_ones_once(fleet: Path, cpuct
     assert lines[-1] == "3 pods on 4 nodes: 1 admitted, 2 rejected"
 
 
+def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
+    manifest, machine = "contrib/fleet/capture.yaml", "fixtures/machines/2s-2numa-32cpu.tar.xz"
+    linted = cpuctl("pods", "lint", "-f", manifest, "-m", machine, *STATIC)
+    assert (linted.code, linted.out) == (0, "1 object (1 other object passed over): nothing to remark\n")
+    planned = cpuctl("fleet", "plan", machine, *STATIC, "-f", manifest)
+    assert planned.out.startswith("DaemonSet cpuctl/cpuctl-capture, 1 node: 1 admitted\n")
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1.5"])
 def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> None:
     result = cpuctl("fleet", "plan", str(fleet), "-T", "a=1/1,1Gi", f"--repeat={text}")
@@ -163,7 +171,6 @@ def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.Capture
     assert (asked.rows, asked.unreadable) == ([], True)
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert len(ask_fleet(words, question, Style(ListOutput.JSON, quiet=True)).rows) == 5
-<<<<<<< HEAD
 
 
 def test_whoever_waits_on_a_terminal_sees_rate_and_time_left(tmp_path: Path) -> None:
@@ -194,13 +201,3 @@ def read_to_end(end: int) -> bytes:
         return os.read(end, 4096)
     except OSError:  # a terminal ends so, once nobody writes to it
         return b""
-
-
-=======
-def test_nobody_would_reject_the_pods_that_record_nodes(cpuctl: Cpuctl) -> None:
-    manifest, machine = "contrib/fleet/capture.yaml", "fixtures/machines/2s-2numa-32cpu.tar.xz"
-    linted = cpuctl("pods", "lint", "-f", manifest, "-m", machine, *STATIC)
-    assert (linted.code, linted.out) == (0, "1 object (1 other object passed over): nothing to remark\n")
-    planned = cpuctl("fleet", "plan", machine, *STATIC, "-f", manifest)
-    assert planned.out.startswith("DaemonSet cpuctl/cpuctl-capture, 1 node: 1 admitted\n")
->>>>>>> ed9db481 (Collect recordings of a cluster's nodes, and read a kubelet's release from its Node)

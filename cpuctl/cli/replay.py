@@ -145,7 +145,9 @@ def replay(
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
-    told = TimelineInputs(timeline, machine, until, skip_api_server, filename, kubelet_words(context))
+    told = TimelineInputs(
+        timeline, machine, read_end(until), skip_api_server, filename, kubelet_words(context)
+    )
     history = load_timeline(told, sources)
     print_sources(sources, style)
     if pace is None:
@@ -177,6 +179,21 @@ _SPEED = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)x?", re.ASCII)
 _NAP = 0.1
 """Seconds between two looks at the clock."""
 _STREAMS = (ListOutput.TABLE, ListOutput.WIDE, ListOutput.JSONL)
+
+
+def read_end(text: str) -> int | None:
+    """Read ``--until`` in nanoseconds; None without it. Raise UsageError for what is no duration."""
+    from cpuctl.golang.durations import parse_duration
+
+    if not text:
+        return None
+    try:
+        end = parse_duration(text)
+    except ValueError:
+        end = -1
+    if end < 0:
+        raise UsageError(f"expected a duration such as 30s, found {text!r}", where=option_names.UNTIL)
+    return end
 
 
 def read_pace(text: str, style: Style, *, follow: bool) -> float | None:

@@ -40,7 +40,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
-from cpuctl.operations.resize_inputs import ResizeInputs
+from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
 if TYPE_CHECKING:
     from cpuctl.answers.resize import Resize, ResizeDecision
@@ -137,7 +137,9 @@ def resize(
         memory=memory,
         skip_api_server=skip_api_server,
     )
-    asked = ResizeInputs(amounts, edited, preview, apiserver_version, apiserver_feature_gates)
+    asked = ResizeInputs(
+        tuple(map(parse_set, amounts)), edited, preview, apiserver_version, apiserver_feature_gates
+    )
     sources = Sources()
     with changing(write_state):
         with _answering_unloaded(sources, style, exit_zero=exit_zero):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class TimelineInputs(NamedTuple):
-    """The timeline's file, another machine than its own, a duration after which it ends, who is not asked.
+    """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
 
     A kubelet's log has pods and a kubelet beside it: ``filenames`` are manifests.
     """
 
     name: str
     machine: str = ""
-    until: str = ""
+    until: int | None = None
     skips_api_server: bool = False
     filenames: Sequence[str] = ()
     kubelet: KubeletInputs = KubeletInputs()
@@ -35,7 +34,7 @@ class TimelineInputs(NamedTuple):
 def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
     """Read a timeline, and name in *sources* what nobody has recorded on the releases that it has.
 
-    Raise UsageError where none is named, or for what is no duration.
+    Raise UsageError where none is named.
     """
     timeline = _cut(_load(inputs, sources), inputs.until)
     timeline = timeline._replace(server=timeline.server._replace(validates=not inputs.skips_api_server))
@@ -81,20 +80,12 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
     return read_timeline(data, source_name(name), outside)
 
 
-def _cut(timeline: Timeline, until: str) -> Timeline:
+def _cut(timeline: Timeline, until: int | None) -> Timeline:
     """Leave out what is later than *until*; without it, nothing."""
-    from cpuctl.golang.durations import parse_duration
-
-    if not until:
+    if until is None:
         return timeline
-    try:
-        end = parse_duration(until)
-    except ValueError:
-        end = -1
-    if end < 0:
-        raise UsageError(f"expected a duration such as 30s, found {until!r}", where=option_names.UNTIL)
-    kept = tuple(moment for moment in timeline.moments if moment.at <= end)
-    return timeline._replace(moments=kept, until=min(end, timeline.until))
+    kept = tuple(moment for moment in timeline.moments if moment.at <= until)
+    return timeline._replace(moments=kept, until=min(until, timeline.until))
 
 
 def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:

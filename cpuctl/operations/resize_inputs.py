@@ -33,7 +33,7 @@ _IN_ANSWERS: Mapping[StateFileName, str] = {ALLOCATED_FILE: "allocatedState", AC
 class ResizeInputs(NamedTuple):
     """What is to change: amounts by container, or edited manifests; without both, what is pending."""
 
-    amounts: Sequence[str] = ()
+    amounts: Sequence[NewAmounts] = ()
     edited: Sequence[str] = ()
     preview: bool = False
     server_version: str = ""
@@ -198,14 +198,13 @@ def read_requests(
     return requests
 
 
-def _by_amounts(running: RunningNode, texts: Sequence[str], server: ResizeServer) -> list[PodResize]:
+def _by_amounts(running: RunningNode, asked: Sequence[NewAmounts], server: ResizeServer) -> list[PodResize]:
     from cpuctl.engine.resize.running import POD, PodResize, with_requirements
     from cpuctl.pods.model import ResourceRequirements
 
     pods = [each.spec for each in running.pods]
     desired: dict[int, Pod] = {}
-    for text in texts:
-        amounts = parse_set(text)
+    for amounts in asked:
         place, container = target(amounts, pods)
         pod = desired.get(place, pods[place])
         resources = {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}

@@ -17,7 +17,7 @@ from cpuctl.operations.explain import Explained, explain_pod
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
-from cpuctl.operations.resize_inputs import ResizeInputs
+from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
 STATIC = KubeletInputs(arguments="--cpu-manager-policy=static --reserved-cpus=0", version="1.36")
 EIGHT = "synthetic:1s1n8c1t"
@@ -50,7 +50,7 @@ def test_a_pod_is_resized(capfd: pytest.CaptureFixture[str]) -> None:
     planning = read_planning(
         PlanningInputs((), ["web=2/2,1Gi"], EIGHT, KubeletInputs(version="1.36")), pods_needed=True
     )
-    resizes = resize_pods(planning, ResizeInputs(amounts=["web:cpu=3"]), Semantics.KEP)
+    resizes = resize_pods(planning, ResizeInputs(amounts=[parse_set("web:cpu=3")]), Semantics.KEP)
     assert isinstance(resizes, Resizes)
     assert [each.outcome.result for each in resizes.done] == [ResizeResult.ADMITTED]
     assert capfd.readouterr() == ("", "")

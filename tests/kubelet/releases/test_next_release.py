@@ -35,6 +35,7 @@ STAYS: Mapping[str, str] = {
     "README.md": r"1\.27 to 1\.38",  # see the last test but one
     "cpuctl/answering/plan/plan_answer.py": r"mended in 1\.38",
     "cpuctl/engine/cpu/picking/balance.py": r"from 1\.38 on",
+    "cpuctl/engine/cpu/picking/packed.py": r"as v1\.38 read it",
     "cpuctl/engine/cpu/picking/rules.py": r"from 1\.38\)",
     "cpuctl/engine/explain/known_defects.py": r"mended in 1\.38",
     "cpuctl/engine/readmission.py": r"mended in 1\.38",
@@ -85,9 +86,11 @@ def test_a_number_would_be_found(text: str) -> None:
 
 
 def lines_naming(minor: int) -> Iterator[tuple[str, str]]:
-    """Yield each line, and its file, that names a minor as such: in code, its comments, and texts by hand."""
-    named = re.compile(rf"\b1\.{minor}\b(?!\.[0-9])")
+    """Yield each line, and its file, that names a minor as such: in code, its comments, texts and schemas."""
+    named = re.compile(rf"(?<![\w.])v?1\.{minor}\b(?!\.[0-9])")
     texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / ".github").glob("*.md")]
+    texts += [path for path in (ROOT / "contrib").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    texts += (ROOT / "cpuctl" / "schemas").glob("*.json")
     for path in sorted(
         [*texts, *(ROOT / "cpuctl").rglob("*.py"), *(ROOT / "docs" / "generate").glob("*.py")]
     ):

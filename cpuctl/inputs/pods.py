@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.machine.support.crictl import RuntimeNames
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
     from cpuctl.pods.reading.events import RejectionEvent
@@ -190,6 +192,24 @@ def _gathered_pods(path: Path, node: str) -> tuple[Pod, ...]:
         hint = f"it has those of {', '.join(known[:_MOST_LISTED])}" if known else _INSPECTED
         raise InputError(f"holds no pods of a node {node}", where=str(path), hint=hint)
     return tuple(reversed(found.values()))
+
+
+def load_pod_names(machine: MachineSource | None, sources: Sources) -> RuntimeNames | None:
+    """Read what the container runtime of a sosreport's node called pods; None where nobody has asked it.
+
+    These are names of the time of the report: they tell nothing of who runs.
+    """
+    if machine is None or machine.gathered is None or machine.files is None:
+        return None
+
+    from cpuctl.machine.support.crictl import runtime_names
+
+    names = runtime_names(machine.files)
+    sources.warnings += (f"{machine.origin}: {problem}" for problem in names.problems)
+    if not names.pods:
+        return None
+    sources.add("podNames", f"crictl in {machine.origin}, when it was collected: not who runs", "capture")
+    return names
 
 
 def load_rejections(name: str, sources: Sources) -> tuple[RejectionEvent, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
-from cpuctl.inputs.pods import as_granted, load_running, rules_of_pods
+from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.state_names import (
     ACTUATED_FILE,
@@ -43,7 +43,8 @@ class StartingState(NamedTuple):
     """What a plan starts from; without state files a node is fresh.
 
     ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names;
-    ``granted_texts`` those files that tell which resources pods have been granted (KEP-1287).
+    ``granted_texts`` those files that tell which resources pods have been granted (KEP-1287); ``names`` what
+    pods are called, by UID, whether they run or not: namespace and name.
     """
 
     files: SavedFiles = SavedFiles()
@@ -51,6 +52,11 @@ class StartingState(NamedTuple):
     known: bool = False
     digests: Mapping[str, str] = {}
     granted_texts: Mapping[StateFileName, str] = {}
+    names: Mapping[str, tuple[str, str]] = {}
+
+    def name_of(self, uid: str) -> str:
+        """Name a pod, by its UID where nobody tells another."""
+        return "/".join(self.names.get(uid, (uid,)))
 
     @property
     def granted(self) -> tuple[StoredPod, ...]:
@@ -71,9 +77,10 @@ def load_starting_state(
         sources.warnings.append(f"no {CPU_FILE} in {name}: nobody has exclusive CPUs yet, as on a fresh node")
     initial = starting_state_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
     granted = {each: texts[each] for each in _OF_GRANTS if each in texts}
-    return initial._replace(
-        known=bool(running), digests=_digests(texts) if texts else {}, granted_texts=granted
-    )
+    digests = _digests(texts) if texts else {}
+    told = load_pod_names(machine, sources) if texts else None
+    names = told.pods if told else {}
+    return initial._replace(known=bool(running), digests=digests, granted_texts=granted, names=names)
 
 
 def starting_state_of(
@@ -227,13 +234,14 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
     holders = _holders(node)
     if not initial.known:
         # To take all owners for gone would free what they hold.
-        node.resume(_owner(uid, sorted(holders[uid])) for uid in sorted(holders))
+        node.resume(_owner(uid, sorted(holders[uid]), initial) for uid in sorted(holders))
         return
     unknown = sorted(holders.keys() - {pod.uid for pod in initial.running})
     if unknown:
+        names = ", ".join(map(initial.name_of, unknown[:3]))
         sources.warnings.append(
-            f"the state names pods that do not run here ({', '.join(unknown[:3])}): the kubelet takes back "
-            "what they hold when the next pod comes"
+            f"the state names pods that do not run here ({names}): the kubelet takes back what they hold "
+            "when the next pod comes"
         )
     node.resume(initial.granted)
 
@@ -247,10 +255,13 @@ def _holders(node: Node) -> dict[str, set[str]]:
     return holders
 
 
-def _owner(uid: str, containers: list[str]) -> StoredPod:
+def _owner(uid: str, containers: list[str], initial: StartingState) -> StoredPod:
     from cpuctl.pods.model import Container, Pod
     from cpuctl.pods.rules import PodRules
     from cpuctl.pods.stored import stored_pod
 
     pod = Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in containers))
+    if uid in initial.names:
+        namespace, name = initial.names[uid]
+        pod = pod._replace(namespace=namespace, name=name)
     return stored_pod(pod, PodRules())

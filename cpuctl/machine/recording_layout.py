@@ -102,6 +102,17 @@ SOS_FILES = (
     "ps",
 )
 """What tells of a node there, beside files that stand where the node has them."""
+SOS_CRICTL = f"{SOS_COMMANDS}/crio"
+"""Where a sosreport keeps what crictl says of pods and containers."""
+CRICTL_POD, CRICTL_CONTAINER = "crictl_inspectp_", "crictl_inspect_"
+"""How the names of such files begin that tell of one pod, or of one container."""
+
+
+def is_crictl_output(path: str) -> bool:
+    """Tell whether a file holds what the container runtime says of a pod or a container."""
+    name = path.rpartition("/")[2]
+    return path.startswith(f"{SOS_CRICTL}/") and name.startswith((CRICTL_POD, CRICTL_CONTAINER))
+
 
 _KUBERNETES = ("etc", "kubernetes")
 _OF_KUBELET = "kubelet"
@@ -168,5 +179,6 @@ def is_of_kubelet(path: str) -> bool:
         path in RECORDED_FILES
         or path.startswith(_BELOW)
         or _may_configure(path)
+        or is_crictl_output(path)
         or in_downward_api_volume(path)
     )

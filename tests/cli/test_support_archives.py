@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Cpuctl, Result
 from tests.machine.support.archives import (
     HEAD,
+    crictl_output,
     must_gather_files,
     processes,
     snapshot,
@@ -69,6 +70,68 @@ def test_state_files_count_where_they_are_collected(tmp_path: Path, cpuctl: Cpuc
         "value": f"{root}: var/lib/kubelet/cpu_manager_state",
         "from": "capture",
     }
+
+
+def named_report(directory: Path, **more: str) -> str:
+    """Write a sosreport of a node whose state gives CPUs to u1, which its runtime calls shop/db-0."""
+    files = sosreport_files(ps=processes("/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml"))
+    files |= {
+        "var/lib/kubelet/config.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,4\n",
+        "var/lib/kubelet/cpu_manager_state": STATE.replace("2571373403", "801303818"),
+    }
+    return str(write_tree(files | crictl_output("u1", "db-0", "app") | more, directory))
+
+
+@pytest.mark.parametrize("archive", [False, True])
+def test_the_runtime_names_who_holds_cpus(archive: bool, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Names, and where they are from: that somebody runs, they do not tell."""
+    name = named_report(tmp_path / "report")
+    if archive:
+        files = {
+            str(path.relative_to(name)): path.read_text() for path in Path(name).rglob("*") if path.is_file()
+        }
+        (tmp_path / "report.tar.xz").write_bytes(tar_of(files, "sosreport-node7", "w:xz"))
+        name = str(tmp_path / "report.tar.xz")
+    dump = document(cpuctl("checkpoint", "dump", name, "-o", "json"))
+    (holder,) = dump["cpus"]["holders"]
+    assert (holder["namespace"], holder["pod"], holder["owner"]) == ("shop", "db-0", "unknown")
+    assert dump["sources"]["podNames"] == {
+        "value": f"crictl in {name}, when it was collected: not who runs",
+        "from": "capture",
+    }
+    table = cpuctl("checkpoint", "dump", name)
+    assert "shop/db-0" in table.out
+    assert f"pod names: crictl in {name}" in " ".join(table.err.split())
+    plan = document(cpuctl("plan", "-m", name, "-T", "a=2/2,1Gi", "-o", "json", "--exit-zero"))
+    assert plan["sources"]["podNames"] == dump["sources"]["podNames"]
+
+
+def test_names_of_pods_that_are_gone(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Who runs is what --pods says; a pod that does not is still called by its name."""
+    other = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u2"},
+        "spec": {"containers": [{"name": "c", "image": "x"}]},
+        "status": {"phase": "Running"},
+    }
+    (tmp_path / "pods.json").write_text(json.dumps(other))
+    words = ("-m", named_report(tmp_path / "report"), "--pods", str(tmp_path / "pods.json"))
+    verified = json.loads(cpuctl("checkpoint", "verify", *words, "-o", "json").out)
+    messages = [each["message"] for each in verified["findings"] if each["code"] == "owner-gone"]
+    assert messages == [
+        "shop/db-0/app: the pod does not run; what it holds comes back when the next pod is admitted"
+    ]
+    planned = cpuctl("plan", *words, "-T", "a=2/2,1Gi", "--exit-zero")
+    assert "the state names pods that do not run here (shop/db-0)" in " ".join(planned.err.split())
+
+
+def test_output_that_is_none_is_named_and_passed_over(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    path = "sos_commands/crio/containers/crictl_inspect_c"
+    name = named_report(tmp_path, **{path: "FATA[0000] getting the status of the container: NotFound"})
+    dump = cpuctl("checkpoint", "dump", name)
+    assert "shop/db-0" in dump.out
+    assert f"{name}: {path}: is no JSON, as crictl inspect prints" in " ".join(dump.err.split())
 
 
 def test_a_node_of_a_must_gather_is_configured_by_its_machine_config(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -29,6 +29,7 @@ from cpuctl.machine.pod_resources.live_answers import decode_allocatable_cpus, d
 from cpuctl.machine.pod_resources.model import PodHoldings
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 from cpuctl.machine.sources import read_machine_tree
+from cpuctl.machine.support.crictl import runtime_names
 from cpuctl.machine.support.gatherinfo import read_gatherinfo
 from cpuctl.machine.support.must_gather import PackedFiles, must_gather
 from cpuctl.machine.support.sosreport import sosreport
@@ -40,6 +41,7 @@ from tests.audit.node_tree import NodeTree, clean_node
 from tests.fuzz.target import FIXTURES, Target, text_of
 from tests.machine.pod_resources.messages import ALLOCATABLE, LISTED
 from tests.machine.support.archives import (
+    crictl_output,
     gatherinfo_report,
     lscpu_table,
     must_gather_files,
@@ -55,7 +57,7 @@ _NODES = {1: clean_node(1), 2: clean_node(2)}
 _MACHINE = small_machine("2s2n2c2t,hugepages-2Mi=1,isolated=1")
 _SOSREPORT = without_directories(
     sosreport_files(lscpu=lscpu_table(read_machine_files(MemoryTree(small_machine())))), CPUSet.parse("5-7")
-)
+) | crictl_output("u1", "db-0", "app")
 _MUST_GATHER = must_gather_files({"w1": snapshot(small_machine("1s1n1c2t"))})
 _OBJECTS = {path: text for path, text in _MUST_GATHER.items() if isinstance(text, str)}
 _FREE_OF_MACHINE = ("sys/fs", "proc", "etc")
@@ -94,6 +96,7 @@ def run_sysfs(data: bytes) -> None:
 def run_sosreport(data: bytes) -> None:
     """Whatever commands printed, it is a machine or an error with its place."""
     files = _changed(_SOSREPORT, sorted(_SOSREPORT), data)
+    runtime_names(MemoryTree(files))
     with suppress(CpuctlError):
         tree, gathered = sosreport(MemoryTree(files))
         source = read_machine_tree(tree, "fuzz")

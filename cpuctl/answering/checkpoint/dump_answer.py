@@ -91,15 +91,15 @@ def _holders(state: CPUStateFile, owners: Owners, marks: Iterator[str]) -> Itera
 
 def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
     """Sort pods by name, those without one behind them."""
-    pod = (owners.pods or {}).get(uid)
-    return pod is None, pod.full_name if pod else "", uid
+    pod = owners.pod_name(uid)
+    return pod is None, str(pod or ""), uid
 
 
 def _by_id(
     container_ids: Mapping[str, CPUSet], owners: Owners, marks: Iterator[str]
 ) -> Iterator[answers.CPUHolder]:
     """Describe entries of the oldest format, which knows containers by their id."""
-    known = container_names(owners)
+    known = {**owners.containers, **container_names(owners)}
     for container_id, cpus in sorted(container_ids.items()):
         names = known.get(container_id)
         gone = OwnerStatus.UNKNOWN if owners.pods is None else OwnerStatus.CONTAINER_GONE

@@ -74,7 +74,7 @@ def written_by(file_name: str, format_: str) -> str:
 
 def owner_answer(owners: Owners, uid: str, container: str = "") -> answers.Owner:
     """Name who holds something, as far as it is known who runs."""
-    pod = (owners.pods or {}).get(uid)
+    pod = owners.pod_name(uid)
     return {
         "podUID": uid,
         "namespace": pod.namespace if pod else None,

@@ -32,10 +32,26 @@ GONE = {
 """Why nobody needs an entry."""
 
 
+class PodName(NamedTuple):
+    """What a pod is called."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
 class Owners(NamedTuple):
-    """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs."""
+    """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs.
+
+    ``called`` are names of pods, running or not, and ``containers`` UIDs and names of containers by their id,
+    as the node's container runtime had them some time ago: they tell nothing of who runs.
+    """
 
     pods: Mapping[str, StoredPod] | None = None
+    called: Mapping[str, PodName] = {}
+    containers: Mapping[str, tuple[str, str]] = {}
 
     @classmethod
     def of(cls, pods: Iterable[StoredPod]) -> Owners:
@@ -63,10 +79,14 @@ class Owners(NamedTuple):
         pod = (self.pods or {}).get(uid)
         return next((each for each in pod.all_containers if each.name == name), None) if pod else None
 
+    def pod_name(self, uid: str) -> PodName | None:
+        """Return what a pod is called, None where nobody tells."""
+        pod = (self.pods or {}).get(uid)
+        return PodName(pod.namespace, pod.name) if pod else self.called.get(uid)
+
     def name(self, uid: str, container: str = "") -> str:
         """Write ``namespace/pod/container``, or the UID in the place of the first two."""
-        pod = (self.pods or {}).get(uid)
-        text = "/".join(filter(None, (pod.full_name if pod else uid, container)))
+        text = "/".join(filter(None, (str(self.pod_name(uid) or uid), container)))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
     def names(self, holders: Sequence[tuple[str, str]]) -> str:

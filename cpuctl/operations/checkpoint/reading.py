@@ -46,7 +46,7 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
     for state in states:
         if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
             raise InputError(state.inspection.problem, where=state.source)
-    return StateView(states, load_owners(pods, PodRules(), sources), source)
+    return StateView(states, load_owners(pods, PodRules(), sources, source), source)
 
 
 def read_pairs(a: str, b: str, sources: Sources) -> list[Pair]:

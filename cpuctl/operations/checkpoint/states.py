@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cpuctl import state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
-from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, PodName
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
@@ -127,7 +127,7 @@ def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: S
         lock=inputs.lock,
     )
     states = read_states(inputs.state, place, sources)
-    owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources)
+    owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources, host.source)
     case = CheckpointCase(
         host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners)
     )
@@ -177,11 +177,19 @@ def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
             )
 
 
-def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
-    """Read who runs on the node from the file *name*; without one nobody says."""
-    from cpuctl.inputs.pods import as_granted, load_running
+def load_owners(name: str, rules: PodRules, sources: Sources, source: MachineSource | None = None) -> Owners:
+    """Read who runs on the node from the file *name*; without one nobody says.
 
-    return Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
+    What pods are called is told beside it where the machine is of a sosreport that has it.
+    """
+    from cpuctl.inputs.pods import as_granted, load_pod_names, load_running
+
+    owners = Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
+    names = load_pod_names(source, sources)
+    if names is None:
+        return owners
+    called = {uid: PodName(*pod) for uid, pod in names.pods.items()}
+    return owners._replace(called=called, containers=names.containers)
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:

@@ -61,6 +61,29 @@ def sosreport_files(machine: Mapping[str, str] | None = None, /, **more: str) ->
     }
 
 
+def crictl_output(uid: str, pod: str, *containers: str, namespace: str = "shop") -> dict[str, str]:
+    """Write what ``crictl inspectp`` and ``crictl inspect`` print of a pod, where sos keeps it.
+
+    The ids of containers are their names and their pod's UID.
+    """
+    sandbox = {
+        "id": f"box-{uid}",
+        "metadata": {"attempt": 0, "name": pod, "namespace": namespace, "uid": uid},
+    }
+    files = {f"sos_commands/crio/pods/crictl_inspectp_box-{uid}": json.dumps({"info": {}, "status": sandbox})}
+    for name in containers:
+        labels = {
+            "io.kubernetes.container.name": name,
+            "io.kubernetes.pod.name": pod,
+            "io.kubernetes.pod.namespace": namespace,
+            "io.kubernetes.pod.uid": uid,
+        }
+        status = {"id": f"{name}-{uid}", "metadata": {"attempt": 0, "name": name}, "labels": labels}
+        path = f"sos_commands/crio/containers/crictl_inspect_{name}-{uid}"
+        files[path] = json.dumps({"status": status, "info": {"pid": 77}})
+    return files
+
+
 def without_directories(files: Mapping[str, str], cpus: CPUSet) -> dict[str, str]:
     """Leave out the directories of CPUs."""
     left = tuple(f"{CPU_DIRECTORY}/cpu{cpu}/" for cpu in cpus)

@@ -11,7 +11,7 @@ _cpuctl_verbs() {
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
         'dra') verbs='slices allocate' ;;
-        'fleet') verbs='list plan' ;;
+        'fleet') verbs='list check plan' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
     esac
@@ -48,6 +48,7 @@ _cpuctl_options() {
         'dra allocate') options='-f --filename -m --machine --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
@@ -144,6 +145,9 @@ _cpuctl_value() {
         'fleet list:--resume' | \
         'fleet list:--kubelet-config' | \
         'fleet list:...' | \
+        'fleet check:--resume' | \
+        'fleet check:--kubelet-config' | \
+        'fleet check:...' | \
         'fleet plan:-f' | \
         'fleet plan:--filename' | \
         'fleet plan:--nodes' | \
@@ -233,6 +237,9 @@ _cpuctl_value() {
         'fleet list:--kubelet-args' | \
         'fleet list:-j' | \
         'fleet list:--jobs' | \
+        'fleet check:--kubelet-args' | \
+        'fleet check:-j' | \
+        'fleet check:--jobs' | \
         'fleet plan:-T' | \
         'fleet plan:--template' | \
         'fleet plan:--kubelet-args' | \
@@ -338,6 +345,7 @@ _cpuctl_value() {
         'audit:--root' | \
         'audit:--config-dir' | \
         'fleet list:--config-dir' | \
+        'fleet check:--config-dir' | \
         'fleet plan:--config-dir' | \
         'checkpoint verify:--config-dir' | \
         'checkpoint migrate:--root' | \
@@ -373,6 +381,7 @@ _cpuctl_value() {
         'cgroups apply:--kubelet-version' | \
         'audit:--kubelet-version' | \
         'fleet list:--kubelet-version' | \
+        'fleet check:--kubelet-version' | \
         'fleet plan:--kubelet-version' | \
         'checkpoint verify:--kubelet-version' | \
         'checkpoint migrate:--to-kubelet' | \
@@ -398,6 +407,7 @@ _cpuctl_value() {
         'cgroups apply:--feature-gates' | \
         'audit:--feature-gates' | \
         'fleet list:--feature-gates' | \
+        'fleet check:--feature-gates' | \
         'fleet plan:--feature-gates' | \
         'checkpoint verify:--feature-gates' | \
         'checkpoint migrate:--feature-gates' | \
@@ -462,8 +472,6 @@ _cpuctl_value() {
         'pods lint:--output' | \
         'cgroups show:-o' | \
         'cgroups show:--output' | \
-        'fleet list:-o' | \
-        'fleet list:--output' | \
         'fleet plan:-o' | \
         'fleet plan:--output') value='words table wide json yaml jsonl' ;;
         'explain:1') value='pod' ;;
@@ -492,7 +500,12 @@ _cpuctl_value() {
         'dra allocate:--cpu-device-mode') value='words grouped individual' ;;
         'dra slices:--group-by' | \
         'dra allocate:--group-by') value='words numanode socket machine' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'fleet list:-o' | \
+        'fleet list:--output' | \
+        'fleet check:-o' | \
+        'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
+        'fleet check:--check') value='words config state audit' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

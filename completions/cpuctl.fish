@@ -79,6 +79,7 @@ set -g __cpuctl_paths 'plan' \
     'dra allocate' \
     'fleet' \
     'fleet list' \
+    'fleet check' \
     'fleet plan' \
     'checkpoint' \
     'checkpoint dump' \
@@ -392,6 +393,17 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--jobs' \
     'fleet list:-o' \
     'fleet list:--output' \
+    'fleet check:--resume' \
+    'fleet check:--kubelet-config' \
+    'fleet check:--config-dir' \
+    'fleet check:--kubelet-args' \
+    'fleet check:--kubelet-version' \
+    'fleet check:--feature-gates' \
+    'fleet check:--check' \
+    'fleet check:-j' \
+    'fleet check:--jobs' \
+    'fleet check:-o' \
+    'fleet check:--output' \
     'fleet plan:-f' \
     'fleet plan:--filename' \
     'fleet plan:-T' \
@@ -496,7 +508,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s c
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): slices, and what claims get.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, find odd ones, plan pods.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, check, plan pods.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of an answer.'
@@ -921,6 +933,7 @@ complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l no-color -d 'No colour, as
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and tell each finding once, with the nodes that have it.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
@@ -935,11 +948,28 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -l feature-gates -x -a '(__cpuc
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl prom' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l check -x -a 'config state audit' -d 'Make only these checks.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l strict -d 'Exit 3 also where there are warnings.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s o -l output -x -a 'table wide json yaml jsonl prom' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
@@ -1087,7 +1117,7 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

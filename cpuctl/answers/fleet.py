@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Reasons, Refusal
+from cpuctl.answers.findings import FindingCounts, Found, Graded
+from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Pattern, Release
 
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
+
+
+FleetCheckName = Literal["config", "state", "audit"]
+
+
+class MetricsPart(TypedDict, total=False):
+    metrics: list[Metric]
+    """Only with -o prom."""
 
 
 class NodeName(TypedDict):
@@ -126,7 +136,7 @@ class FleetListSummary(TypedDict):
 
 
 @final
-class FleetList(TypedDict):
+class FleetList(MetricsPart):
     """The nodes of a fleet, and the groups of those that are alike."""
 
     apiVersion: ApiVersion
@@ -262,3 +272,82 @@ class FleetPlan(RepeatedPart):
     daemonSets: list[FleetDaemonSet]
     nodes: list[PlannedNode | UnreadableNode]
     """Every node before the plan."""
+
+
+class CheckedPart(TypedDict):
+    check: FleetCheckName
+    """config is what cpuctl config check looks at, state cpuctl checkpoint verify, audit cpuctl audit."""
+
+
+class FindingPlace(TypedDict):
+    about: str
+    """The setting, the state file, or what of the node; may be empty."""
+    where: str
+    """File and line, or the control group; may be empty."""
+
+
+class NodeFinding(Graded, CheckedPart, FindingPlace, Found):
+    pass
+
+
+class UncheckedPart(CheckedPart):
+    missing: str
+    """What was not there to be looked at."""
+
+
+@final
+class CheckedNode(NodeName):
+    """What is found on one node of a fleet."""
+
+    outcome: Literal["Read"]
+    start: Start | None
+    """Whether the kubelet would start, on its state files where these are checked; null where neither they
+    nor the configuration are."""
+    summary: FindingCounts
+    findings: list[NodeFinding]
+    """The worst first."""
+    unchecked: list[UncheckedPart]
+
+
+class FleetFinding(NodeFinding):
+    """A finding of many nodes; in its texts ... stands for what is not the same on all of them."""
+
+    count: Count
+    """How often it is found; on one node more than once, perhaps."""
+    nodes: list[str]
+
+
+class FleetUnchecked(UncheckedPart):
+    nodes: list[str]
+
+
+class FleetCheckSummary(FindingCounts):
+    """How many findings there are of each severity, equal ones counted once; and nodes."""
+
+    nodes: Count
+    clean: Count
+    """Nodes on which all was checked and nothing found but notes, and whose kubelet would start."""
+    wouldNotStart: Count
+    undetermined: Count
+    """Nodes of which cannot be said whether their kubelet would start."""
+    unchecked: Count
+    """Nodes of which something was not there to be checked."""
+    unreadable: Count
+
+
+@final
+class FleetCheck(MetricsPart):
+    """What is wrong on the nodes of a fleet, each finding once. With -o jsonl each line is a node."""
+
+    apiVersion: ApiVersion
+    kind: Literal["FleetCheck"]
+    complete: bool
+    """False where it was interrupted: nodes are missing then."""
+    passedOver: list[str]
+    """Files of the directories that are no recordings."""
+    checks: list[FleetCheckName]
+    summary: FleetCheckSummary
+    findings: list[FleetFinding]
+    """The worst first, then those of most nodes."""
+    unchecked: list[FleetUnchecked]
+    nodes: list[CheckedNode | UnreadableNode]

@@ -48,6 +48,17 @@ class MetricsOutput(StrEnum):
     PROM = "prom"
 
 
+class FleetOutput(StrEnum):
+    """The forms of an answer about many nodes: one node a line, too, and Prometheus' text format."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+    PROM = "prom"
+
+
 class TopologyOutput(StrEnum):
     """The forms of a machine: those of every answer, and what other tools print of one."""
 
@@ -66,7 +77,7 @@ class Style(NamedTuple):
     ``layout`` names the picture for people where the answer's kind has more than one.
     """
 
-    output: Output | ListOutput | MetricsOutput | TopologyOutput
+    output: Output | ListOutput | MetricsOutput | FleetOutput | TopologyOutput
     color: bool = True
     quiet: bool = False
     layout: str = ""

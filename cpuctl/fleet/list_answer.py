@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.metrics import gauge
 from cpuctl.errors import CpuctlError
 from cpuctl.fleet.grouping import group_answers, groups_of
 from cpuctl.inputs.sources import Sources
@@ -15,6 +16,7 @@ from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetGroup, FleetList, FleetListSummary, FleetNode, GroupPlacements
+    from cpuctl.answers.metrics import Metric
     from cpuctl.engine.admission import Admission
     from cpuctl.fleet.grouping import Group
 
@@ -99,3 +101,30 @@ def _outcome(admission: Admission) -> Hashable:
         for each in admission.placements
     )
     return repr(admission.verdict), admission.pod_cpus, containers
+
+
+def list_metrics(document: FleetList) -> Iterator[Metric]:
+    """List the nodes, their groups and what is free, as a monitoring system wants it."""
+    summary = document["summary"]
+    yield gauge("fleet_nodes", "Nodes of the fleet.", {}, summary["nodes"])
+    yield gauge("fleet_odd_nodes", "Nodes outside the largest group.", {}, summary["odd"])
+    yield gauge("fleet_unreadable_nodes", "Recordings that could not be read.", {}, summary["unreadable"])
+    for place, group in enumerate(document["groups"], 1):
+        kubelet = group["kubelet"]
+        labels = {
+            "group": str(place),
+            "kind": group["kind"],
+            "kubelet": kubelet["version"] if kubelet else "",
+        }
+        yield gauge("fleet_group_nodes", "Nodes that a kubelet could not tell apart.", labels, group["count"])
+    for node in document["nodes"]:
+        if node["outcome"] != "Read":
+            continue
+        name = {"node": node["node"]}
+        labels = name | {"outcome": node["start"]["outcome"]}
+        yield gauge("fleet_node_start", "What comes of the start of a node's kubelet.", labels, 1)
+        if (free := node["free"]) is not None:
+            help_ = "CPUs of a node that containers can still get exclusively."
+            yield gauge("fleet_node_free_exclusive_cpus", help_, name, free["exclusiveCPUs"])
+            help_ = "The most exclusive CPUs that one container can get on a single NUMA node."
+            yield gauge("fleet_node_largest_request_cpus", help_, name, free["largestOnOneNode"])

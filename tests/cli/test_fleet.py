@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.output import ListOutput, Style
+from cpuctl.cli.output import FleetOutput, Style
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.schemas import schema_text
@@ -52,9 +52,12 @@ def test_the_answer_is_the_same_in_every_form(fleet: Path, cpuctl: Cpuctl) -> No
     assert [json.loads(line) for line in lines] == answer["nodes"]
 
 
-@pytest.mark.parametrize("form", ["table", "wide", "json", "jsonl"])
-def test_any_number_of_processes_gives_the_same_bytes(form: str, fleet: Path, cpuctl: Cpuctl) -> None:
-    words = ("fleet", "list", str(fleet), *STATIC, "-o", form)
+@pytest.mark.parametrize("form", ["table", "wide", "json", "jsonl", "prom"])
+@pytest.mark.parametrize("verb", ["list", "check"])
+def test_any_number_of_processes_gives_the_same_bytes(
+    form: str, verb: str, fleet: Path, cpuctl: Cpuctl
+) -> None:
+    words = ("fleet", verb, str(fleet), *STATIC, "-o", form)
     assert cpuctl(*words, "--jobs", "1").out == cpuctl(*words, "--jobs", "3").out
 
 
@@ -97,10 +100,11 @@ def test_a_missing_earlier_run_is_an_error(fleet: Path, cpuctl: Cpuctl) -> None:
     )
 
 
-def test_an_interrupt_leaves_what_is_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", ["list", "check"])
+def test_an_interrupt_leaves_what_is_done(verb: str, tmp_path: Path) -> None:
     sources = "".join(f"synthetic:2s8n16c2t,mem={number + 1}Gi\n" for number in range(3000))
     (tmp_path / "list").write_text(sources)
-    words = ("fleet", "list", f"@{tmp_path}/list", "-o", "jsonl", "--jobs", "2", *STATIC)
+    words = ("fleet", verb, f"@{tmp_path}/list", "-o", "jsonl", "--jobs", "2", *STATIC)
     answers = tmp_path / "answers"
     with (
         answers.open("w") as stdout,
@@ -167,10 +171,10 @@ def test_copies_are_a_number_or_max(text: str, fleet: Path, cpuctl: Cpuctl) -> N
 def test_lines_that_are_written_are_not_kept(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Memory does not grow with the nodes that have answered."""
     question, words = NodeLister(KubeletInputs()), FleetSelection([str(fleet)], jobs=1)
-    asked = ask_fleet(words, question, Style(ListOutput.JSONL, quiet=True))
+    asked = ask_fleet(words, question, Style(FleetOutput.JSONL, quiet=True))
     assert (asked.rows, asked.unreadable) == ([], True)
     assert len(capsys.readouterr().out.splitlines()) == 5
-    assert len(ask_fleet(words, question, Style(ListOutput.JSON, quiet=True)).rows) == 5
+    assert len(ask_fleet(words, question, Style(FleetOutput.JSON, quiet=True)).rows) == 5
 
 
 def test_whoever_waits_on_a_terminal_sees_rate_and_time_left(tmp_path: Path) -> None:
@@ -201,3 +205,10 @@ def read_to_end(end: int) -> bytes:
         return os.read(end, 4096)
     except OSError:  # a terminal ends so, once nobody writes to it
         return b""
+
+
+def test_metrics_tell_what_is_free(fleet: Path, cpuctl: Cpuctl) -> None:
+    listed = cpuctl("fleet", "list", f"{fleet}/node[1-4].tar.xz", *STATIC, "-o", "prom").out.splitlines()
+    assert 'cpuctl_fleet_node_start{node="node4",outcome="Started"} 1' in listed
+    assert sum(line.startswith("cpuctl_fleet_node_free_exclusive_cpus{") for line in listed) == 4
+    assert sum(line.startswith("cpuctl_fleet_group_nodes{") for line in listed) == 2

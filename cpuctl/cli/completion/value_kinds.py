@@ -60,6 +60,7 @@ _BY_METAVAR = {
     "POD": Value(Kind.POD),
     "POD[/CONTAINER]:cpu=N": Value(Kind.RESIZE),
     "NS/POD/CONTAINER=CPUS": Value(Kind.CONTAINER),
+    "config,state,audit": Value(Kind.WORDS, ("config", "state", "audit")),
 }
 _BY_NAME = {"--check": Value(Kind.CHECKS), "--columns": Value(Kind.COLUMNS)}
 
@@ -69,7 +70,7 @@ def value_of(option: Option) -> Value:
     if option.choices:
         return Value(Kind.WORDS, option.choices)
     named = next((_BY_NAME[name] for name in option.names if name in _BY_NAME), None)
-    return named or _BY_METAVAR.get(option.metavar, Value(Kind.NOTHING))
+    return _BY_METAVAR.get(option.metavar, named or Value(Kind.NOTHING))
 
 
 def value_of_argument(argument: Argument) -> Value:

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.cli.output import ListOutput, Style, note, takes_every_character
+from cpuctl.cli.output import FleetOutput, Style, note, takes_every_character
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import noted
 from cpuctl.errors import unreadable
@@ -15,7 +15,7 @@ from cpuctl.fleet.asking import NOTHING_KNOWN, Question, Row, ask, earlier_answe
 from cpuctl.fleet.collection import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class FleetSelection(NamedTuple):
@@ -39,8 +39,10 @@ class FleetAnswers(NamedTuple):
     stopped: int
 
 
-def ask_fleet(words: FleetSelection, question: Question, style: Style) -> FleetAnswers:
-    """Ask all nodes; where answers are to be lines, write each as it comes."""
+def ask_fleet(
+    words: FleetSelection, question: Question, style: Style, seen: Callable[[Row], object] = lambda _: None
+) -> FleetAnswers:
+    """Ask all nodes; where answers are to be lines, write each as it comes. *seen* is called with each."""
     found = collect(words.recordings)
     if found.passed_over:
         note(f"note: passed over, as they are no recordings: {few(found.passed_over)}", style)
@@ -57,7 +59,8 @@ def ask_fleet(words: FleetSelection, question: Question, style: Style) -> FleetA
         )
         for count, row in enumerate(answers, 1):  # noqa: B007  # it is told after an interrupt
             unreadable = unreadable or row["outcome"] == "Unreadable"
-            if style.output is ListOutput.JSONL:
+            seen(row)
+            if style.output is FleetOutput.JSONL:
                 _write_line(row)
             else:
                 rows.append(row)

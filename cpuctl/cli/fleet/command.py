@@ -2,9 +2,11 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Ask many nodes at once: list them, find the odd ones, plan pods on them.
+HELP = """Ask many nodes at once: list them, find the odd ones, check them, plan pods on them.
 
 Nodes are recordings (cpuctl capture), named as files, directories or patterns.
 """
 
-app = verb_group("fleet", HELP, {"list": "fleet.listing", "plan": "fleet.planning"})
+VERBS = {"list": "fleet.listing", "check": "fleet.checking", "plan": "fleet.planning"}
+
+app = verb_group("fleet", HELP, VERBS)

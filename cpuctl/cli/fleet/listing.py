@@ -9,7 +9,7 @@ from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import FleetOutputOption, JobsOption, RecordingsArgument, ResumeOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, PodFilesOption, QuietOption, TemplateOption
-from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.output import FleetOutput, Style, emit
 from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,20 +52,24 @@ def list_nodes(
     template: TemplateOption = [],  # noqa: B006
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
-    output: FleetOutputOption = ListOutput.TABLE,
+    output: FleetOutputOption = FleetOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Ask every node, group them, answer."""
+    from cpuctl.fleet.list_answer import list_metrics
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
     asked = ask_fleet(FleetSelection(recordings, jobs, resume), NodeLister(kubelet), style)
-    if output is not ListOutput.JSONL:
+    if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and asked.stopped):
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
-        emit(_document(asked, pods), style)
+        document = _document(asked, pods)
+        if output is FleetOutput.PROM:
+            document["metrics"] = list(list_metrics(document))
+        emit(document, style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if asked.unreadable and not exit_zero:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import ListOutput
+from cpuctl.cli.output import FleetOutput
 from cpuctl.cli.panels import INPUT, OUTPUT
 
 RecordingsArgument = Annotated[
@@ -37,7 +37,7 @@ ResumeOption = Annotated[
     ),
 ]
 FleetOutputOption = Annotated[
-    ListOutput,
+    FleetOutput,
     typer.Option(
         "-o",
         "--output",

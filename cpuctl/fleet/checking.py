@@ -1,0 +1,185 @@
+"""What is wrong with one node of a fleet: its configuration, its state files, and what runs there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from cpuctl.answering.node_checks import audit_node, check_configuration, verify_state
+from cpuctl.answers.fleet import FleetCheckName
+from cpuctl.audit.check_names import CHECK_NAMES
+from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.inputs.kubelet import load_cgroup_version
+from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.checkpoint.states import CheckpointInputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cpuctl.answers.findings import Found, Graded
+    from cpuctl.answers.fleet import CheckedNode, NodeFinding, UncheckedPart
+    from cpuctl.answers.start import Start
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.machine.sources import MachineSource
+
+    class Told(Graded, Found):
+        """What every finding has."""
+
+
+CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)
+_OF_THE_START = {"not-started", "undetermined", "not-loaded-next"}
+_ASSUMED = "the kubelet's configuration: none is recorded, its defaults are assumed"
+_ENDS_BEFORE = "the kubelet ends before it reads its state files"
+_NO_STATE = "state files: none are recorded"
+_NOT_LOADED = "all of it: the kubelet cannot load its configuration"
+_WORST_FIRST = ("error", "warning", "note")
+
+
+def named_checks(text: str) -> tuple[FleetCheckName, ...]:
+    """Read a list of checks, all where none is named; raise UsageError for one that there is not."""
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    if unknown := sorted(names.difference(CHECKS)):
+        hint = f"choose from {', '.join(CHECKS)}"
+        raise UsageError(f"no check is called {unknown[0]!r}", where="--check", hint=hint)
+    return tuple(name for name in CHECKS if name in names or not names)
+
+
+class _Checked(NamedTuple):
+    """What one check says: whether the kubelet starts, where it tells, and what it could not look at."""
+
+    findings: Sequence[NodeFinding] = ()
+    unchecked: Sequence[UncheckedPart] = ()
+    start: Start | None = None
+
+
+class NodeChecker:
+    """Checks one node after the other, each as the commands that check a single node do."""
+
+    def __init__(self, kubelet: KubeletInputs, checks: Sequence[FleetCheckName] = CHECKS) -> None:
+        self._kubelet, self._checks = kubelet, checks
+
+    def asks(self, name: str) -> str:  # noqa: ARG002  # it is the same for all nodes
+        """Name the question, with what the kubelets are told."""
+        return f"check {','.join(self._checks)} {self._kubelet}"
+
+    def __call__(self, source: str, name: str) -> CheckedNode:
+        """Read a recording and check it; raise CpuctlError where it cannot be used."""
+        found = list(self._found(load_machine(source, Sources()), source))
+        starts = [each.start for each in found if each.start is not None]
+        failing = (start for start in starts if start["outcome"] != "Started")
+        findings = [_local(finding, source) for each in found for finding in each.findings]
+        severities = [finding["severity"] for finding in findings]
+        return {
+            "node": name,
+            "source": source,
+            "answerKey": None,
+            "outcome": "Read",
+            "start": next(failing, starts[0] if starts else None),
+            "summary": {
+                "error": severities.count("error"),
+                "warning": severities.count("warning"),
+                "note": severities.count("note"),
+            },
+            "findings": sorted(findings, key=lambda each: _WORST_FIRST.index(each["severity"])),
+            "unchecked": [
+                {**each, "missing": _without_source(each["missing"], source)}
+                for one in found
+                for each in one.unchecked
+            ],
+        }
+
+    def _found(self, machine: MachineSource, source: str) -> Iterator[_Checked]:
+        inputs = CheckpointInputs(kubelet=self._kubelet)
+        configured = _configured(inputs, machine)
+        if "config" in self._checks:
+            yield configured
+        if "state" in self._checks:
+            yield _of_state(inputs, machine, configured if "config" in self._checks else None)
+        if "audit" in self._checks:
+            yield _of_audit(NodeInputs(machine=source, kubelet=self._kubelet), machine)
+
+
+def _configured(inputs: CheckpointInputs, machine: MachineSource) -> _Checked:
+    """Check the configuration by itself: what is in state files is for the check of these."""
+    sources = Sources()
+    cgroup_version = load_cgroup_version("", machine, sources)
+    document = check_configuration(inputs, machine, cgroup_version, sources, with_states=False)
+    missing = [each["what"] for each in document["notLookedAt"] if each["what"].startswith("unknown flags")]
+    if _is_assumed(sources):
+        missing.insert(0, _ASSUMED)
+    findings = [
+        _finding("config", each["setting"] or "", each["where"] or "", each) for each in document["findings"]
+    ]
+    return _Checked(findings, _unchecked("config", missing), document["start"])
+
+
+def _is_assumed(sources: Sources) -> bool:
+    return bool(sources.assumed_configuration or sources.described_machine)
+
+
+def _unchecked(check: FleetCheckName, missing: Iterable[str]) -> list[UncheckedPart]:
+    return [{"check": check, "missing": each} for each in missing]
+
+
+def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Checked | None) -> _Checked:
+    """Check state files; a start that the configuration keeps from coming to them is told by that already."""
+    sources = Sources()
+    try:
+        document = verify_state(inputs, sources, machine)
+    except CpuctlError as error:
+        return _Checked(unchecked=_unchecked("state", [str(error)]))
+    told = configured is not None and configured.start != {"outcome": "Started"}
+    findings = [
+        _finding("state", each["file"], "", each)
+        for each in document["findings"]
+        if not (told and not each["file"] and each["code"] in _OF_THE_START)
+    ]
+    missing = [_ASSUMED] if configured is None and _is_assumed(sources) else []
+    if not document["files"]:
+        missing.append(_ENDS_BEFORE if "kubelet" not in document else _NO_STATE)
+    elif any(each["verdict"]["outcome"] == "NotReached" for each in document["files"]):
+        missing.append(_ENDS_BEFORE)
+    return _Checked(findings, _unchecked("state", missing), document["start"])
+
+
+def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
+    sources = Sources()
+    try:
+        observed = observe_settled(load_node(inputs, sources, machine), lambda *_: None)
+        document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
+    except ConfigRefusedError:
+        return _Checked(unchecked=_unchecked("audit", [_NOT_LOADED]))
+    except CpuctlError as error:
+        return _Checked(unchecked=_unchecked("audit", [str(error)]))
+    findings = [_finding("audit", each["subject"], each["path"] or "", each) for each in document["findings"]]
+    return _Checked(findings, _unchecked("audit", (each["missing"] for each in document["unchecked"])))
+
+
+def _finding(check: FleetCheckName, about: str, where: str, told: Told) -> NodeFinding:
+    return {
+        "check": check,
+        "severity": told["severity"],
+        "code": told["code"],
+        "about": about,
+        "where": where,
+        "expected": told["expected"],
+        "detected": told["detected"],
+        "message": told["message"],
+        "fix": told["fix"],
+    }
+
+
+def _local(finding: NodeFinding, source: str) -> NodeFinding:
+    """Say it as on the node: which recording it was found in, the row says."""
+    return {
+        **finding,
+        "where": _without_source(finding["where"], source),
+        "message": _without_source(finding["message"], source),
+        "fix": _without_source(finding["fix"], source),
+    }
+
+
+def _without_source(text: str, source: str) -> str:
+    return text.replace(f"{source}: ", "").replace(source, "the recording")

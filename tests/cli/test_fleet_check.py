@@ -1,0 +1,99 @@
+"""``cpuctl fleet check``: each finding once with its nodes, what was not checked, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import ROOT, Cpuctl
+
+MACHINES = ROOT / "fixtures/machines"
+NODES = ROOT / "fixtures/nodes"
+STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+CHECKED = ("--kubelet-version", "1.36")
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """Make a fleet of four nodes on which much is wrong, and one of which only the machine is known."""
+    for number, name in enumerate(("v2-2-numa", "v2-2-numa", "hybrid-8-numa", "v2-2-numa"), 1):
+        shutil.copy(NODES / name / "node.tar.xz", tmp_path / f"node{number}.tar.xz")
+    shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / "node5.tar.xz")
+    return tmp_path
+
+
+def test_a_check_is_the_same_in_every_form(recorded: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "check", str(recorded), *CHECKED)
+    result = cpuctl(*words, "-o", "json")
+    assert result.code == 3, result
+    answer: Any = json.loads(result.out)
+    jsonschema.validate(answer, json.loads(schema_text("fleetcheck")))
+    assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == answer
+    lines = cpuctl(*words, "-o", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == answer["nodes"]
+    quota = next(each for each in answer["findings"] if each["code"] == "quota-on-exclusive")
+    assert quota["nodes"] == ["node1", "node2", "node3", "node4"]
+
+
+def test_a_check_tells_each_finding_once_with_its_nodes(recorded: Path, cpuctl: Cpuctl) -> None:
+    out = cpuctl("fleet", "check", str(recorded), *CHECKED).out
+    assert out.count("quota-on-exclusive") == 1
+    assert "  4 nodes: node1, node2, node3 and 1 more\n" in out
+    assert "not checked (state): state files: none are recorded\n  1 node: node5\n" in out
+    assert out.splitlines()[-1].startswith("5 nodes: 0 clean, 4 would not start, 5 not wholly checked; ")
+    wide = cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "wide").out
+    assert "  4 nodes: node1, node2, node3, node4\n" in wide
+
+
+def test_a_check_finds_on_one_node_what_the_commands_of_one_node_find(recorded: Path, cpuctl: Cpuctl) -> None:
+    node = str(recorded / "node1.tar.xz")
+    answer: Any = json.loads(cpuctl("fleet", "check", node, *CHECKED, "-o", "json").out)
+    by_check = {
+        name: [each["code"] for each in answer["nodes"][0]["findings"] if each["check"] == name]
+        for name in ("state", "audit")
+    }
+    verified: Any = json.loads(cpuctl("checkpoint", "verify", node, *CHECKED, "-q", "-o", "json").out)
+    audited: Any = json.loads(cpuctl("audit", "-m", node, *CHECKED, "-q", "-o", "json").out)
+    assert by_check["state"] == [each["code"] for each in verified["findings"]]
+    assert by_check["audit"] == [each["code"] for each in audited["findings"]]
+
+
+def test_a_check_ends_with_what_it_found(recorded: Path, cpuctl: Cpuctl) -> None:
+    sound = ("fleet", "check", str(recorded / "node5.tar.xz"), *STATIC, *CHECKED, "--check", "config")
+    assert cpuctl(*sound).code == 0
+    assert cpuctl(*sound, "--strict").code == 0
+    # Nobody recorded its state files, nor who runs there.
+    assert cpuctl(*sound[:-1], "config,state").code == 3
+    assert cpuctl(*sound[:-1], "config,state", "--exit-zero").code == 0
+    assert cpuctl("fleet", "check", str(recorded), *CHECKED).code == 3
+    assert cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "jsonl").code == 3
+    (recorded / "broken.tar").write_bytes(b"\x1f\x8bnothing")
+    broken = cpuctl("fleet", "check", str(recorded), *CHECKED)
+    assert (broken.code, "unreadable: " in broken.out) == (4, True)
+    assert cpuctl("fleet", "check", str(recorded), "--check", "all").code == 2
+
+
+def test_a_check_goes_on_from_an_earlier_run(recorded: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "check", f"{recorded}/*.xz", *CHECKED, "-o", "jsonl")
+    whole = cpuctl(*words).out
+    first = whole.splitlines()[0].replace('"summary": {', '"summary": {"known": 1, ')
+    (tmp_path / "earlier").write_text(f"{first}\n")
+    again = cpuctl(*words, "--resume", str(tmp_path / "earlier"))
+    assert again.out.replace('"known": 1, ', "") == whole
+    assert again.out.count('"known": 1') == 3
+    other = cpuctl(*words, "--resume", str(tmp_path / "earlier"), "--check", "audit")
+    assert '"known"' not in other.out
+
+
+def test_metrics_tell_findings(recorded: Path, cpuctl: Cpuctl) -> None:
+    lines = cpuctl("fleet", "check", str(recorded), *CHECKED, "-o", "prom").out.splitlines()
+    labels = '{check="audit",code="quota-on-exclusive",severity="error"}'
+    assert f"cpuctl_fleet_affected_nodes{labels} 4" in lines
+    assert 'cpuctl_fleet_unchecked_nodes{check="state"} 1' in lines

@@ -44,8 +44,8 @@ _cpuctl_options() {
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'dra') options='-h --help' ;;
-        'dra slices') options='-m --machine --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
-        'dra allocate') options='-f --filename -m --machine --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
+        'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
+        'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -137,8 +137,10 @@ _cpuctl_value() {
         'audit:--state' | \
         'audit:--pods' | \
         'audit:--kubelet-config' | \
+        'dra slices:--kubelet-config' | \
         'dra allocate:-f' | \
         'dra allocate:--filename' | \
+        'dra allocate:--kubelet-config' | \
         'dra allocate:...' | \
         'fleet list:-f' | \
         'fleet list:--filename' | \
@@ -230,7 +232,9 @@ _cpuctl_value() {
         'cgroups apply:--kubelet-args' | \
         'audit:--pod-resources' | \
         'audit:--kubelet-args' | \
+        'dra slices:--kubelet-args' | \
         'dra slices:--hostname-override' | \
+        'dra allocate:--kubelet-args' | \
         'dra allocate:--hostname-override' | \
         'fleet list:-T' | \
         'fleet list:--template' | \
@@ -344,6 +348,8 @@ _cpuctl_value() {
         'cgroups apply:--config-dir' | \
         'audit:--root' | \
         'audit:--config-dir' | \
+        'dra slices:--config-dir' | \
+        'dra allocate:--config-dir' | \
         'fleet list:--config-dir' | \
         'fleet check:--config-dir' | \
         'fleet plan:--config-dir' | \
@@ -380,6 +386,8 @@ _cpuctl_value() {
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
         'audit:--kubelet-version' | \
+        'dra slices:--kubelet-version' | \
+        'dra allocate:--kubelet-version' | \
         'fleet list:--kubelet-version' | \
         'fleet check:--kubelet-version' | \
         'fleet plan:--kubelet-version' | \
@@ -406,6 +414,8 @@ _cpuctl_value() {
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
         'audit:--feature-gates' | \
+        'dra slices:--feature-gates' | \
+        'dra allocate:--feature-gates' | \
         'fleet list:--feature-gates' | \
         'fleet check:--feature-gates' | \
         'fleet plan:--feature-gates' | \

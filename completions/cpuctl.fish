@@ -363,6 +363,11 @@ set -g __cpuctl_values 'plan:-f' \
     'audit:--output' \
     'dra slices:-m' \
     'dra slices:--machine' \
+    'dra slices:--kubelet-config' \
+    'dra slices:--config-dir' \
+    'dra slices:--kubelet-args' \
+    'dra slices:--kubelet-version' \
+    'dra slices:--feature-gates' \
     'dra slices:--cpu-device-mode' \
     'dra slices:--group-by' \
     'dra slices:--reserved-cpus' \
@@ -373,6 +378,11 @@ set -g __cpuctl_values 'plan:-f' \
     'dra allocate:--filename' \
     'dra allocate:-m' \
     'dra allocate:--machine' \
+    'dra allocate:--kubelet-config' \
+    'dra allocate:--config-dir' \
+    'dra allocate:--kubelet-args' \
+    'dra allocate:--kubelet-version' \
+    'dra allocate:--feature-gates' \
     'dra allocate:--cpu-device-mode' \
     'dra allocate:--group-by' \
     'dra allocate:--reserved-cpus' \
@@ -907,6 +917,13 @@ complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a allocate -d 'Dry-run Resour
 complete -c cpuctl -n '__cpuctl_at "dra"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "dra slices:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
 complete -c cpuctl -n '__cpuctl_at "dra slices"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
@@ -920,6 +937,13 @@ complete -c cpuctl -n '__cpuctl_at "dra slices"' -s h -l help -d 'Show this mess
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -F
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'

@@ -11,7 +11,9 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
 
@@ -39,11 +41,15 @@ class LoadedDriver(NamedTuple):
     node: str
 
 
-def load_driver(words: DriverWords, source: MachineSource, sources: Sources) -> LoadedDriver:
+def load_driver(
+    words: DriverWords, source: MachineSource, sources: Sources, kubelet: KubeletInputs
+) -> LoadedDriver:
     """Start the driver on a machine; raise UsageError for CPUs that make no sense.
 
-    Warn of CPUs that it would skip, and of what it looks for and nobody has recorded.
+    Warn of CPUs that it would skip, of what it looks for and nobody has recorded, and of a kubelet beside it
+    that does not go with it, where its configuration is known.
     """
+    from cpuctl.dra.conflicts import conflicts
     from cpuctl.dra.discovery import discover, node_name
 
     settings = DriverSettings(
@@ -57,7 +63,29 @@ def load_driver(words: DriverWords, source: MachineSource, sources: Sources) -> 
     node = words.node or node_name(source.files)
     sources.add("nodeName", node or _NODE, "given" if words.node else "capture" if node else "default")
     sources.warnings += _doubts(machine, settings, source.machine)
+    sources.warnings += conflicts(machine, settings, _configuration(kubelet, source, sources))
     return LoadedDriver(settings, machine, node or _NODE)
+
+
+def _configuration(
+    words: KubeletInputs, source: MachineSource, sources: Sources
+) -> KubeletConfiguration | None:
+    """Return what the node's kubelet is told; None where only its defaults are assumed."""
+    from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+
+    own = Sources()
+    try:
+        loaded = load_kubelet(words, own, machine=source)
+    except ConfigRefusedError:
+        sources.warnings.append("the kubelet does not start with its configuration (cpuctl config check)")
+        return None
+    if own.assumed_configuration or own.origin("kubeletConfiguration") == "default":
+        return None
+    sources.entries.update(own.entries)
+    sources.warnings += own.warnings
+    return loaded.kubelet.config
 
 
 def _reserved(text: str, machine: Machine) -> CPUSet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -51,3 +52,17 @@ def test_reserved_cpus_that_make_no_sense_are_refused(cpuctl: Cpuctl) -> None:
     refused = cpuctl("dra", "slices", "synthetic:2c", "--reserved-cpus", "node:7")
     assert refused.code == 2
     assert "--reserved-cpus" in refused.err
+
+
+def test_a_static_policy_beside_the_driver_is_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    config = tmp_path / "kubelet.yaml"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
+    )
+    words = ("dra", "slices", "synthetic:2n16c2t", "--kubelet-config", str(config))
+    told = cpuctl(*words, "--reserved-cpus", "0-1").err
+    assert "CPU Manager policy is static" in told
+    assert "reserves CPUs" not in told
+    assert "the kubelet reserves CPUs 0-1, the driver none" in cpuctl(*words).err
+    assert "kubelet" not in cpuctl(*words[:3]).err

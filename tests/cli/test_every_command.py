@@ -189,8 +189,7 @@ def test_a_machine_is_named_either_way(path: str, cpuctl: Cpuctl) -> None:
 
 @pytest.mark.parametrize("path", ABOUT_PODS)
 def test_pods_are_named_either_way(path: str, cpuctl: Cpuctl) -> None:
-    # What claims get does not depend on the kubelet.
-    words = ["-m", MACHINE, *(() if path == "dra allocate" else V36), "-q", "-o", "json"]
+    words = ["-m", MACHINE, *V36, "-q", "-o", "json"]
     words += ["--set", "database/server:cpu=4"] if path == "resize" else []
     each = [word for name in PODS_TWICE for word in ("-f", name)]
     by_option = run(cpuctl, path, *words, *each)

@@ -11,6 +11,7 @@ from cpuctl.cli.dra.options import (
     PCIeRootsOption,
     ReservedCPUsOption,
 )
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit
@@ -26,7 +27,8 @@ HELP = """Show the ResourceSlices that the driver dra.cpu would publish for a ma
 
 Devices are named and numbered as the driver does it, so claims can be tried before it is installed. YAML and
 JSON are ResourceSlice objects, for kubectl apply on a test cluster; their owner, which is the Node, is left
-out, and the five random characters at the end of their names.
+out, and the five random characters at the end of their names. What does not go with the node's kubelet is
+said: the static policy, other reserved CPUs.
 
 Examples:
 
@@ -40,8 +42,9 @@ Exit codes: 0 shown, 2 usage, 4 unusable input.
 """
 
 
-@app.command(name="slices", help=HELP, cls=about(Subject.MACHINE))
+@app.command(name="slices", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))
 def slices(
+    context: typer.Context,
     machine: MachineOption = "live",
     cpu_device_mode: DeviceModeOption = DeviceMode.GROUPED,
     group_by: GroupByOption = GroupBy.NUMA_NODE,
@@ -59,7 +62,7 @@ def slices(
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="dra_slices"), Sources()
     words = DriverWords(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
-    driver = load_driver(words, load_machine(machine, sources), sources)
+    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_words(context))
     print_sources(sources, style)
     if style.for_people:
         emit(devices_document(driver, sources.entries), style)

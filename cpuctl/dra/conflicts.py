@@ -1,0 +1,60 @@
+"""What goes wrong where the driver ``dra.cpu`` and a kubelet share a node: said before it happens.
+
+Rule: kubernetes-sigs/dra-driver-cpu at de98098, README and ``docs/user/configuration.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings
+from cpuctl.dra.model import MAX_RESULTS
+from cpuctl.golang.text import GoError
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.reservations import kube_reserved, listed_cpus, system_reserved
+
+
+def conflicts(
+    machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration | None
+) -> Iterator[str]:
+    """Yield what contradicts itself between the two, and what claims of individual CPUs cannot have.
+
+    The kubelet is None where nobody knows what it is told.
+    """
+    if kubelet is not None and kubelet.cpu_manager_policy == "static":
+        yield (
+            "the kubelet's CPU Manager policy is static: it and the driver know nothing of each other, and "
+            "give away the same CPUs; set cpuManagerPolicy: none, and remove cpu_manager_state"
+        )
+    if kubelet is not None:
+        yield from _reservations(machine, settings, kubelet)
+    if settings.mode is DeviceMode.INDIVIDUAL and any(
+        len(cpus - settings.reserved) > MAX_RESULTS for cpus in machine.numa_nodes.values()
+    ):
+        yield (
+            f"a claim has at most {MAX_RESULTS} devices: no container gets more of these individual CPUs, "
+            "though a NUMA node has more"
+        )
+
+
+def _reservations(
+    machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration
+) -> Iterator[str]:
+    """Compare what both keep from pods; the kubelet counts CPUs, and with a list says which."""
+    try:
+        listed = listed_cpus(kubelet, machine.online)
+        amounts = (kube_reserved(kubelet, listed).get("cpu"), system_reserved(kubelet, listed).get("cpu"))
+    except GoError:
+        return  # such a kubelet does not start, which is not for us to say
+    own = settings.reserved
+    if listed is not None and listed != own:
+        yield (
+            f"the kubelet reserves CPUs {listed}, the driver {own or 'none'}: claims get CPUs that are kept "
+            "for the system, or nobody runs on some"
+        )
+    milli = sum(-(-each.nano // 10**6) for each in amounts if each is not None)
+    if listed is None and milli != 1000 * len(own):
+        yield (
+            f"the kubelet keeps {milli / 1000:g} CPUs from pods (kubeReserved and systemReserved), the "
+            f"driver {len(own)}: the scheduler counts on CPUs that are not there, or leaves some unused"
+        )

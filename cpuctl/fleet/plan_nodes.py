@@ -41,14 +41,15 @@ class NodeSurveyor:
 
     def __init__(self, inputs: FleetInputs) -> None:
         self._inputs = inputs
-        self._all_running = content_digest(inputs.running)
+        pods = (inputs.running or {}).items()
+        self._running = {name: content_digest(tuple(map(_unplaced, there))) for name, there in pods}
+        self._all_running = content_digest((inputs.running is None, sorted(self._running.items())))
 
     def asks(self, name: str) -> str:
         """Name the question to a node, with what its kubelet is told and who runs there."""
         inputs = self._inputs
         # A recording that holds several nodes has another name than they have.
-        running = (inputs.running or {}).get(name)
-        known = self._all_running if running is None else content_digest(running)
+        known = self._running.get(name, self._all_running)
         release = inputs.releases.get(name) or sorted(inputs.releases.items())
         return f"survey {inputs.kubelet} {inputs.devices} {release} {known}"
 
@@ -82,16 +83,19 @@ class NodeSurveyor:
 
 def read_node(source: str, name: str, inputs: FleetInputs) -> Planning:
     """Read one node, with the pods that run there; raise CpuctlError where it cannot be used."""
-    words = PlanningInputs(machine=source, kubelet=inputs.kubelet, devices=inputs.devices)
+    kubelet = inputs.kubelet._replace(fallback_version=inputs.releases.get(name, ""))
+    words = PlanningInputs(machine=source, kubelet=kubelet, devices=inputs.devices)
     planning = read_planning(words, pods_needed=False)
-    if not planning.kubelet.released and (release := inputs.releases.get(name)):
-        kubelet = inputs.kubelet._replace(version=release, version_option="--nodes")
-        planning = read_planning(words._replace(kubelet=kubelet), pods_needed=False)
     if inputs.running is None:
         return planning
     rules = rules_of_pods(planning.kubelet)
-    running = tuple(stored_pod(pod, rules) for pod in inputs.running.get(name, ()))
+    running = tuple(stored_pod(_unplaced(pod), rules) for pod in inputs.running.get(name, ()))
     return planning._replace(initial=planning.initial._replace(running=running, known=True))
+
+
+def _unplaced(pod: Pod) -> Pod:
+    """Forget where a pod was read: all pods of the cluster stand there, and would count with each."""
+    return pod._replace(origin="")
 
 
 def allocatable_of(node: Node) -> dict[str, int]:

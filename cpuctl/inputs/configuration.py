@@ -32,7 +32,10 @@ _ANOTHER = "name a configuration with --kubelet-config"
 
 
 class KubeletInputs(NamedTuple):
-    """What the kubelet is told beside what its node tells it; None or empty where something is left out."""
+    """What the kubelet is told beside what its node tells it; None or empty where something is left out.
+
+    ``fallback_version`` is its release where neither that nor the node tells one.
+    """
 
     config: str | None = None
     config_dir: str | None = None
@@ -41,6 +44,7 @@ class KubeletInputs(NamedTuple):
     version_option: str = option_names.KUBELET_VERSION
     gates: str = ""
     ignores_unknown_gates: bool = False
+    fallback_version: str = ""
 
 
 _WHOSE_FLAGS = {

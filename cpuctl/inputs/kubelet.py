@@ -182,6 +182,8 @@ def _version(
         from cpuctl.capture.kubelet.running import installed_version
 
         told, known = installed_version()[0], "live"
+    if not told:
+        told, known = inputs.fallback_version, "given"
     sources.add("kubeletVersion", told or str(DEFAULT_VERSION), known if told else "default")
     try:
         return KubeletVersion.parse(told) if told else DEFAULT_VERSION

@@ -218,6 +218,19 @@ def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
     assert any("node selectors and node affinity are not looked at" in text for text in sources.warnings)
 
 
+def test_pods_of_other_nodes_change_nothing_about_a_node(tmp_path: Path) -> None:
+    """What is asked of a node grows with its own pods, not with the cluster's."""
+
+    def question(*pods: dict[str, Any]) -> str:
+        name = write(tmp_path / "running.json", *pods)
+        cluster = load_cluster(FleetPlanInputs(KubeletInputs(), pods=name), Sources())
+        return NodeSurveyor(FleetInputs(KubeletInputs(), running=cluster.running)).asks("n1")
+
+    alone = question(pod_object("a", 2, "n1"))
+    assert question(pod_object("a", 2, "n1"), pod_object("b", 2, "n2")) == alone
+    assert question(pod_object("a", 4, "n1")) != alone
+
+
 def test_pods_of_a_drained_node_are_planned_elsewhere_first(tmp_path: Path) -> None:
     """Pods of DaemonSets and static ones stay behind, and nobody makes one anew that nobody owns."""
     mirror = {"kubernetes.io/config.mirror": "0", "kubernetes.io/config.source": "file"}
@@ -472,4 +485,4 @@ def test_running_pods_of_a_large_cluster_are_looked_at_once_each(monkeypatch: py
     surveyor = NodeSurveyor(FleetInputs(KubeletInputs(), running=running))
     for name in ("n1", "n2", "recording-a", "recording-b"):
         surveyor.asks(name)
-    assert looked.call_args_list == [call(running), call(()), call(())]
+    assert looked.call_args_list == [call(()), call(()), call((False, [("n1", ""), ("n2", "")]))]

@@ -20,10 +20,11 @@ class ProgressBar:
     """Shows on stderr how far long work is, where that is a terminal; it disappears at the end.
 
     Call it often, with what is being done and how much of how much is done (0 of 0: not known). It tells how
-    many a second that is, and the time left at this rate.
+    many a second that is, and the time left at this rate; unless it is *counted*, the percentage alone.
     """
 
-    def __init__(self, style: Style, *, patience: float = PATIENCE) -> None:
+    def __init__(self, style: Style, *, patience: float = PATIENCE, counted: bool = True) -> None:
+        self._counted = counted
         self._wanted = sys.stderr.isatty() and not style.quiet
         self._begun = time.monotonic()
         self._starts = self._begun + patience
@@ -54,7 +55,8 @@ class ProgressBar:
             self._begin(self._bar, what, done)
         assert self._task is not None
         seconds = time.monotonic() - self._begun
-        counts = counts_text(done, total, (done - self._done_before) / seconds if seconds > 0 else 0)
+        rate = (done - self._done_before) / seconds if seconds > 0 else 0
+        counts = counts_text(done, total, rate) if self._counted else share_text(done, total)
         self._bar.update(self._task, completed=done, total=total or None, counts=counts)
 
     def _begin(self, bar: Progress, what: str, done: int) -> None:
@@ -74,6 +76,11 @@ class ProgressBar:
         bar = Progress(TextColumn("{task.description}"), BarColumn(), counts, console=console, transient=True)
         bar.start()
         return bar
+
+
+def share_text(done: int, total: int) -> str:
+    """Write how much is done in percent."""
+    return f"{100 * done // total}%" if total else ""
 
 
 def counts_text(done: int, total: int, rate: float) -> str:

@@ -152,7 +152,7 @@ def replay(
     print_sources(sources, style)
     if pace is None:
         simulation = Simulation(history)
-        with ProgressBar(style) as progress:
+        with ProgressBar(style, counted=False) as progress:
             for now in simulation.play(history.moments, history.until):
                 progress("replaying", now, history.until)
     else:
@@ -238,7 +238,7 @@ def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
     # The bar takes over sys.stdout for as long as it is there, to print above it: not for a pipe.
     pipe = None if sys.stdout.isatty() else sys.stdout
     simulation, told = Simulation(timeline), 0
-    with ProgressBar(style, patience=0) as progress:
+    with ProgressBar(style, patience=0, counted=False) as progress:
         clock = Clock(pace)
         for _ in chain((0,), simulation.play(timeline.moments, timeline.until)):
             for entry in simulation.world.entries[told:]:

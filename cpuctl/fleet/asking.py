@@ -215,9 +215,18 @@ def earlier_answers(text: str) -> dict[str, list[Row]]:
     Answers without a key, and nodes that could not be read, are asked again.
     """
     found: dict[str, list[Row]] = {}
+    recordings: dict[str, str] = {}
     for line in text.splitlines():
         with suppress(ValueError):
             row = json.loads(line)
-            if isinstance(row, dict) and row.get("answerKey") and row.get("outcome") != "Unreadable":
-                found.setdefault(row["answerKey"], []).append(row)
+            if not (isinstance(row, dict) and row.get("answerKey") and row.get("outcome") != "Unreadable"):
+                continue
+            # The answers for one recording stand for all of equal content.
+            key, recording = row["answerKey"], _recording_of(row)
+            if recordings.setdefault(key, recording) == recording:
+                found.setdefault(key, []).append(row)
     return found
+
+
+def _recording_of(row: Row) -> str:
+    return str(row.get("source")).removesuffix(f"#{row.get('node')}")

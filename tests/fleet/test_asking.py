@@ -148,6 +148,22 @@ def test_earlier_answers_are_taken_over_where_content_and_question_are_the_same(
     assert other.count == 2
 
 
+def test_earlier_answers_for_equal_recordings_are_one_answer() -> None:
+    fleet = [Recording(name, name, "d1") for name in ("a", "b", "c")]
+    lines = [json.dumps(row) for row in ask(Question(), fleet, in_this_process, nobody)]
+    known = earlier_answers("\n".join(lines))
+    assert [json.dumps(row) for row in ask(Question(), fleet, in_this_process, nobody, known)] == lines
+
+
+def test_earlier_answers_for_a_recording_of_several_nodes_are_all_of_it() -> None:
+    inside = [
+        {"node": node, "source": f"{path}#{node}", "answerKey": "k", "outcome": "Read"}
+        for path in ("one.tar", "equal.tar")
+        for node in ("a", "b")
+    ]
+    assert earlier_answers("\n".join(map(json.dumps, inside))) == {"k": inside[:2]}
+
+
 def test_nodes_that_could_not_be_read_are_asked_again() -> None:
     fleet = [Recording("broken", "broken", "d1")]
     (row,) = ask(Question(), fleet, in_this_process, nobody)

@@ -11,7 +11,7 @@ _cpuctl_verbs() {
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
         'dra') verbs='slices allocate' ;;
-        'fleet') verbs='list check plan' ;;
+        'fleet') verbs='list check diff plan' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
     esac
@@ -49,6 +49,7 @@ _cpuctl_options() {
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
@@ -150,6 +151,10 @@ _cpuctl_value() {
         'fleet check:--resume' | \
         'fleet check:--kubelet-config' | \
         'fleet check:...' | \
+        'fleet diff:--resume' | \
+        'fleet diff:--kubelet-config' | \
+        'fleet diff:1' | \
+        'fleet diff:2' | \
         'fleet plan:-f' | \
         'fleet plan:--filename' | \
         'fleet plan:--nodes' | \
@@ -244,6 +249,9 @@ _cpuctl_value() {
         'fleet check:--kubelet-args' | \
         'fleet check:-j' | \
         'fleet check:--jobs' | \
+        'fleet diff:--kubelet-args' | \
+        'fleet diff:-j' | \
+        'fleet diff:--jobs' | \
         'fleet plan:-T' | \
         'fleet plan:--template' | \
         'fleet plan:--kubelet-args' | \
@@ -352,6 +360,7 @@ _cpuctl_value() {
         'dra allocate:--config-dir' | \
         'fleet list:--config-dir' | \
         'fleet check:--config-dir' | \
+        'fleet diff:--config-dir' | \
         'fleet plan:--config-dir' | \
         'checkpoint verify:--config-dir' | \
         'checkpoint migrate:--root' | \
@@ -390,6 +399,7 @@ _cpuctl_value() {
         'dra allocate:--kubelet-version' | \
         'fleet list:--kubelet-version' | \
         'fleet check:--kubelet-version' | \
+        'fleet diff:--kubelet-version' | \
         'fleet plan:--kubelet-version' | \
         'checkpoint verify:--kubelet-version' | \
         'checkpoint migrate:--to-kubelet' | \
@@ -418,6 +428,7 @@ _cpuctl_value() {
         'dra allocate:--feature-gates' | \
         'fleet list:--feature-gates' | \
         'fleet check:--feature-gates' | \
+        'fleet diff:--feature-gates' | \
         'fleet plan:--feature-gates' | \
         'checkpoint verify:--feature-gates' | \
         'checkpoint migrate:--feature-gates' | \
@@ -482,6 +493,8 @@ _cpuctl_value() {
         'pods lint:--output' | \
         'cgroups show:-o' | \
         'cgroups show:--output' | \
+        'fleet diff:-o' | \
+        'fleet diff:--output' | \
         'fleet plan:-o' | \
         'fleet plan:--output') value='words table wide json yaml jsonl' ;;
         'explain:1') value='pod' ;;
@@ -514,8 +527,9 @@ _cpuctl_value() {
         'fleet list:--output' | \
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
-        'fleet check:--check') value='words config state audit' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'fleet check:--check' | \
+        'fleet diff:--check') value='words config state audit' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

@@ -80,6 +80,7 @@ set -g __cpuctl_paths 'plan' \
     'fleet' \
     'fleet list' \
     'fleet check' \
+    'fleet diff' \
     'fleet plan' \
     'checkpoint' \
     'checkpoint dump' \
@@ -414,6 +415,17 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet check:--jobs' \
     'fleet check:-o' \
     'fleet check:--output' \
+    'fleet diff:--resume' \
+    'fleet diff:--kubelet-config' \
+    'fleet diff:--config-dir' \
+    'fleet diff:--kubelet-args' \
+    'fleet diff:--kubelet-version' \
+    'fleet diff:--feature-gates' \
+    'fleet diff:--check' \
+    'fleet diff:-j' \
+    'fleet diff:--jobs' \
+    'fleet diff:-o' \
+    'fleet diff:--output' \
     'fleet plan:-f' \
     'fleet plan:--filename' \
     'fleet plan:-T' \
@@ -518,7 +530,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s c
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): slices, and what claims get.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, check, plan pods.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, check, compare, plan.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of an answer.'
@@ -958,6 +970,7 @@ complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s q -l quiet -d 'Only the an
 complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and tell each finding once, with the nodes that have it.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a diff -d 'Compare two collections of recordings of a fleet: before and after an upgrade, say.'
 complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.'
 complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
@@ -994,6 +1007,24 @@ complete -c cpuctl -n '__cpuctl_at "fleet check"' -l no-color -d 'No colour, as 
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "fleet diff:1"' -F
+complete -c cpuctl -n '__cpuctl_argument "fleet diff:2"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l check -x -a 'config state audit' -d 'Tell what these checks find no more, and what they find anew.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-code -d 'Exit 3 where something differs.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
@@ -1141,7 +1172,7 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

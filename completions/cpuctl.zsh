@@ -39,7 +39,7 @@ _cpuctl_commands() {
                 'cgroups:The kubelet'\''s control groups: show them, set them right.'
                 'audit:Compare a node with what its kubelet believes; how to mend it.'
                 'dra:CPUs as devices (DRA): slices, and what claims get.'
-                'fleet:Ask many nodes at once: list, check, plan pods.'
+                'fleet:Ask many nodes at once: list, check, compare, plan.'
                 'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
                 'capture:Record a node in one archive that every command reads.'
                 'schema:Print the JSON Schema of an answer.'
@@ -86,6 +86,7 @@ _cpuctl_commands() {
             verbs=(
                 'list:List the nodes of a fleet, and find the odd ones.'
                 'check:Check the nodes of a fleet, and tell each finding once, with the nodes that have it.'
+                'diff:Compare two collections of recordings of a fleet: before and after an upgrade, say.'
                 'plan:Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.'
             )
             ;;
@@ -650,6 +651,27 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:RECORDINGS...:_files'
             ;;
+        'fleet diff')
+            _arguments \
+                '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--check)'--check='[Tell what these checks find no more, and what they find anew.]:config,state,audit:(config state audit)' \
+                '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
+                '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:BEFORE:_files' \
+                '2:AFTER:_files'
+            ;;
         'fleet plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
@@ -823,7 +845,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
+                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
             ;;
         'completion')
             _arguments \

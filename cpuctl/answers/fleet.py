@@ -351,3 +351,56 @@ class FleetCheck(MetricsPart):
     """The worst first, then those of most nodes."""
     unchecked: list[FleetUnchecked]
     nodes: list[CheckedNode | UnreadableNode]
+
+
+class NodeChange(TypedDict):
+    aspect: Literal["start", "fact", "free", "finding"]
+    """What it is about: whether the kubelet would start; a fact of fleet list, its release and settings among
+    them; what is left for exclusive use; with --check, what is found."""
+    what: str
+    before: str
+    """Empty where there was none; of lists, what only they had."""
+    after: str
+
+
+class FleetChange(NodeChange):
+    """A change that is the same on all of these nodes."""
+
+    nodes: list[str]
+
+
+DiffOutcome = Literal["Gone", "New", "Changed", "Same", "Unreadable"]
+
+
+class DiffedNode(TypedDict):
+    node: str
+    """Its name in both collections; where several have it, their path below the collection."""
+    outcome: DiffOutcome
+    before: str | None
+    """What -m takes to ask about the node as it was; null where there was none."""
+    after: str | None
+    error: str
+    """Why a recording cannot be used; empty where both can be."""
+    changes: list[NodeChange]
+
+
+class FleetDiffSummary(TypedDict):
+    before: Count
+    after: Count
+    gone: Count
+    new: Count
+    changed: Count
+    same: Count
+    unreadable: Count
+
+
+@final
+class FleetDiff(TypedDict):
+    """What changed on the nodes of a fleet, equal changes once. With -o jsonl each line is a node."""
+
+    apiVersion: ApiVersion
+    kind: Literal["FleetDiff"]
+    summary: FleetDiffSummary
+    changes: list[FleetChange]
+    """Of starts first, then those of most nodes."""
+    nodes: list[DiffedNode]

@@ -29,7 +29,7 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
         "audit": Entry("audit", "Compare a node with what its kubelet believes; how to mend it."),
         "dra": Entry("dra.command", "CPUs as devices (DRA): slices, and what claims get."),
-        "fleet": Entry("fleet.command", "Ask many nodes at once: list, check, plan pods."),
+        "fleet": Entry("fleet.command", "Ask many nodes at once: list, check, compare, plan."),
         "checkpoint": Entry(
             "checkpoint.command", "The kubelet's state files: show, verify, migrate, repair."
         ),

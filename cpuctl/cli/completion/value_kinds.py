@@ -49,6 +49,8 @@ _BY_METAVAR = {
     "OLD": _FILE,
     "NEW": _FILE,
     "A": _FILE,
+    "BEFORE": _FILE,
+    "AFTER": _FILE,
     "B": _FILE,
     "DIR": Value(Kind.DIRECTORY),
     "SOURCE": Value(Kind.MACHINE),

@@ -2,11 +2,16 @@
 
 from cpuctl.cli.app import verb_group
 
-HELP = """Ask many nodes at once: list them, find the odd ones, check them, plan pods on them.
+HELP = """Ask many nodes at once: list them, find the odd ones, check and compare them, plan pods.
 
 Nodes are recordings (cpuctl capture), named as files, directories or patterns.
 """
 
-VERBS = {"list": "fleet.listing", "check": "fleet.checking", "plan": "fleet.planning"}
+VERBS = {
+    "list": "fleet.listing",
+    "check": "fleet.checking",
+    "diff": "fleet.comparing",
+    "plan": "fleet.planning",
+}
 
 app = verb_group("fleet", HELP, VERBS)

@@ -10,6 +10,7 @@ from cpuctl.cli.output import Document, Style, takes_every_character
 ITEMS = {
     "Audit": "findings",
     "CgroupsShow": "groups",
+    "FleetDiff": "nodes",
     "FleetPlan": "pods",
     "PodsLint": "findings",
     "PodsShow": "pods",

@@ -118,8 +118,8 @@ def _difference(difference: FactDifference) -> str:
     fact, here, there = difference["fact"], difference["here"], difference["there"]
     if max(len(here), len(there)) > _LONGEST_VALUE and here and there:
         parts = (("only here", _without(here, there)), ("only there", _without(there, here)))
-        return f"{fact}: " + ", ".join(f"{_value(fact, only)} {where}" for where, only in parts if only)
-    return f"{fact}: {_value(fact, here)}, there {_value(fact, there)}"
+        return f"{fact}: " + ", ".join(f"{fact_value(fact, only)} {where}" for where, only in parts if only)
+    return f"{fact}: {fact_value(fact, here)}, there {fact_value(fact, there)}"
 
 
 def _without(one: str, other: str) -> str:
@@ -128,7 +128,8 @@ def _without(one: str, other: str) -> str:
     return " ".join(each for each in one.split() if each not in beside)
 
 
-def _value(fact: str, value: str) -> str:
+def fact_value(fact: str, value: str) -> str:
+    """Write what a fact is: memory as people do, long lists cut."""
     if fact.endswith("memory") and value:
         return byte_text(int(value))
     return shorten(value, _LONGEST_VALUE, placeholder=" ...") if value else "none"

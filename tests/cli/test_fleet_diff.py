@@ -1,0 +1,133 @@
+"""``cpuctl fleet diff``: which nodes are gone, new and changed, and each change once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import ROOT, Cpuctl
+
+NODES = ROOT / "fixtures/nodes"
+MACHINES = ROOT / "fixtures/machines"
+RELEASE = ("--kubelet-version", "1.36")
+
+
+def changed(source: Path, target: Path, name: str, old: bytes, new: bytes) -> None:
+    """Copy a recording with one of its files changed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(source) as before, tarfile.open(target, "w") as after:
+        for member in before:
+            data = before.extractfile(member)
+            content = data.read() if data else b""
+            if member.name.endswith(name):
+                assert old in content
+                content = content.replace(old, new)
+                member.size = len(content)
+            after.addfile(member, BytesIO(content))
+
+
+@pytest.fixture
+def fleets(tmp_path: Path) -> Path:
+    """Make a fleet: two nodes get another setting, one another machine, one leaves, one enters."""
+    for folder in ("before", "after"):
+        (tmp_path / folder).mkdir()
+    node, machine = NODES / "v2-2-numa/node.tar.xz", MACHINES / "2s-2numa-32cpu.tar.xz"
+    for name in ("node1", "node2", "node3", "node4", "gone"):
+        shutil.copy(node, tmp_path / f"before/{name}.tar.xz")
+    shutil.copy(node, tmp_path / "after/node3.tar.xz")
+    shutil.copy(machine, tmp_path / "after/node4.tar.xz")
+    shutil.copy(node, tmp_path / "after/fresh.tar.xz")
+    for name in ("node1", "node2"):
+        reserved = (b'"reservedSystemCPUs": "0-1"', b'"reservedSystemCPUs": "0-3"')
+        changed(node, tmp_path / f"after/{name}.tar", "kubelet/config.yaml", *reserved)
+    return tmp_path
+
+
+def words(fleets: Path, *more: str) -> tuple[str, ...]:
+    return ("fleet", "diff", str(fleets / "before"), str(fleets / "after"), *RELEASE, *more)
+
+
+def test_nodes_are_gone_new_changed_or_the_same_in_every_form(fleets: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl(*words(fleets, "-o", "json"))
+    assert result.code == 0, result
+    answer: Any = json.loads(result.out)
+    jsonschema.validate(answer, json.loads(schema_text("fleetdiff")))
+    assert {node["node"]: node["outcome"] for node in answer["nodes"]} == {
+        "gone": "Gone",
+        "fresh": "New",
+        "node1": "Changed",
+        "node2": "Changed",
+        "node3": "Same",
+        "node4": "Changed",
+    }
+    assert cpuctl(*words(fleets, "-o", "json", "--jobs", "3")).out == result.out
+    assert yaml.safe_load(cpuctl(*words(fleets, "-o", "yaml")).out) == answer
+    lines = cpuctl(*words(fleets, "-o", "jsonl")).out.splitlines()
+    assert [json.loads(line) for line in lines] == answer["nodes"]
+
+
+def test_equal_changes_are_told_once(fleets: Path, cpuctl: Cpuctl) -> None:
+    lines = cpuctl(*words(fleets)).out.splitlines()
+    assert lines[:4] == [
+        "5 nodes before, 5 after: 1 gone, 1 new, 3 changed, 1 the same",
+        "",
+        "gone: gone",
+        "new: fresh",
+    ]
+    assert "2 nodes (node1, node2): reservedSystemCPUs: 0-1 -> 0-3" in lines
+    (start,) = (line for line in lines if line.startswith("node4: kubelet's start: would not start"))
+    assert start.endswith(" -> would start")
+    assert any(line.startswith("node4: CPUs: 15 -> 32") for line in lines)
+
+
+def test_findings_gone_and_new_are_told_where_they_are_asked_for(fleets: Path, cpuctl: Cpuctl) -> None:
+    assert "quota-on-exclusive" not in cpuctl(*words(fleets)).out
+    out = cpuctl(*words(fleets, "--check", "audit")).out
+    assert "node4: no more: error: quota-on-exclusive: " in out
+    back = ("fleet", "diff", str(fleets / "after"), str(fleets / "before"), *RELEASE, "--check", "audit")
+    assert "node4: new: error: quota-on-exclusive: " in cpuctl(*back).out
+
+
+def test_the_exit_code_tells_of_differences_where_it_is_asked_for(fleets: Path, cpuctl: Cpuctl) -> None:
+    assert cpuctl(*words(fleets)).code == 0
+    assert cpuctl(*words(fleets, "--exit-code")).code == 3
+    same = ("fleet", "diff", str(fleets / "before"), str(fleets / "before"), *RELEASE, "--exit-code")
+    result = cpuctl(*same)
+    assert (result.code, result.out) == (0, "5 nodes before, 5 after: 5 the same\n")
+
+
+def test_a_broken_recording_is_told_and_all_others_are_compared(fleets: Path, cpuctl: Cpuctl) -> None:
+    (fleets / "after/node3.tar.xz").write_bytes(b"\x1f\x8bnothing")
+    result = cpuctl(*words(fleets, "--exit-code"))
+    assert (result.code, "unreadable: node3: " in result.out) == (4, True)
+    assert "reservedSystemCPUs: 0-1 -> 0-3" in result.out
+    assert cpuctl(*words(fleets, "--exit-zero")).code == 0
+
+
+def test_nodes_that_share_a_name_go_by_their_path(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    for folder in ("before", "after"):
+        for rack in ("rack1", "rack2"):
+            (tmp_path / folder / rack).mkdir(parents=True)
+            shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / folder / rack / "node.tar.xz")
+    command = ("fleet", "diff", str(tmp_path / "before"), str(tmp_path / "after"), "--exit-code")
+    assert cpuctl(*command).code == 0
+
+
+def test_answers_of_earlier_lists_are_taken_over(fleets: Path, cpuctl: Cpuctl) -> None:
+    listed = cpuctl("fleet", "list", str(fleets / "before"), *RELEASE, "-o", "jsonl").out
+    (fleets / "earlier").write_text(listed.replace('"cgroup version": "2"', '"cgroup version": "known"'))
+    out = cpuctl(*words(fleets, "--resume", str(fleets / "earlier"))).out
+    assert "cgroup version: known -> 2" in out
+
+
+def test_stdin_is_one_of_both_at_most(cpuctl: Cpuctl) -> None:
+    assert cpuctl("fleet", "diff", "-", "-").code == 2

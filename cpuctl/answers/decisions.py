@@ -179,15 +179,19 @@ class DevicesPart(TypedDict, total=False):
     """One NUMA node is next to all devices, and has the exclusive CPUs if there are any."""
 
 
-class _Placed(MemoryPart, DevicesPart):
+class _Named(TypedDict):
     name: str
     kind: ContainerKind
+
+
+class _Placed(_Named, MemoryPart, DevicesPart):
     isolation: Isolation
     """Whom it shares its CPUs with: nobody, its own pod (KEP-5526), or the node."""
     cpus: CPUList
     """Exclusive CPUs, or the shared pool it runs in."""
 
 
+@final
 class ExclusiveContainer(_Placed):
     exclusive: Literal[True]
     count: Count
@@ -197,17 +201,27 @@ class ExclusiveContainer(_Placed):
     """Which rule of the picker took which CPUs."""
 
 
+@final
 class SharedContainer(_Placed):
     exclusive: Literal[False]
     whyShared: str
 
 
-Container = ExclusiveContainer | SharedContainer
+@final
+class UnplacedContainer(_Named):
+    """A container of a pod that is not admitted: what the kubelet set aside for it, it takes back."""
+
+    exclusive: None
+    """Null: it has neither CPUs of its own nor a share."""
+
+
+PlacedContainer = ExclusiveContainer | SharedContainer
+Container = PlacedContainer | UnplacedContainer
 
 
 class PodCPUs(TypedDict, total=False):
     podCPUs: CPUList
-    """The CPUs that the pod holds as a whole (KEP-5526)."""
+    """The CPUs that an admitted pod holds as a whole (KEP-5526)."""
 
 
 class DownwardPart(TypedDict, total=False):
@@ -226,6 +240,7 @@ class Pod(Verdict, PodCPUs, DownwardPart):
     qosClass: QOSClass
     qosReason: str
     containers: list[Container]
+    """Those that the kubelet came to, with what they get where the pod is admitted."""
     hints: list[HintRound]
     """What the Topology Manager made of the hints, for each container or (null) for the pod."""
 

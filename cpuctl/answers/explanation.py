@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
-from cpuctl.answers.decisions import Block, Container, DevicesLeft, HintRound, MemoryTable, Node, Pod
+from cpuctl.answers.decisions import Block, DevicesLeft, HintRound, MemoryTable, Node, PlacedContainer, Pod
 from cpuctl.answers.resize import ResizeDecision
 from cpuctl.answers.start import NotStarted, PlanningHead, Started, UnstartedHead
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
@@ -243,7 +243,7 @@ class Suggestion(TypedDict):
     words: str
     command: str | None
     """What tries the change, or makes it; null where no one command does."""
-    containers: list[Container]
+    containers: list[PlacedContainer]
     """What the containers get then."""
     hints: list[HintRound]
     """The merged hints then."""

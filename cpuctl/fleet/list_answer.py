@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.metrics import gauge
+from cpuctl.engine.outcome import Admitted
 from cpuctl.errors import CpuctlError
 from cpuctl.fleet.grouping import group_answers, groups_of
 from cpuctl.inputs.sources import Sources
@@ -95,7 +96,9 @@ def placements(inputs: PlanningInputs) -> Mapping[str, Hashable]:
 
 
 def _outcome(admission: Admission) -> Hashable:
-    """Return what is equal for a pod that gets the same on two nodes."""
+    """Return what is equal for a pod that gets the same on two nodes; what is rejected gets nothing."""
+    if not isinstance(admission.verdict, Admitted):
+        return (repr(admission.verdict),)
     containers = tuple(
         (each.container.name, each.exclusive, each.cpus if each.exclusive else 0, repr(each.memory))
         for each in admission.placements

@@ -35,6 +35,23 @@ def test_a_refused_pod_shows_no_cpus_as_if_it_had_them(cpuctl: Cpuctl, tmp_path:
     assert not {"yes", "1,5"} & set(row.split())
 
 
+def test_no_answer_gives_a_refused_pod_anything(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    reserved = (
+        "--system-reserved=memory=1Mi --eviction-hard=memory.available<1Mi --reserved-memory=0:memory=2Mi"
+    )
+    memory = f"--memory-manager-policy=Static {reserved}"
+    asked = (*ON, "--kubelet-args", f"{KUBELET} {memory}", "-f", pods(tmp_path))
+    odd, web = json.loads(cpuctl("plan", *asked, "-o", "json").out)["pods"]
+    assert odd["outcome"] == "Rejected"
+    assert odd["containers"] == [{"name": "first", "kind": "app", "exclusive": None}]
+    assert web["containers"][0]["memory"]["blocks"]
+    explained = json.loads(cpuctl("explain", "odd", *asked, "-o", "json").out)
+    assert explained["pod"] == odd
+    compared = json.loads(cpuctl("plan", *asked, "--compare", ".", "cpuManagerPolicy=none", "-o", "json").out)
+    (first,) = (each for each in compared["pods"][0]["containers"] if each["name"] == "first")
+    assert (first["a"], first["onlyA"]) == (None, "")
+
+
 def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
     words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path))
     command = json.loads(cpuctl(*words, "-o", "json").out)["explain"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.answering.plan.plan_answer import pod_answer
+from cpuctl.answering.plan.plan_answer import placed_containers, round_answer
 from cpuctl.audit.commands import delete_pod
 from cpuctl.engine.explain.searches.changes import (
     Amount,
@@ -37,14 +37,13 @@ _FLAGS = {
 def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Suggestion:
     """Describe one change that was found, and what the engine answered to it."""
     change, replayed = suggestion.change, suggestion.replayed
-    pod = pod_answer(replayed.before.topology, replayed.admission)
     return {
         "kind": change.kind.value,
         "change": _change(change),
         "words": _words(change),
         "command": _command(change, ask_with),
-        "containers": pod["containers"],
-        "hints": pod["hints"],
+        "containers": list(placed_containers(replayed.before.topology, replayed.admission)),
+        "hints": [round_answer(asked) for asked in replayed.admission.asked],
         "lost": [lost.full_name for lost in suggestion.lost],
     }
 

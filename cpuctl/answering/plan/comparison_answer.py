@@ -60,9 +60,9 @@ def started_side(
 
 def _totals(plan: answers.StartedPlan) -> answers.Totals:
     """Sum up, and count the containers with exclusive CPUs that keep together, as far as is known."""
-    admitted = [pod for pod in plan["pods"] if pod["outcome"] == "Admitted"]
+    containers = (each for pod in plan["pods"] for each in pod["containers"])
     placed: list[ExclusiveContainer] = [
-        each for pod in admitted for each in pod["containers"] if each["exclusive"] is True
+        each for each in containers if "cpus" in each and each["exclusive"] is True
     ]
     kept = [each["alignment"] for each in placed]
     caches = [each["uncoreCache"] for each in kept]
@@ -134,7 +134,7 @@ def _sharing(side: PlannedSide) -> Iterator[tuple[str, str]]:
     for uid in side.pods:
         pod = side.admitted(uid)
         for each in pod["containers"] if pod else ():
-            if each["isolation"] == "host":
+            if "cpus" in each and each["isolation"] == "host":
                 yield uid, each["name"]
 
 
@@ -196,7 +196,8 @@ def _moves(before: answers.Placement | None, after: answers.Placement | None) ->
 
 def _placement(name: str, pod: Pod | None) -> answers.Placement | None:
     """Tell where a container of an admitted pod runs."""
-    found = next((each for each in pod["containers"] if each["name"] == name), None) if pod else None
+    containers = pod["containers"] if pod else ()
+    found = next((each for each in containers if each["name"] == name and "cpus" in each), None)
     if found is None:
         return None
     placement: answers.Placement

@@ -139,7 +139,8 @@ def pod_answer(
 ) -> answers.Pod:
     """Describe the decision on one pod; *inside* is what its containers read."""
     pod = admission.pod
-    held: answers.PodCPUs = {"podCPUs": cpu_list(admission.pod_cpus)} if admission.pod_cpus else {}
+    cpus = admission.pod_cpus if isinstance(admission.verdict, Admitted) else 0
+    held: answers.PodCPUs = {"podCPUs": cpu_list(cpus)} if cpus else {}
     read: answers.DownwardPart = inside or {}
     return {
         "namespace": pod.namespace,
@@ -151,9 +152,25 @@ def pod_answer(
         **verdict_answer(admission.verdict),
         **held,
         "hints": [round_answer(asked) for asked in admission.asked],
-        "containers": [_container(topology, placement) for placement in admission.placements],
+        "containers": list(_containers(topology, admission)),
         **read,
     }
+
+
+def _containers(topology: CPUTopology, admission: Admission) -> Iterator[answers.Container]:
+    """Describe what containers get; what a pod that is not admitted held for a moment nobody has."""
+    if isinstance(admission.verdict, Admitted):
+        yield from placed_containers(topology, admission)
+        return
+    for placement in admission.placements:
+        container = placement.container
+        yield {"name": container.name, "kind": container.kind.value, "exclusive": None}
+
+
+def placed_containers(topology: CPUTopology, admission: Admission) -> Iterator[answers.PlacedContainer]:
+    """Describe what the containers of an admitted pod get."""
+    for placement in admission.placements:
+        yield _placed(topology, placement)
 
 
 def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
@@ -227,7 +244,7 @@ def _fault(fault: KubeletFault) -> answers.Faulty:
     return {"fault": fault.kind.value, "where": fault.where, "why": fault.why}
 
 
-def _container(topology: CPUTopology, placement: Placement) -> answers.Container:
+def _placed(topology: CPUTopology, placement: Placement) -> answers.PlacedContainer:
     if not placement.exclusive:
         return {
             "name": placement.container.name,

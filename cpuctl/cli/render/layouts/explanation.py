@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container, MemoryTable, Pod
+    from cpuctl.answers.decisions import Container, MemoryTable, PlacedContainer, Pod
     from cpuctl.answers.explanation import (
         CPUShare,
         Decision,
@@ -47,7 +47,7 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         yield start_block(document["start"])
         return
     yield _verdict(document)
-    if any(container["exclusive"] for container in _containers(document)):
+    if any("alignment" in container for container in _containers(document)):
         yield pods_table([_shown(document)], wide=True)
     if document["rounds"]:
         yield _rounds(document)
@@ -86,7 +86,7 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
     shared = False
     for container in _containers(document):
-        if not container["exclusive"]:
+        if "cpus" in container and not container["exclusive"]:
             shared |= container["isolation"] == "host"
             word = "POD POOL" if container["isolation"] == "pod" else "SHARED"
             yield word, Cell(f"{container['name']}: {container['whyShared']}")
@@ -135,7 +135,7 @@ def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 def _far_devices(document: ExplainedDecision) -> Iterator[str]:
     """Say of devices on other NUMA nodes than their container's CPUs how that came."""
     for container in _containers(document):
-        if container.get("devicesAligned") is False and container["exclusive"]:
+        if "cpus" in container and container["exclusive"] and container.get("devicesAligned") is False:
             devices = CPUSet.parse(
                 ",".join(
                     node for each in container["devices"] for node in each["numaNodes"] if node != "none"
@@ -377,7 +377,7 @@ def _effect(suggestion: Suggestion) -> str:
     return "; ".join(parts)
 
 
-def _placed(container: Container, *, named: bool) -> str:
+def _placed(container: PlacedContainer, *, named: bool) -> str:
     name = f"{container['name']}: " if named else ""
     if not container["exclusive"]:
         return f"{name}in its pod's pool, CPUs {container['cpus']}"

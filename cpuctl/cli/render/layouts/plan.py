@@ -17,7 +17,14 @@ from cpuctl.exports.outcomes import PODS, counts_words, rejection_words
 from cpuctl.exports.wording import counted, few, shared_sentence
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Container, CPUsLeft, ExclusiveContainer, Node, Pod
+    from cpuctl.answers.decisions import (
+        CPUsLeft,
+        ExclusiveContainer,
+        Node,
+        PlacedContainer,
+        Pod,
+        SharedContainer,
+    )
     from cpuctl.answers.downward import DownwardItem
     from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
     from cpuctl.answers.start import KubeletPolicies
@@ -110,7 +117,7 @@ def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
             "CONTAINER": Cell(container["name"]),
             "KIND": Cell(container["kind"]),
             "QOS": Cell(pod["qosClass"]),
-            **(_given(container) if pod["outcome"] == "Admitted" else {"CPUS": Cell("-")}),
+            **(_given(container) if "cpus" in container else {"CPUS": Cell("-")}),
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
@@ -119,19 +126,18 @@ def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
 
 
-def _mask(container: Container) -> str:
+def _mask(container: PlacedContainer) -> str:
     """Write CPUs of a container's or its pod's own as kernel files of interrupts take them."""
     own = container["isolation"] != "host"
     return CPUSet.parse(container["cpus"]).kernel_mask if own else ""
 
 
-def _given(container: Container) -> dict[str, Cell]:
-    """Show what a container of an admitted pod gets; what a rejected one held for a moment nobody has."""
+def _given(container: PlacedContainer) -> dict[str, Cell]:
     cpus = _exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}
     return {"MASK": Cell(_mask(container)), **cpus, **memory_cells(container), **device_cells(container)}
 
 
-def _shared(container: Container) -> Cell:
+def _shared(container: SharedContainer) -> Cell:
     """Write the CPUs of a pod's own pool; the node's is told once for all."""
     return Cell(f"pod: {container['cpus']}", "cyan") if container["isolation"] == "pod" else Cell("shared")
 
@@ -157,8 +163,8 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
         name = _full_name(pod)
         if pod["outcome"] != "Admitted":
             refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
-        for container in pod["containers"] if pod["outcome"] == "Admitted" else ():
-            if not container["exclusive"]:
+        for container in pod["containers"]:
+            if "cpus" in container and not container["exclusive"]:
                 pool = "in its pod's pool" if container["isolation"] == "pod" else "shared"
                 reason = f"{pool}, because {container['whyShared']}"
                 sharing.setdefault(reason, []).append(f"{name} {container['name']}")

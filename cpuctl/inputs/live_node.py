@@ -189,8 +189,9 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
     """Begin to read a node; what a recording lacks is as closed to us as it was to whoever recorded it."""
     from cpuctl.capture.node.files import NodeFiles
     from cpuctl.capture.recorded_manifest import recorded_gaps
+    from cpuctl.machine.tree import DirectoryTree
 
-    files = NodeFiles(tree, str)
+    files = NodeFiles(tree, tree.followed if isinstance(tree, DirectoryTree) else str)
     if source.origin == LIVE_MACHINE:
         return files
     try:

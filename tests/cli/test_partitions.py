@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -97,3 +98,15 @@ def test_who_set_it_is_told_of_a_recording(anonymous: bool, tmp_path: Path, cpuc
         text = tar.extractfile(member).read().decode()  # type: ignore[union-attr]
     assert ("secret" in text) != anonymous
     assert "User" not in text
+
+
+def test_a_masked_unit_is_no_file_that_cannot_be_read(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """It is a link to /dev/null, which sudo makes no more readable; here a pipe stands for the device."""
+    node = clean_node()
+    node.files["usr/lib/systemd/system/app.service"] = "[Service]\nExecStart=/bin/app\n"
+    root = written(with_kubelet_files(node).files, tmp_path / "node")
+    (root / "dev").mkdir(exist_ok=True)
+    os.mkfifo(root / "dev" / "null")
+    (root / "usr/lib/systemd/system/masked.service").symlink_to("/dev/null")
+    result = cpuctl("audit", "--root", str(root), "--kubelet-version", "1.36", "-o", "json")
+    assert json.loads(result.out)["unreadable"] == []

@@ -174,6 +174,15 @@ ADMISSION = (
         commands=(f"{EXPLAIN} --devices FILE",),
     ),
     Message(
+        code="devices-unregistered",
+        speaker=Speaker.DEVICE_MANAGER,
+        texts=(Text("cannot allocate unregistered device {resource:word}"),),
+        meaning="no device plugin has offered the resource since the kubelet started: after a restart, a pod "
+        "that had devices before can come before its plugin",
+        fix="see that the plugin runs; once it has registered, delete the pod, and its owner makes another",
+        commands=("cpuctl topology devices", f"{EXPLAIN} --devices FILE"),
+    ),
+    Message(
         code="devices-unhealthy",
         speaker=Speaker.DEVICE_MANAGER,
         texts=(

@@ -16,7 +16,10 @@ STARTING = (
     Message(
         code="no-reserved-cpus",
         speaker=Speaker.CPU_MANAGER,
-        texts=(Text("unable to determine reserved CPU resources for static policy"),),
+        texts=(
+            Text("unable to determine reserved CPU resources for static policy"),
+            Text("the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"),
+        ),
         meaning="cpuManagerPolicy: static needs at least one reserved CPU, and none is reserved",
         fix="set reservedSystemCPUs, or kubeReserved.cpu, or systemReserved.cpu",
         commands=(f"{_RESERVE} --reserved-cpus 1", CHECK),
@@ -315,7 +318,7 @@ STARTING = (
             Text("Failed to initialize CPU manager"),
             Text("failed to load kubelet config file"),
         ),
-        meaning="the kubelet ends while it starts; the reason stands behind err=",
+        meaning="the kubelet ends while it starts; the reason stands behind it, or behind err=",
         commands=(CHECK, "cpuctl checkpoint verify /var/lib/kubelet"),
         general=True,
     ),

@@ -103,6 +103,20 @@ def test_every_message_says_what_it_means_once() -> None:
         ("crun: write to `cpuset.cpus`: Device or resource busy", ["cpuset-busy"]),
         (
             (
+                "Pod was rejected: Allocate failed due to cannot allocate unregistered device "
+                "nvidia.com/gpu, which is unexpected"
+            ),
+            ["devices-unregistered"],
+        ),
+        (
+            (
+                'err="start cpu manager error: [cpumanager] the static policy requires systemreserved.cpu + '
+                'kubereserved.cpu to be greater than zero"'
+            ),
+            ["no-reserved-cpus"],
+        ),
+        (
+            (
                 "command Launcher.Sync failed:  virError(Code=38, Domain=0, Message='cannot set CPU affinity "
                 "on process  1140: Operation not permitted')"
             ),

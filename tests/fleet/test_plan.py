@@ -433,14 +433,33 @@ MACHINES = ("synthetic:2s2n4c2t", "synthetic:1s1n8c1t", "synthetic:2s4n8c2t")
     pods=st.lists(
         st.sampled_from(("a=2/2,1Gi", "b=3/3,2Gi", "c=6/6,1Gi", "d=1/2,1Gi")), min_size=1, max_size=12
     ),
+    tainted=st.sets(st.integers(0, 5)),
+    there=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 4)), max_size=6),
 )
-def test_lots_decide_as_single_nodes_do(fleet: list[str], pods: list[str]) -> None:
+def test_lots_decide_as_single_nodes_do(
+    tmp_path_factory: pytest.TempPathFactory,
+    fleet: list[str],
+    pods: list[str],
+    tainted: set[int],
+    there: list[tuple[int, int]],
+) -> None:
     """A pod that names a node makes every node a lot of its own; nothing else changes."""
     from cpuctl.fleet import plan
 
     nodes = {f"n{number}": machine for number, machine in enumerate(fleet)}
     templates = tuple(f"p{number}-{text}" for number, text in enumerate(pods))
-    together, _ = document(nodes, templates=templates)
+    folder, taint = tmp_path_factory.mktemp("fleet"), {"key": "a", "effect": "NoSchedule"}
+    objects = [
+        node_object(f"n{at}", "6", taints=[taint] if at in tainted else []) for at in range(len(fleet))
+    ]
+    running = [pod_object(f"r{number}", cpus, f"n{at}") for number, (at, cpus) in enumerate(there)]
+    words: dict[str, Any] = {
+        "templates": templates,
+        "nodes": write(folder / "nodes.json", *objects),
+        "pods": write(folder / "pods.json", *running),
+        "filenames": (write(folder / "d.json", daemon_set(1)),),
+    }
+    together, _ = document(nodes, **words)
 
     class Alone(plan.FleetPlanner):
         def __init__(self, *words: Any) -> None:
@@ -452,8 +471,9 @@ def test_lots_decide_as_single_nodes_do(fleet: list[str], pods: list[str]) -> No
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("cpuctl.fleet.plan_answer.FleetPlanner", Alone)
-        single, _ = document(nodes, templates=templates)
+        single, _ = document(nodes, **words)
     assert together["pods"] == single["pods"]
+    assert together["daemonSets"] == single["daemonSets"]
 
 
 def test_copies_are_filtered_and_scored_once_a_state(monkeypatch: pytest.MonkeyPatch) -> None:

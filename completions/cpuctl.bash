@@ -20,7 +20,7 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -28,8 +28,8 @@ _cpuctl_options() {
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force -o --output --no-color -q --quiet -h --help' ;;
-        'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
+        'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology distances') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'topology synthetic') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
@@ -47,10 +47,10 @@ _cpuctl_options() {
         'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
-        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet plan') options='-f --filename -T --template --nodes --pods --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -159,6 +159,7 @@ _cpuctl_value() {
         'fleet plan:--filename' | \
         'fleet plan:--nodes' | \
         'fleet plan:--pods' | \
+        'fleet plan:--nrt' | \
         'fleet plan:--devices' | \
         'fleet plan:--kubelet-config' | \
         'fleet plan:...' | \
@@ -193,6 +194,7 @@ _cpuctl_value() {
         'plan:--memory' | \
         'plan:--kubelet-args' | \
         'plan:--compare' | \
+        'plan:--publisher' | \
         'resize:-T' | \
         'resize:--template' | \
         'resize:--ephemeral-storage' | \
@@ -216,7 +218,9 @@ _cpuctl_value() {
         'pods diff:--oci-runtime' | \
         'pods lint:--kubelet-args' | \
         'topology:--kubelet-args' | \
+        'topology:--publisher' | \
         'topology show:--kubelet-args' | \
+        'topology show:--publisher' | \
         'config reserve:--ephemeral-storage' | \
         'config reserve:--memory' | \
         'config reserve:--kubelet-args' | \
@@ -246,6 +250,7 @@ _cpuctl_value() {
         'fleet list:--kubelet-args' | \
         'fleet list:-j' | \
         'fleet list:--jobs' | \
+        'fleet list:--publisher' | \
         'fleet check:--kubelet-args' | \
         'fleet check:-j' | \
         'fleet check:--jobs' | \
@@ -255,6 +260,7 @@ _cpuctl_value() {
         'fleet plan:-T' | \
         'fleet plan:--template' | \
         'fleet plan:--kubelet-args' | \
+        'fleet plan:--scheduler-plugin' | \
         'fleet plan:--drain' | \
         'fleet plan:--without' | \
         'fleet plan:-j' | \
@@ -438,11 +444,7 @@ _cpuctl_value() {
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;
         'plan:-o' | \
-        'plan:--output' | \
-        'checkpoint dump:-o' | \
-        'checkpoint dump:--output' | \
-        'checkpoint verify:-o' | \
-        'checkpoint verify:--output') value='words table wide json yaml prom' ;;
+        'plan:--output') value='words table wide json yaml prom nrt' ;;
         'resize:--set') value='resize' ;;
         'resize:--resize-semantics') value='words kep reference' ;;
         'resize:-o' | \
@@ -513,7 +515,7 @@ _cpuctl_value() {
         'topology:-o' | \
         'topology:--output' | \
         'topology show:-o' | \
-        'topology show:--output') value='words table wide json yaml lscpu numactl hwloc-xml' ;;
+        'topology show:--output') value='words table wide json yaml lscpu numactl hwloc-xml nrt' ;;
         'config reserve:--spread') value='words even proportional one-node' ;;
         'cgroups apply:...') value='container' ;;
         'audit:--check') value='checks' ;;
@@ -524,11 +526,15 @@ _cpuctl_value() {
         'dra slices:--group-by' | \
         'dra allocate:--group-by') value='words numanode socket machine' ;;
         'fleet list:-o' | \
-        'fleet list:--output' | \
-        'fleet check:-o' | \
-        'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
+        'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
         'fleet check:--check' | \
         'fleet diff:--check') value='words config state audit' ;;
+        'fleet check:-o' | \
+        'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
+        'checkpoint dump:-o' | \
+        'checkpoint dump:--output' | \
+        'checkpoint verify:-o' | \
+        'checkpoint verify:--output') value='words table wide json yaml prom' ;;
         'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;

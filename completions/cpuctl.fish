@@ -115,6 +115,7 @@ set -g __cpuctl_values 'plan:-f' \
     'plan:--svg' \
     'plan:--html' \
     'plan:--write-state' \
+    'plan:--publisher' \
     'plan:-o' \
     'plan:--output' \
     'resize:-f' \
@@ -233,6 +234,7 @@ set -g __cpuctl_values 'plan:-f' \
     'topology:--columns' \
     'topology:--cpus' \
     'topology:--svg' \
+    'topology:--publisher' \
     'topology:-o' \
     'topology:--output' \
     'topology show:-m' \
@@ -244,6 +246,7 @@ set -g __cpuctl_values 'plan:-f' \
     'topology show:--columns' \
     'topology show:--cpus' \
     'topology show:--svg' \
+    'topology show:--publisher' \
     'topology show:-o' \
     'topology show:--output' \
     'topology map:-m' \
@@ -402,6 +405,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--feature-gates' \
     'fleet list:-j' \
     'fleet list:--jobs' \
+    'fleet list:--publisher' \
     'fleet list:-o' \
     'fleet list:--output' \
     'fleet check:--resume' \
@@ -432,12 +436,14 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet plan:--template' \
     'fleet plan:--nodes' \
     'fleet plan:--pods' \
+    'fleet plan:--nrt' \
     'fleet plan:--devices' \
     'fleet plan:--kubelet-config' \
     'fleet plan:--config-dir' \
     'fleet plan:--kubelet-args' \
     'fleet plan:--kubelet-version' \
     'fleet plan:--feature-gates' \
+    'fleet plan:--scheduler-plugin' \
     'fleet plan:--drain' \
     'fleet plan:--without' \
     'fleet plan:--repeat' \
@@ -564,7 +570,8 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l svg -r -F -d 'Also draw the machin
 complete -c cpuctl -n '__cpuctl_at "plan"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -s o -l output -x -a 'table wide json yaml prom' -d 'The form of the answer; prom is what the kubelet\'s metrics read.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s o -l output -x -a 'table wide json yaml prom nrt' -d 'The form of the answer; prom is what the kubelet\'s metrics read, nrt the NodeResourceTopology that an exporter would publish then.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
@@ -729,7 +736,8 @@ complete -c cpuctl -n '__cpuctl_at "topology"' -l cpus -x -a '(__cpuctl_ask cpus
 complete -c cpuctl -n '__cpuctl_at "topology"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l force -d 'Replace files that exist.'
-complete -c cpuctl -n '__cpuctl_at "topology"' -s o -l output -x -a 'table wide json yaml lscpu numactl hwloc-xml' -d 'The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -s o -l output -x -a 'table wide json yaml lscpu numactl hwloc-xml nrt' -d 'The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s h -l help -d 'Show this message and exit.'
@@ -745,7 +753,8 @@ complete -c cpuctl -n '__cpuctl_at "topology show"' -l cpus -x -a '(__cpuctl_ask
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l force -d 'Replace files that exist.'
-complete -c cpuctl -n '__cpuctl_at "topology show"' -s o -l output -x -a 'table wide json yaml lscpu numactl hwloc-xml' -d 'The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -s o -l output -x -a 'table wide json yaml lscpu numactl hwloc-xml nrt' -d 'The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -s h -l help -d 'Show this message and exit.'
@@ -985,7 +994,8 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -l feature-gates -x -a '(__cpuc
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl prom' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl prom nrt' -d 'The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus\' text format, nrt a List of the NodeResourceTopologies that exporters would publish.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
@@ -1030,6 +1040,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Mani
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
@@ -1039,6 +1050,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-version -x -a '1.38 
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler-plugin -x -d 'Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out, and all that runs there.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.'

@@ -142,7 +142,8 @@ _cpuctl_run() {
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; prom is what the kubelet'\''s metrics read.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; prom is what the kubelet'\''s metrics read, nrt the NodeResourceTopology that an exporter would publish then.]:table|wide|json|yaml|prom|nrt:(table wide json yaml prom nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -324,7 +325,8 @@ _cpuctl_run() {
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml:(table wide json yaml lscpu numactl hwloc-xml)' \
+                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -342,7 +344,8 @@ _cpuctl_run() {
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml:(table wide json yaml lscpu numactl hwloc-xml)' \
+                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -624,7 +627,8 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
+                '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus'\'' text format, nrt a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -678,6 +682,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them; each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.]:FILE:_files' \
+                '(--nrt)'--nrt='[NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
@@ -687,6 +692,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--scheduler-plugin)'--scheduler-plugin='[Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.]:NAME[,...]: ' \
                 '*'--drain='[Drain a node\: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.]:NODE: ' \
                 '*'--without='[Leave a node out, and all that runs there.]:NODE: ' \
                 '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
@@ -696,7 +702,7 @@ _cpuctl_run() {
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '*:RECORDINGS...:_files'
+                '*:[RECORDINGS]...:_files'
             ;;
         'checkpoint')
             _cpuctl_group 'checkpoint' \

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict, final
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Reasons, Refusal
 from cpuctl.answers.findings import FindingCounts, Found, Graded
@@ -165,6 +165,15 @@ class PlannedNode(NodeName):
     """What the pods request together that are bound to it."""
 
 
+class PublishedNode(NodeName):
+    """What an exporter on one node would publish."""
+
+    outcome: Literal["Read"]
+    object: dict[str, Any]
+    remarks: list[str]
+    """What is wrong with the object, or left out of it."""
+
+
 class FittingNodes(TypedDict):
     """Where a pod would have been admitted."""
 
@@ -176,7 +185,9 @@ class FittingNodes(TypedDict):
     """The first of those."""
 
 
-FleetPodOutcome = Literal["Admitted", "Pending", "Rejected", "Forbidden", "KubeletFault", "Undetermined"]
+FleetPodOutcome = Literal[
+    "Admitted", "Pending", "Scheduled", "Rejected", "Forbidden", "KubeletFault", "Undetermined"
+]
 
 
 class PendingPod(TypedDict):
@@ -188,7 +199,45 @@ class AdmittedPod(TypedDict):
     outcome: Literal["Admitted"]
 
 
-FleetOutcome = PendingPod | AdmittedPod | Refusal
+class ScheduledPod(TypedDict):
+    outcome: Literal["Scheduled"]
+
+
+FleetOutcome = PendingPod | AdmittedPod | ScheduledPod | Refusal
+
+
+class FilteredByPlugin(TypedDict):
+    """Nodes that could take the pod but for the plug-in."""
+
+    message: str
+    """What the plug-in says, as in a pod's events."""
+    container: str
+    """The container that finds too little; empty where the pod as a whole does."""
+    resource: str
+    nodes: Count
+
+
+class WronglyFiltered(TypedDict):
+    """Nodes that the plug-in filters although their kubelets would admit the pod."""
+
+    count: Count
+    nodes: list[str]
+    """The first of them."""
+    why: str
+
+
+class PluginVerdict(TypedDict):
+    """What NodeResourceTopologyMatch makes of the pod, beside the kubelets."""
+
+    filtered: list[FilteredByPlugin]
+    wronglyFiltered: WronglyFiltered | None
+    wronglyPassed: str
+    """Why the plug-in lets the pod through to a node whose kubelet rejects it; empty where that is not so."""
+
+
+class PluginPart(TypedDict, total=False):
+    plugin: PluginVerdict
+    """Only where the scheduler has the plug-in."""
 
 
 class FitsPart(TypedDict, total=False):
@@ -217,7 +266,7 @@ class FleetDaemonSet(TypedDict):
     """Nodes for which it makes no pod: they are not selected, or have a taint that it does not tolerate."""
 
 
-class FleetPod(Reasons, FitsPart):
+class FleetPod(Reasons, FitsPart, PluginPart):
     """What becomes of a pod: where the scheduler sends it, and what the kubelet there makes of it."""
 
     namespace: str
@@ -226,7 +275,8 @@ class FleetPod(Reasons, FitsPart):
     owner: str
     """The workload that it is a replica of, as ``Kind/name``; empty where that is not known."""
     outcome: FleetPodOutcome
-    """Pending: the scheduler finds no node, or the kubelet of its node does not start."""
+    """Pending: the scheduler finds no node, or the kubelet of its node does not start. Scheduled: it finds
+    one, and no recording tells what the kubelet there makes of the pod."""
     node: str | None
     """Where the scheduler sends it, or the node that it names; null where there is none."""
     cpus: dict[str, CPUList]
@@ -244,6 +294,12 @@ class FleetPlanSummary(TypedDict):
     rejected: Count
     undetermined: Count
     """Of which that cannot be said; kubelets that fail are among them."""
+    scheduled: Count
+    """Sent to nodes without a recording: the scheduler's decision alone."""
+    wronglyFiltered: Count
+    """Pods that the scheduler's plug-in keeps from a node whose kubelet would admit them."""
+    wronglyPassed: Count
+    """Pods that the scheduler's plug-in lets through to a kubelet that rejects them."""
     unreadable: Count
 
 

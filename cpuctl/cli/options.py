@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import ListOutput, MetricsOutput, Output
+from cpuctl.cli.output import ListOutput, Output, PlanOutput
 from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
 from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
@@ -211,12 +211,13 @@ ForceStateOption = Annotated[
 OutputOption = Annotated[
     Output, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
 ]
-MetricsOutputOption = Annotated[
-    MetricsOutput,
+PlanOutputOption = Annotated[
+    PlanOutput,
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; prom is what the kubelet's metrics read.",
+        help="The form of the answer; prom is what the kubelet's metrics read, nrt the "
+        "NodeResourceTopology that an exporter would publish then.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -59,6 +59,29 @@ class FleetOutput(StrEnum):
     PROM = "prom"
 
 
+class PlanOutput(StrEnum):
+    """The forms of a plan: those of an answer with metrics, and the NodeResourceTopology of the node then."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    PROM = "prom"
+    NRT = "nrt"
+
+
+class FleetListOutput(StrEnum):
+    """The forms of a list of nodes: those of every list, and a NodeResourceTopology a node."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+    PROM = "prom"
+    NRT = "nrt"
+
+
 class TopologyOutput(StrEnum):
     """The forms of a machine: those of every answer, and what other tools print of one."""
 
@@ -69,6 +92,7 @@ class TopologyOutput(StrEnum):
     LSCPU = "lscpu"
     NUMACTL = "numactl"
     HWLOC_XML = "hwloc-xml"
+    NRT = "nrt"
 
 
 class Style(NamedTuple):
@@ -77,7 +101,7 @@ class Style(NamedTuple):
     ``layout`` names the picture for people where the answer's kind has more than one.
     """
 
-    output: Output | ListOutput | MetricsOutput | FleetOutput | TopologyOutput
+    output: Output | ListOutput | MetricsOutput | PlanOutput | FleetOutput | FleetListOutput | TopologyOutput
     color: bool = True
     quiet: bool = False
     layout: str = ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from cpuctl.cli.app import command_group
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
@@ -24,6 +24,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, TopologyOutput, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
+from cpuctl.cli.publishing import PublisherOption, show_topology
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
@@ -54,6 +55,7 @@ Examples:
   cpuctl topology show synthetic:2s4n16c2t -o json
   cpuctl topology show -m node7.tar.xz -o lscpu   # as lscpu -p -a
   cpuctl topology show -m node7.tar.xz -o hwloc-xml | lstopo -i - --if xml
+  cpuctl topology show -m node7.tar.xz -o nrt     # what an exporter publishes
   cpuctl topology --svg node7.svg -m node7.tar.xz
 """
 
@@ -201,7 +203,8 @@ TopologyOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print.",
+        help="The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, "
+        "nrt is the NodeResourceTopology that an exporter would publish.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -219,13 +222,14 @@ def show(
     kubelet_version: KubeletVersionOption = "",
     svg: MachineSvgOption = "",
     force: ForceOption = False,
+    publisher: PublisherOption = "rte",
     output: TopologyOutputOption = TopologyOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Show what a machine consists of."""
     style = Style(output, color=not no_color, quiet=quiet)
-    if output in FOREIGN:
+    if output in (*FOREIGN, TopologyOutput.NRT):
         refuse_beside(output, {"--columns": columns, "--cpus": cpus, "--memory": memory, SVG: svg})
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     names = _columns(columns)
@@ -234,6 +238,9 @@ def show(
     words = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
+    if output is TopologyOutput.NRT:
+        write_object(machine, words, publisher, style)
+        return
     if not memory:
         refuse_unless_used(words)
     refuse_stdin_twice(machine, words.config)
@@ -393,6 +400,15 @@ def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
     """Raise UsageError for an option, by its name, that another tool's form has no place for."""
     for option in (option for option, value in asked.items() if value):
         raise UsageError(f"does not go with -o {output}, which is the whole machine", where=option)
+
+
+def write_object(spec: str, words: KubeletInputs, publisher: str, style: Style) -> None:
+    """Write the NodeResourceTopology of a node; end with 3 where its kubelet would not start."""
+    from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+
+    planning = read_planning(PlanningInputs(machine=spec, kubelet=words), pods_needed=False)
+    if not show_topology(planning, publisher, style):
+        raise typer.Exit(EXIT_NO)
 
 
 def write_foreign(spec: str, style: Style) -> None:

@@ -13,8 +13,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
+from cpuctl.errors import InputError
 from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.fleet.topology_plugin import (
+    PluginView,
+    Topologies,
+    WronglyFiltered,
+    differences,
+    plugin_refusal,
+    plugin_score,
+    why_filtered,
+    why_passed,
+    with_reserved,
+)
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.topology_publishing import Publisher, publish
 from cpuctl.pods.node_selection import Taint
 from cpuctl.scheduler.decisions import (
     Candidate,
@@ -27,11 +40,15 @@ from cpuctl.scheduler.decisions import (
     totals,
 )
 from cpuctl.scheduler.model import Load, NodeObject
+from cpuctl.scheduler.node_topology import topology_settings
+from cpuctl.scheduler.topology_match import Asking, TopologyScore, Unaligned
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import PlannedNode
     from cpuctl.engine.admission import Admission
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.model import StoredPod
+    from cpuctl.scheduler.node_topology import NodeTopology
 
 _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 """What keeps pods off a node whose kubelet does not run."""
@@ -52,18 +69,28 @@ class Fitting(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What becomes of a pod; where no kubelet decides on it, the message says why."""
+    """What becomes of a pod; where no kubelet decides on it, the message says why.
+
+    There is no message where it is sent to a node of which no kubelet is known. ``plugin`` is None where the
+    scheduler has none.
+    """
 
     pod: StoredPod
     node: str | None = None
     message: str = ""
     admission: Admission | None = None
     fitting: Fitting | None = None
+    plugin: PluginView | None = None
 
     @property
     def admitted(self) -> bool:
         """Whether it runs."""
         return self.admission is not None and isinstance(self.admission.verdict, Admitted)
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether it is sent to a node, and nobody knows what the kubelet there makes of it."""
+        return self.admission is None and self.node is not None and not self.message
 
 
 class Share(NamedTuple):
@@ -85,17 +112,30 @@ class Everywhere(NamedTuple):
 class _Lot:
     """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are.
 
-    ``members`` is a heap. ``starts`` tells whether their kubelets run.
+    ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
+    them. ``seen`` is the object that the scheduler's plug-in goes by, once it is ``published``.
     """
 
     def __init__(
-        self, node: NodeObject, load: Load, members: Iterable[int] = (), *, starts: bool = True
+        self,
+        node: NodeObject,
+        load: Load,
+        members: Iterable[int] = (),
+        *,
+        starts: bool = True,
+        alone: bool = False,
     ) -> None:
         self.node = node
         self.load = load
         self.members = list(members)
         self.starts = starts
+        self.alone = alone
         self.kubelet: Node | None = None
+        self.planning: Planning | None = None
+        self.seen: NodeTopology | None = None
+        self.published = False
+        self.scores: dict[Hashable, TopologyScore] = {}
+        self.rejecting: dict[Hashable, _Lot] = {}
         self.next: dict[Hashable, tuple[Admission | None, _Lot | None]] = {}
 
 
@@ -115,9 +155,14 @@ class FleetPlanner:
         objects: Mapping[str, NodeObject],
         inputs: FleetInputs,
         pods: Iterable[StoredPod],
+        topologies: Topologies | None = None,
     ) -> None:
-        """Take nodes as they are surveyed; *objects* are Nodes by name, *pods* all that will be planned."""
+        """Take nodes as they are surveyed; *objects* are Nodes by name, *pods* all that will be planned.
+
+        Of nodes without a source only objects are known: the scheduler chooses, and no kubelet is asked.
+        """
         self._nodes = nodes
+        self._topologies = topologies
         self._inputs = inputs
         wanted = [pod.node_selection for pod in pods if pod.node_selection is not None]
         self._labels = frozenset(label for each in wanted for label in each.labels)
@@ -138,18 +183,44 @@ class FleetPlanner:
                 node.unschedulable,
                 frozenset(node.allocatable.items()),
                 repr(load),
+                self._told(row["node"]),
             )
             if key not in found:
-                found[key] = _Lot(node, load, starts=row["start"]["outcome"] == "Started")
+                starts = row["start"]["outcome"] == "Started"
+                found[key] = _Lot(node, load, starts=starts, alone=not row["source"])
+                self._tell(found[key], row["node"])
                 yield found[key]
             found[key].members.append(index)
+
+    def _told(self, name: str) -> Hashable:
+        """Return what the plug-in reads of the object of a node."""
+        told = self._topologies and self._topologies.told
+        if not told or name not in told:
+            return None
+        return repr((told[name].zones, topology_settings(told[name])))
+
+    def _tell(self, lot: _Lot, name: str) -> None:
+        if self._topologies and (self._topologies.told is not None or not lot.starts):
+            lot.seen, lot.published = (self._topologies.told or {}).get(name), True
 
     def _seen(self, row: PlannedNode, told: NodeObject | None) -> NodeObject:
         """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
         node = told or NodeObject(row["node"], row["allocatable"])
         labels = {name: value for name, value in node.labels.items() if name in self._labels}
-        ready = row["start"]["outcome"] == "Started"
+        ready = row["start"]["outcome"] == "Started" or not row["source"]
         return node._replace(labels=labels, taints=node.taints if ready else (*node.taints, _NOT_READY))
+
+    def stale(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the nodes of whose objects something is not true, and what; of those that have one."""
+        told = (self._topologies and self._topologies.told) or {}
+        for lot in self._lots:
+            names = [self._nodes[index]["node"] for index in lot.members]
+            known = lot.starts and any(name in told for name in names)
+            if not known or (now := self._published(lot)) is None:
+                continue
+            for name in names:
+                if name in told and (found := tuple(differences(told[name], now))):
+                    yield name, found
 
     def plan(self, pod: StoredPod) -> Placed:
         """Choose a node, and let its kubelet decide; a pod that it admits stays there.
@@ -163,12 +234,15 @@ class FleetPlanner:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
             return self._bound(lots[0], pod, wanted)
         lots, scores, reasons = self._filtered(wanted)
+        if self._topologies is not None:
+            return self._planned_with(self._topologies, dict(zip(lots, scores, strict=True)), reasons, pod)
         if not lots:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        found = totals(scores)
-        best = max(found)
-        lot = min((lot for lot, score in zip(lots, found, strict=True) if score == best), key=_first)
-        placed = self._bound(lot, pod, wanted)
+        return self._chosen(lots, totals(scores), pod, wanted)
+
+    def _chosen(self, lots: Sequence[_Lot], found: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
+        """Bind a pod to the node with the best score, the first of several."""
+        placed = self._bound(_best(lots, found), pod, wanted)
         stays = placed.admitted or placed.admission is None
         return placed if stays else placed._replace(fitting=self._fitting(lots, pod, wanted))
 
@@ -179,7 +253,7 @@ class FleetPlanner:
             return Placed(pod, self._nodes[_first(lot)]["node"], admission=admission)
         index = heappop(lot.members)
         heappush(after.members, index)
-        message = "" if admission else _NOT_STARTED
+        message = "" if admission or lot.alone else _NOT_STARTED
         return Placed(pod, self._nodes[index]["node"], message, admission)
 
     def plan_everywhere(self, pod: StoredPod, running: Container[str] = ()) -> Everywhere:
@@ -198,13 +272,17 @@ class FleetPlanner:
         return Everywhere(pod, tuple(shares), self._names(there), self._names(left_out))
 
     def _bound_everywhere(self, lot: _Lot, members: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
-        if reasons := filter_reasons(wanted, lot.node, lot.load):
+        reasons = filter_reasons(wanted, lot.node, lot.load)
+        if not reasons and self._topologies is not None:
+            refusal = plugin_refusal(Asking.of(pod), self._topology(lot), lot.node.allocatable)
+            reasons = (refusal.message,) if refusal else ()
+        if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
         admission, after = self._admitted(lot, pod, wanted)
         if after is not None:
             lot.members = sorted(set(lot.members).difference(members))
             after.members = sorted((*after.members, *members))
-        message = "" if admission else _NOT_STARTED
+        message = "" if admission or lot.alone else _NOT_STARTED
         return Placed(pod, self._nodes[members[0]]["node"], message, admission)
 
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
@@ -239,13 +317,15 @@ class FleetPlanner:
         """
         shape = (shape_of(pod), pod.restart_policy)
         if shape not in lot.next:
-            after = _Lot(lot.node, lot.load.plus(wanted.load), starts=lot.starts)
+            after = _Lot(lot.node, lot.load.plus(wanted.load), starts=lot.starts, alone=lot.alone)
             admission = None
             if lot.starts:
                 after.kubelet = self._kubelet(lot).copy()
+                after.planning = lot.planning
                 admission = after.kubelet.admit(pod)
             stays = admission is None or isinstance(admission.verdict, Admitted)
             if stays:
+                self._learn(lot, after, pod)
                 self._lots.append(after)
             lot.next[shape] = (admission, after if stays else None)
         return lot.next[shape]
@@ -257,7 +337,7 @@ class FleetPlanner:
             planning = read_node(row["source"], row["node"], self._inputs)
             started = planning.start(planning.kubelet, Sources())
             assert isinstance(started, Node), "only kubelets that start are asked"
-            lot.kubelet = started
+            lot.kubelet, lot.planning = started, planning
         return lot.kubelet
 
     def _fitting(self, lots: Sequence[_Lot], pod: StoredPod, wanted: Wanted) -> Fitting:
@@ -274,6 +354,118 @@ class FleetPlanner:
     def _would_admit(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> bool:
         admission, _ = self._admitted(lot, pod, wanted)
         return admission is not None and isinstance(admission.verdict, Admitted)
+
+    # The scheduler's plug-in
+
+    def _planned_with(
+        self,
+        topologies: Topologies,
+        passed: Mapping[_Lot, Score],
+        reasons: Sequence[tuple[tuple[str, ...], int]],
+        pod: StoredPod,
+    ) -> Placed:
+        """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
+        asking = Asking.of(pod)
+        lots, view = self._aligned(topologies, passed, pod, asking)
+        if not lots:
+            told = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
+            return Placed(pod, message=no_node_message(told, len(self._nodes)), plugin=view)
+        added = [self._plugin_score(topologies, lot, pod, asking) for lot in lots]
+        if failure := next((each.failure for each in added if each.failure), ""):
+            return Placed(pod, message=failure, plugin=view)
+        own = totals([passed[lot] for lot in lots])
+        found = [score + more.value for score, more in zip(own, added, strict=True)]
+        lot = _best(lots, found)
+        seen, now = self._topology(lot), self._published(lot)
+        placed = self._chosen(lots, found, pod, Wanted.of(pod))
+        if placed.admission is not None and not placed.admitted:
+            why = why_passed(placed.admission.verdict, asking, seen, now)
+            view = view._replace(wrongly_passed=why)
+            self._reserve(topologies, lot, pod)
+        return placed._replace(plugin=view)
+
+    def _aligned(
+        self, topologies: Topologies, lots: Iterable[_Lot], pod: StoredPod, asking: Asking
+    ) -> tuple[list[_Lot], PluginView]:
+        """Return the nodes that the plug-in lets pass, and what it filters, rightly or not."""
+        refusals: dict[_Lot, Unaligned] = {}
+        counts: dict[Unaligned, int] = {}
+        for lot in lots:
+            refusal = plugin_refusal(asking, self._topology(lot), lot.node.allocatable)
+            if refusal is not None:
+                refusals[lot] = refusal
+                counts[refusal] = counts.get(refusal, 0) + len(lot.members)
+        view = PluginView(tuple(counts.items()))
+        wanted = Wanted.of(pod)
+        wrongly = [lot for lot in list(refusals)[:_MOST_TRIED] if self._would_admit(lot, pod, wanted)]
+        if wrongly:
+            names = self._names(index for lot in wrongly for index in lot.members)
+            seen = self._topology(wrongly[0])
+            assert seen is not None, "the plug-in filters by an object"
+            why = why_filtered(
+                refusals[wrongly[0]],
+                asking,
+                seen,
+                self._published(wrongly[0]),
+                reserves=topologies.options.reserves,
+            )
+            view = view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
+        return [lot for lot in lots if lot not in refusals], view
+
+    def _plugin_score(
+        self, topologies: Topologies, lot: _Lot, pod: StoredPod, asking: Asking
+    ) -> TopologyScore:
+        shape = shape_of(pod)
+        if shape not in lot.scores:
+            lot.scores[shape] = plugin_score(asking, self._topology(lot), topologies.options)
+        return lot.scores[shape]
+
+    def _topology(self, lot: _Lot) -> NodeTopology | None:
+        """Return the object that the plug-in goes by; None where the node has none."""
+        if not lot.published:
+            lot.seen, lot.published = self._published(lot), True
+        return lot.seen
+
+    def _published(self, lot: _Lot) -> NodeTopology | None:
+        """Return what an exporter publishes of nodes as they are; None where it crashes, or none is known."""
+        if not lot.starts:
+            return None
+        kubelet = self._kubelet(lot)
+        assert lot.planning is not None, "it is read with its kubelet"
+        machine, told = lot.planning.source.machine, lot.planning.kubelet
+        try:
+            return publish(lot.node.name, machine, told, kubelet, Publisher()).topology
+        except InputError:
+            return None
+
+    def _reserve(self, topologies: Topologies, lot: _Lot, pod: StoredPod) -> None:
+        """Let the reserve cache keep a pod that the kubelet has rejected: it does not know of that."""
+        if not topologies.options.reserves:
+            return
+        shape = shape_of(pod)
+        if shape not in lot.rejecting:
+            after = _Lot(lot.node, lot.load, starts=lot.starts, alone=lot.alone)
+            after.kubelet, after.planning = lot.kubelet, lot.planning
+            self._learn(lot, after, pod)
+            lot.rejecting[shape] = after
+            self._lots.append(after)
+        heappush(lot.rejecting[shape].members, heappop(lot.members))
+
+    def _learn(self, lot: _Lot, after: _Lot, pod: StoredPod) -> None:
+        """Let the plug-in go by what it has cached, less what a pod requests, or by what comes anew."""
+        if self._topologies is None:
+            return
+        if self._topologies.options.reserves:
+            seen = self._topology(lot)
+            after.seen, after.published = seen and with_reserved(seen, Asking.of(pod)), True
+        elif lot.published and (lot.seen is None or not lot.starts):
+            # Nobody publishes anew where no kubelet is known, or where no exporter runs.
+            after.seen, after.published = lot.seen, True
+
+
+def _best(lots: Sequence[_Lot], found: Sequence[int]) -> _Lot:
+    best = max(found)
+    return min((lot for lot, score in zip(lots, found, strict=True) if score == best), key=_first)
 
 
 def _judge(wanted: Wanted, lot: _Lot) -> _Judged:

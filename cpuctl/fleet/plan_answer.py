@@ -12,7 +12,17 @@ from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.replacement import replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
 from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
-from cpuctl.fleet.plan_inputs import Cluster, Coming, FleetPlanInputs, coming_pods, doubts, first_kubelet
+from cpuctl.fleet.plan_inputs import (
+    Cluster,
+    Coming,
+    FleetPlanInputs,
+    coming_pods,
+    doubts,
+    first_kubelet,
+    nodes_alone,
+    topology_doubts,
+)
+from cpuctl.fleet.topology_plugin import PluginView, Topologies
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
     from cpuctl.pods.model import StoredPod
 
+_STALE = 5
 _MOST_COPIES = 100_000
 """Pods that are planned at most where as many copies as fit are asked for."""
 
@@ -52,7 +63,7 @@ def plan_fleet(
         for found in _planned(planner, coming, copy):
             if copy == 0:
                 first.append(found)
-            if isinstance(found, Placed) and not found.admitted:
+            if isinstance(found, Placed) and not (found.admitted or found.scheduled):
                 return FleetPlanned(tuple(first), copy, found)
     return FleetPlanned(tuple(first), most if repeated else 0)
 
@@ -79,6 +90,7 @@ def fleet_plan_document(
 
     Raise UsageError for nodes and pods that there are not, InputError where no node can be planned on.
     """
+    rows = rows or nodes_alone(cluster)
     inputs.check({row["node"] for row in rows})
     left_out = {*inputs.drained, *inputs.without}
     nodes = [row for row in rows if row["node"] not in left_out]
@@ -86,9 +98,21 @@ def fleet_plan_document(
     told_of_all = cluster.told(inputs)
     coming = coming_pods(inputs, cluster, first_kubelet(readable, told_of_all), sources)
     sources.warnings += doubts(readable, cluster, coming.pods)
-    planner = FleetPlanner(readable, cluster.objects or {}, told_of_all, coming.pods)
+    topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
+    planner = FleetPlanner(readable, cluster.objects or {}, told_of_all, coming.pods, topologies)
+    sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
     planned = plan_fleet(planner, coming, inputs.rounds, told)
     return _document(planned, coming, nodes, sources)
+
+
+def _stale(planner: FleetPlanner) -> Iterator[str]:
+    """Say of the first nodes what their objects tell, and is not so."""
+    for count, (name, found) in enumerate(planner.stale()):
+        if count == _STALE:
+            yield "NodeResourceTopologies of other nodes are not true of them, either"
+            return
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        yield f"{name}: its NodeResourceTopology is not true of it: {found[0]}{more}"
 
 
 def _document(
@@ -135,6 +159,9 @@ def _summary(
         "pending": outcomes["Pending"],
         "rejected": outcomes["Rejected"] + outcomes["Forbidden"],
         "undetermined": outcomes["Undetermined"] + outcomes["KubeletFault"],
+        "scheduled": outcomes["Scheduled"],
+        "wronglyFiltered": sum("plugin" in pod and bool(pod["plugin"]["wronglyFiltered"]) for pod in pods),
+        "wronglyPassed": sum("plugin" in pod and bool(pod["plugin"]["wronglyPassed"]) for pod in pods),
         "unreadable": sum(node["outcome"] == "Unreadable" for node in nodes),
     }
 
@@ -165,6 +192,8 @@ def pod_answer(placed: Placed) -> answers.FleetPod:
 
 
 def _outcome(placed: Placed) -> answers.FleetOutcome:
+    if placed.scheduled:
+        return {"outcome": "Scheduled"}
     if placed.admission is None:
         return {"outcome": "Pending", "message": placed.message}
     verdict = placed.admission.verdict
@@ -173,6 +202,9 @@ def _outcome(placed: Placed) -> answers.FleetOutcome:
 
 def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = None) -> answers.FleetPod:
     fits: answers.FitsPart = {}
+    plugin: answers.PluginPart = {}
+    if placed is not None and placed.plugin is not None:
+        plugin = _plugin(placed.plugin)
     if placed is not None and placed.fitting is not None:
         fitting = placed.fitting
         fits = {
@@ -188,6 +220,24 @@ def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = 
         "cpus": dict(_exclusive(placed)) if placed and placed.admitted else {},
         "replacement": _replacement(placed) if placed and placed.admission else "",
         **fits,
+        **plugin,
+    }
+
+
+def _plugin(view: PluginView) -> answers.PluginPart:
+    wrongly = view.wrongly_filtered
+    filtered: answers.WronglyFiltered | None = None
+    if wrongly is not None:
+        filtered = {"count": wrongly.number, "nodes": list(wrongly.nodes), "why": wrongly.why}
+    return {
+        "plugin": {
+            "filtered": [
+                {"message": why.message, "container": why.container, "resource": why.resource, "nodes": nodes}
+                for why, nodes in view.filtered
+            ],
+            "wronglyFiltered": filtered,
+            "wronglyPassed": view.wrongly_passed,
+        }
     }
 
 

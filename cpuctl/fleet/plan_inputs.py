@@ -6,22 +6,27 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.exports.wording import few
-from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.fleet.plan_nodes import FleetInputs, load_answer, read_node
+from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.pods import load_pods, rules_of_pods
+from cpuctl.inputs.sources import Sources
 from cpuctl.pods.manifest import manifest_of, owner_of
 from cpuctl.pods.node_selection import NodeSelection
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
-from cpuctl.scheduler.decisions import daemon_selection
+from cpuctl.scheduler.decisions import bound_load, daemon_selection
+from cpuctl.scheduler.model import Load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.answers.start import NotStarted
+    from cpuctl.fleet.topology_plugin import PluginOptions
     from cpuctl.inputs.configuration import KubeletInputs
-    from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.scheduler.model import NodeObject
+    from cpuctl.scheduler.node_topology import NodeTopology
 
 _EVERYWHERE = "DaemonSet/"
 
@@ -30,7 +35,8 @@ class FleetPlanInputs(NamedTuple):
     """What is planned on a fleet: names of files as a command line has them, and nodes by their names.
 
     ``drained`` nodes are left out and their pods come first, those in ``without`` are left out. ``rounds`` is
-    how many times over the pods are planned, None for once, without an end of its own.
+    how many times over the pods are planned, None for once, without an end of its own. ``plugin`` is how the
+    scheduler's plug-in is set up, None where it has none; ``topologies`` the objects that it reads.
     """
 
     kubelet: KubeletInputs
@@ -43,6 +49,8 @@ class FleetPlanInputs(NamedTuple):
     without: Sequence[str] = ()
     rounds: int | Literal["max"] | None = None
     asks_server: bool = True
+    plugin: PluginOptions | None = None
+    topologies: str = ""
 
     def check(self, known: set[str]) -> None:
         """Raise UsageError for a node to be left out that the fleet does not have."""
@@ -52,10 +60,14 @@ class FleetPlanInputs(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """What the API server tells: Nodes by name, and by node the pods that run; None where nobody said."""
+    """What the API server tells: Nodes by name, and by node the pods that run; None where nobody said.
+
+    ``topologies`` are the NodeResourceTopologies, by name.
+    """
 
     objects: Mapping[str, NodeObject] | None
     running: Mapping[str, Sequence[Pod]] | None
+    topologies: Mapping[str, NodeTopology] | None = None
 
     def told(self, inputs: FleetPlanInputs) -> FleetInputs:
         """Return what nodes are asked with."""
@@ -73,7 +85,19 @@ def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
         hint = "name them with --pods FILE"
         raise UsageError("nobody says which pods run on the node", where="--drain", hint=hint)
     objects = dict(_nodes(inputs.nodes, sources)) if inputs.nodes else None
-    return Cluster(objects, _running(inputs.pods, sources) if inputs.pods else None)
+    return Cluster(
+        objects,
+        _running(inputs.pods, sources) if inputs.pods else None,
+        _topologies(inputs.topologies, sources) if inputs.topologies else None,
+    )
+
+
+def _topologies(name: str, sources: Sources) -> dict[str, NodeTopology]:
+    from cpuctl.documents.files import read_input, source_name
+    from cpuctl.scheduler.reading import read_node_topologies
+
+    sources.add("nodeResourceTopologies", source_name(name), "given")
+    return {each.name: each for each in read_node_topologies(read_input(name), source_name(name))}
 
 
 def _nodes(name: str, sources: Sources) -> Iterator[tuple[str, NodeObject]]:
@@ -243,11 +267,46 @@ def _unheeded(pod: Pod) -> Iterator[str]:
         yield f"scheduler {spec['schedulerName']}"
 
 
+def nodes_alone(cluster: Cluster) -> list[PlannedNode]:
+    """Return the nodes of which only objects are known, with what the pods request that run there."""
+    found = []
+    for name, node in (cluster.objects or {}).items():
+        load = Load()
+        for pod in (cluster.running or {}).get(name, ()):
+            load = load.plus(bound_load(pod))
+        start: NotStarted = {"outcome": "Undetermined", "why": "there is no recording of the node"}
+        row: PlannedNode = {
+            "node": name,
+            "source": "",
+            "answerKey": None,
+            "outcome": "Read",
+            "state": "",
+            "start": start,
+            "allocatable": dict(node.allocatable),
+            "load": load_answer(load),
+        }
+        found.append(row)
+    return found
+
+
+def topology_doubts(nodes: Sequence[PlannedNode], cluster: Cluster) -> Iterator[str]:
+    """Say which nodes have no NodeResourceTopology where some are told."""
+    if cluster.topologies is None:
+        return
+    names = [node["node"] for node in nodes]
+    if without := [name for name in names if name not in cluster.topologies]:
+        yield f"{few(without)}: no NodeResourceTopology has this name: the plug-in lets every pod pass"
+    if unknown := sorted(cluster.topologies.keys() - set(names)):
+        yield f"NodeResourceTopologies of {few(unknown)} are left out: no node of the fleet has this name"
+
+
 def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
     """Return the kubelet of the first node that has one: manifests are read as in its release.
 
-    Raise InputError where there is none.
+    Raise InputError where there is none. Without any recording it is what the options tell.
     """
+    if nodes and not any(node["source"] for node in nodes):
+        return load_kubelet(inputs.kubelet, Sources(), machine=None).kubelet
     for node in nodes:
         if node["state"]:
             return read_node(node["source"], node["node"], inputs).kubelet

@@ -66,7 +66,7 @@ class NodeSurveyor:
                 "state": "",
                 "start": not_started_answer(refused.whole_refusal),
                 "allocatable": {},
-                "load": _load_answer(Load()),
+                "load": load_answer(Load()),
             }
         started = planning.start(planning.kubelet, Sources())
         return {
@@ -77,7 +77,7 @@ class NodeSurveyor:
             "state": content_digest((planning.source.info, planning.kubelet, planning.initial))[:16],
             "start": {"outcome": "Started"} if isinstance(started, Node) else not_started_answer(started),
             "allocatable": allocatable_of(started) if isinstance(started, Node) else {},
-            "load": _load_answer(_bound(planning, started) if isinstance(started, Node) else Load()),
+            "load": load_answer(_bound(planning, started) if isinstance(started, Node) else Load()),
         }
 
 
@@ -127,7 +127,8 @@ def _bound(planning: Planning, node: Node) -> Load:
     return Load(len(cpus.keys() | blocks.keys()), {"cpu": millis, "memory": memory}, millis, memory)
 
 
-def _load_answer(load: Load) -> dict[str, int]:
+def load_answer(load: Load) -> dict[str, int]:
+    """Write a load as plain data."""
     return {
         **load.amounts,
         "pods": load.pods,

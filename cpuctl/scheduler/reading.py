@@ -1,4 +1,4 @@
-"""Node objects as ``kubectl get nodes -o json`` writes them."""
+"""Nodes and NodeResourceTopologies as ``kubectl get nodes,noderesourcetopologies -o json`` writes them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.pods.node_selection import Taint
 from cpuctl.scheduler.model import NodeObject, amount_of
+from cpuctl.scheduler.node_topology import API_VERSION, KIND, NodeTopology, Owner, Zone, ZoneResource
 
 _HINT = "kubectl get nodes -o json writes them"
+_TOPOLOGY_HINT = "kubectl get noderesourcetopologies -o json writes them"
 
 
 def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
@@ -21,7 +23,7 @@ def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
     """
     found: dict[str, NodeObject] = {}
     for document in load_documents(data, where):
-        for each in _nodes(Cursor.at_root(document)):
+        for each in _objects(Cursor.at_root(document), "Node"):
             node = _node(each)
             if node.name in found:
                 raise each.error(f"two Nodes are called {node.name}")
@@ -31,19 +33,35 @@ def read_nodes(data: bytes, where: str) -> tuple[NodeObject, ...]:
     return tuple(found.values())
 
 
-def _nodes(cursor: Cursor) -> Iterator[Cursor]:
+def read_node_topologies(data: bytes, where: str) -> tuple[NodeTopology, ...]:
+    """Read NodeResourceTopologies, alone or in lists; other objects do not count.
+
+    Raise InputError with file, line and path for one that an API server could not have, for two of one name,
+    and where there is none.
+    """
+    found: dict[str, NodeTopology] = {}
+    for document in load_documents(data, where):
+        for each in _objects(Cursor.at_root(document), KIND):
+            topology = _topology(each)
+            if topology.name in found:
+                raise each.error(f"two NodeResourceTopologies are called {topology.name}")
+            found[topology.name] = topology
+    if not found:
+        raise InputError("holds no NodeResourceTopologies", where=where, hint=_TOPOLOGY_HINT)
+    return tuple(found.values())
+
+
+def _objects(cursor: Cursor, wanted: str) -> Iterator[Cursor]:
     if not isinstance(cursor.value, dict):
         return
     kind = cursor.value.get("kind")
-    if kind == "Node":
+    if kind == wanted:
         yield cursor
     elif isinstance(kind, str) and kind.endswith("List"):
         for item in cursor.optional("items", Cursor.items, []):
             # The items of a NodeList may do without a kind of their own.
-            if (
-                isinstance(item.value, dict)
-                and item.value.get("kind", "Node" if kind == "NodeList" else "") == "Node"
-            ):
+            own = item.value.get("kind", kind.removesuffix("List")) if isinstance(item.value, dict) else None
+            if own == wanted:
                 yield item
 
 
@@ -66,4 +84,50 @@ def _taint(taint: Cursor) -> Taint:
         key=taint.required("key").text(),
         value=taint.optional("value", Cursor.text, ""),
         effect=taint.required("effect").text(),
+    )
+
+
+def _topology(cursor: Cursor) -> NodeTopology:
+    if version := cursor.get("apiVersion"):
+        version.one_of([API_VERSION])
+    metadata = cursor.required("metadata")
+    return NodeTopology(
+        name=metadata.required("name").text(),
+        zones=tuple(map(_zone, cursor.required("zones").items())),
+        attributes=_named(cursor, "attributes"),
+        policies=cursor.optional("topologyPolicies", Cursor.texts, ()),
+        annotations=tuple(
+            (key, value.text()) for key, value in metadata.optional("annotations", Cursor.members, {}).items()
+        ),
+        owner=next(map(_owner, metadata.optional("ownerReferences", Cursor.items, [])), None),
+    )
+
+
+def _owner(reference: Cursor) -> Owner:
+    return Owner(*(reference.required(key).text() for key in ("apiVersion", "kind", "name", "uid")))
+
+
+def _zone(zone: Cursor) -> Zone:
+    return Zone(
+        name=zone.required("name").text(),
+        type=zone.required("type").text(),
+        resources=tuple(map(_zone_resource, zone.optional("resources", Cursor.items, []))),
+        costs=tuple(
+            (cost.required("name").text(), cost.required("value").integer())
+            for cost in zone.optional("costs", Cursor.items, [])
+        ),
+        attributes=_named(zone, "attributes"),
+        parent=zone.optional("parent", Cursor.text, ""),
+    )
+
+
+def _zone_resource(resource: Cursor) -> ZoneResource:
+    amounts = (resource.required(key).quantity() for key in ("capacity", "allocatable", "available"))
+    return ZoneResource(resource.required("name").text(), *amounts)
+
+
+def _named(cursor: Cursor, key: str) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (each.required("name").text(), each.required("value").text())
+        for each in cursor.optional(key, Cursor.items, [])
     )

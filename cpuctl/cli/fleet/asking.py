@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.cli.output import FleetOutput, Style, note, takes_every_character
+from cpuctl.cli.output import Style, note, takes_every_character
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import noted
 from cpuctl.errors import unreadable
@@ -60,7 +60,7 @@ def ask_fleet(
         for count, row in enumerate(answers, 1):  # noqa: B007  # it is told after an interrupt
             unreadable = unreadable or row["outcome"] == "Unreadable"
             seen(row)
-            if style.output is FleetOutput.JSONL:
+            if style.output.value == "jsonl":
                 _write_line(row)
             else:
                 rows.append(row)

@@ -1,20 +1,23 @@
 """``cpuctl fleet list``: the nodes of a fleet, and those that are odd."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import FleetOutputOption, JobsOption, RecordingsArgument, ResumeOption
+from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument, ResumeOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, PodFilesOption, QuietOption, TemplateOption
-from cpuctl.cli.output import FleetOutput, Style, emit
+from cpuctl.cli.output import FleetListOutput, Style, complain, emit, note
+from cpuctl.cli.panels import OUTPUT
+from cpuctl.cli.publishing import PublisherOption
 from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetList
     from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.operations.plan_inputs import PlanningInputs
 
 app = command_group()
@@ -38,10 +41,23 @@ Examples:
   find /srv -name '*.tar.xz' | cpuctl fleet list - -o jsonl > fleet.jsonl
   cpuctl fleet list recordings/ --resume fleet.jsonl -o json
   cpuctl fleet list must-gather/ --kubelet-version 1.37
+  cpuctl fleet list recordings/ -o nrt            # as exporters would publish
 
 Exit codes: 0 every recording was read, 2 usage, 4 a recording or another input cannot be used (all others
 are answered; with --exit-zero 0 where recordings are concerned), 130 interrupted.
 """
+
+
+ListingOutputOption = Annotated[
+    FleetListOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus' "
+        "text format, nrt a List of the NodeResourceTopologies that exporters would publish.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
 @app.command(name="list", help=HELP, cls=KubeletCommand)
@@ -52,7 +68,8 @@ def list_nodes(
     template: TemplateOption = [],  # noqa: B006
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
-    output: FleetOutputOption = FleetOutput.TABLE,
+    publisher: PublisherOption = "rte",
+    output: ListingOutputOption = FleetListOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
@@ -63,17 +80,45 @@ def list_nodes(
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
-    asked = ask_fleet(FleetSelection(recordings, jobs, resume), NodeLister(kubelet), style)
-    if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and asked.stopped):
+    words = FleetSelection(recordings, jobs, resume)
+    if output is FleetListOutput.NRT:
+        asked = _published(words, kubelet, publisher, style)
+    else:
+        asked = ask_fleet(words, NodeLister(kubelet), style)
+    written = output in (FleetListOutput.JSONL, FleetListOutput.NRT)
+    if not written and not (output is FleetListOutput.PROM and asked.stopped):
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
         document = _document(asked, pods)
-        if output is FleetOutput.PROM:
+        if output is FleetListOutput.PROM:
             document["metrics"] = list(list_metrics(document))
         emit(document, style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if asked.unreadable and not exit_zero:
         raise typer.Exit(InputError.exit_code)
+
+
+def _published(
+    words: FleetSelection, kubelet: "KubeletInputs", publisher: str, style: Style
+) -> "FleetAnswers":
+    """Write what exporters would publish, and say on stderr what is wrong with it."""
+    from cpuctl.exports.wording import few
+    from cpuctl.fleet.topologies import TopologyPublisher
+    from cpuctl.operations.topology_publishing import Publisher
+
+    asked = ask_fleet(words, TopologyPublisher(kubelet, Publisher.parse(publisher)), style)
+    remarks: dict[str, list[str]] = {}
+    for row in asked.rows:
+        if row["outcome"] == "Unreadable":
+            complain(f"{row['node']}: {row['error']}")
+            continue
+        for remark in row["remarks"]:
+            remarks.setdefault(remark, []).append(row["node"])
+    for remark, nodes in remarks.items():
+        note(f"note: {few(nodes)}: {remark}", style)
+    objects = [row["object"] for row in asked.rows if row["outcome"] == "Read"]
+    emit({"apiVersion": "v1", "kind": "List", "items": objects}, style)
+    return asked
 
 
 def _document(asked: "FleetAnswers", pods: "PlanningInputs") -> "FleetList":

@@ -16,6 +16,15 @@ RecordingsArgument = Annotated[
         show_default=False,
     ),
 ]
+MaybeRecordingsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[RECORDINGS]...",
+        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list on "
+        "stdin; none where --nrt and --nodes are all that is known.",
+        show_default=False,
+    ),
+]
 JobsOption = Annotated[
     int,
     typer.Option(

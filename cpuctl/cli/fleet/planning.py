@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument
+from cpuctl.cli.fleet.options import JobsOption, MaybeRecordingsArgument
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -43,6 +43,14 @@ DaemonSet makes a pod for every node that it selects and tolerates, before other
 unless one runs there already. Pods that name their node (nodeName) go to its kubelet at once. Affinity to
 other pods, topology spread, host ports, volumes, images and preemption are not looked at.
 
+--scheduler-plugin adds NodeResourceTopologyMatch, which filters and scores nodes by their
+NodeResourceTopologies (--nrt), without these by what the resource topology exporter would publish, anew after
+every pod. Pods come first, then, that it keeps from a node whose kubelet would admit them, or lets through to
+one that rejects them. After the name, with commas: strategy=LeastAllocated (the default), MostAllocated,
+BalancedAllocation or LeastNUMANodes; weights as cpu=3; cache=reserve for the reserve cache, which takes what
+a pod requests off every zone of its node. With --nrt and --nodes, and no recordings, the answer is the
+scheduler's alone.
+
 Examples:
 
 \b
@@ -54,9 +62,14 @@ Examples:
   cpuctl fleet plan recordings/ --nodes nodes.json --pods pods.json \\
       --drain node7
   cpuctl fleet plan recordings/ -f pods.yaml -o jsonl | jq -r .outcome
+  cpuctl fleet plan recordings/ -f pods.yaml \\
+      --scheduler-plugin noderesourcetopologymatch
+  kubectl get noderesourcetopologies -o json > nrt.json
+  cpuctl fleet plan --nodes nodes.json --nrt nrt.json -f pods.yaml \\
+      --scheduler-plugin noderesourcetopologymatch,strategy=MostAllocated
 
-Exit codes: 0 every pod is admitted, 3 one is not (with --exit-zero 0), 2 usage, 4 a recording or another
-input cannot be used (the plan is made for all others), 130 interrupted.
+Exit codes: 0 every pod is admitted (scheduled), 3 one is not (with --exit-zero 0), 2 usage, 4 a recording or
+another input cannot be used (the plan is made for all others), 130 interrupted.
 """
 
 NodesOption = Annotated[
@@ -108,15 +121,36 @@ PlanOutputOption = Annotated[
 ]
 
 
+PluginOption = Annotated[
+    str,
+    typer.Option(
+        "--scheduler-plugin",
+        metavar="NAME[,...]",
+        help="Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.",
+    ),
+]
+TopologiesOption = Annotated[
+    str,
+    typer.Option(
+        "--nrt",
+        metavar="FILE",
+        help="NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.",
+        rich_help_panel=INPUT,
+    ),
+]
+
+
 @app.command(name="plan", help=HELP, cls=KubeletCommand)
 def plan(
     context: typer.Context,
-    recordings: RecordingsArgument,
+    recordings: MaybeRecordingsArgument = [],  # noqa: B006  # typer copies it
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     nodes: NodesOption = "",
     pods: FleetPodsOption = "",
+    nrt: TopologiesOption = "",
     devices: DevicesOption = "",
+    scheduler_plugin: PluginOption = "",
     drain: DrainOption = [],  # noqa: B006
     without: WithoutOption = [],  # noqa: B006
     repeat: CopiesOption = "",
@@ -129,8 +163,10 @@ def plan(
 ) -> None:
     """Survey the nodes, plan, answer."""
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
+    from cpuctl.fleet.topology_plugin import PluginOptions
 
-    refuse_stdin_twice(*recordings, *filename, nodes, pods, devices)
+    refuse_stdin_twice(*recordings, *filename, nodes, pods, nrt, devices)
+    _refuse_unknown_nodes(recordings, nodes=nodes, nrt=nrt, plugin=scheduler_plugin)
     inputs = FleetPlanInputs(
         kubelet=kubelet_words(context),
         filenames=filename,
@@ -142,6 +178,8 @@ def plan(
         without=without,
         rounds=_rounds(repeat),
         asks_server=not skip_api_server,
+        plugin=PluginOptions.parse(scheduler_plugin) if scheduler_plugin else None,
+        topologies=nrt,
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     document = _planned(inputs, FleetSelection(recordings, jobs), style, sources)
@@ -149,8 +187,19 @@ def plan(
     emit(document, style)
     if document["summary"]["unreadable"] and not exit_zero:
         raise typer.Exit(InputError.exit_code)
-    if not exit_zero and document["summary"]["admitted"] < document["summary"]["pods"]:
+    summary = document["summary"]
+    if not exit_zero and summary["admitted"] + summary["scheduled"] < summary["pods"]:
         raise typer.Exit(EXIT_NO)
+
+
+def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin: str) -> None:
+    """Raise UsageError where nobody names nodes, or objects that nothing would read."""
+    if nrt and not plugin:
+        hint = "add --scheduler-plugin noderesourcetopologymatch"
+        raise UsageError("is read by the scheduler's plug-in only", where="--nrt", hint=hint)
+    if not recordings and not (nrt and nodes):
+        hint = "cpuctl capture FILE records a node; without, --nodes and --nrt name files of objects"
+        raise UsageError("no recordings are named", where="RECORDINGS", hint=hint)
 
 
 def _rounds(text: str) -> "Rounds | None":
@@ -168,10 +217,13 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
 
     cluster = load_cluster(inputs, sources)
     surveyor = NodeSurveyor(cluster.told(inputs))
-    asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))
-    if asked.stopped:
-        raise typer.Exit(asked.stopped)
+    rows = []
+    if fleet.recordings:
+        asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))
+        if asked.stopped:
+            raise typer.Exit(asked.stopped)
+        rows = asked.rows
     with ProgressBar(style) as progress:
         return fleet_plan_document(
-            inputs, cluster, asked.rows, sources, lambda done, total: progress("planning pods", done, total)
+            inputs, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)
         )

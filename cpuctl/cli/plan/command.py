@@ -18,8 +18,8 @@ from cpuctl.cli.options import (
     IncludeCompletedOption,
     MachineOption,
     MemoryOption,
-    MetricsOutputOption,
     NoColorOption,
+    PlanOutputOption,
     PodFilesOption,
     QuietOption,
     RunningPodsOption,
@@ -28,10 +28,11 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import MetricsOutput, Style, complain, emit, remember_all
+from cpuctl.cli.output import PlanOutput, Style, complain, emit, remember_all
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.publishing import PublisherOption, emit_topology
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.errors import UsageError
@@ -101,9 +102,9 @@ def refuse_clash(settings: tuple[str, str] | None, files: Mapping[str, str], out
 
     *files* are what is to be written, by option.
     """
-    if settings is not None and output == "prom":
+    if settings is not None and output in ("prom", "nrt"):
         message = "cannot be used with --compare, which leaves two nodes"
-        raise UsageError(message, where="-o prom", hint="plan again with the settings that you choose")
+        raise UsageError(message, where=f"-o {output}", hint="plan again with the settings that you choose")
     option = next((option for option, name in files.items() if name), "")
     if settings is not None and option:
         raise UsageError(
@@ -153,6 +154,7 @@ Examples:
   cpuctl plan -m node7.tar.xz -T 'web=4/4,2Gi x3' -o json
   cpuctl plan --state /var/lib/kubelet --pods running.json -f new.yaml
   cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
+  cpuctl plan -m node7.tar.xz -f pods.yaml -o nrt
   cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
   cpuctl plan -m node7.tar.xz -f pods/ --svg cpus.svg --html report.html
   cpuctl plan -f pods.yaml --order largest-first --capacity
@@ -189,7 +191,8 @@ def plan(
     html: HtmlOption = "",
     write_state: WriteStateOption = "",
     force: ForceStateOption = False,
-    output: MetricsOutputOption = MetricsOutput.TABLE,
+    publisher: PublisherOption = "rte",
+    output: PlanOutputOption = PlanOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
@@ -224,10 +227,17 @@ def plan(
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
-    if not pictures.instead:
-        _emit(planned.document, style)
+    _answer(planning, planned, None if pictures.instead else publisher, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
+
+
+def _answer(planning: Planning, planned: "Planned", publisher: str | None, style: Style) -> None:
+    """Write the answer, or the object of *publisher*; None where a picture is in its place."""
+    if publisher is not None and style.output is PlanOutput.NRT:
+        emit_topology(planning, planned.node, publisher, style)
+    elif publisher is not None:
+        _emit(planned.document, style)
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:
@@ -244,7 +254,12 @@ def _write(directory: str, planning: Planning, planned: "Planned", *, force: boo
 
 
 def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Style) -> None:
-    emit(_metrics(document) if style.output is MetricsOutput.PROM else document, style)
+    if style.output is PlanOutput.NRT and document["kind"] != "PlanComparison":
+        from cpuctl.exports.outcomes import start_sentence
+
+        complain(start_sentence(document["start"], "The kubelet"))
+        return
+    emit(_metrics(document) if style.output is PlanOutput.PROM else document, style)
 
 
 @contextmanager

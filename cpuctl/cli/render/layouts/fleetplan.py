@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal
     from cpuctl.answers.fleet import DaemonShare, FleetDaemonSet, FleetPlan, FleetPod
 
-_LOOKS = {**PODS, "Pending": StyledWord("pending", "yellow")}
+_LOOKS = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
+_UNREFUSED = ("Admitted", "Scheduled")
 _ROWS = 100
 """Pods of a table; beyond that only a summary by node is read."""
 
@@ -35,12 +36,14 @@ def _alike(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
     """Put pods together that are not admitted for the same reason."""
     groups: dict[str, list[FleetPod]] = {}
     for pod in pods:
-        if pod["outcome"] != "Admitted":
-            groups.setdefault(f"{pod['owner']} {_why(pod)}", []).append(pod)
+        if pod["outcome"] not in _UNREFUSED or _differs(pod):
+            groups.setdefault(f"{pod['owner']} {_why(pod)} {_differs(pod)}", []).append(pod)
     yield from groups.values()
 
 
 def _why(pod: FleetPod) -> str:
+    if pod["outcome"] in _UNREFUSED:
+        return f"goes to {pod['node']}"
     return f"on {pod['node']} {_reason(pod)}" if pod["node"] else _reason(pod)
 
 
@@ -55,10 +58,29 @@ def _refusal(pod: FleetPod | DaemonShare) -> Refusal:
     return cast("Refusal", pod)
 
 
+def _differs(pod: FleetPod) -> str:
+    """Say where the scheduler's plug-in and kubelets differ."""
+    plugin = pod.get("plugin")
+    if plugin is None:
+        return ""
+    if wrongly := plugin["wronglyFiltered"]:
+        messages = " or ".join(sorted({each["message"] for each in plugin["filtered"]}))
+        names = few(wrongly["nodes"], wrongly["count"])
+        return (
+            f"the plug-in keeps it from {counted(wrongly['count'], 'node')} ({names}) whose kubelet would "
+            f"admit it ({messages}): {wrongly['why']}"
+        )
+    if plugin["wronglyPassed"]:
+        return f"the plug-in lets it through to {pod['node']}: {plugin['wronglyPassed']}"
+    return ""
+
+
 def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
     first = pods[0]
     look = _LOOKS[first["outcome"]]
     yield Cell(f"{few([_name(pod) for pod in pods])}: {_why(first)}", look.style)
+    if differs := _differs(first):
+        yield Cell(f"  {differs}")
     if first["replacement"]:
         yield Cell(f"  {first['replacement']}")
     if fits := first.get("fits"):
@@ -93,15 +115,30 @@ def _name(pod: FleetPod) -> str:
 
 
 def _table(pods: Sequence[FleetPod]) -> Table:
-    columns = tuple(Column(name) for name in ("POD", "NODE", "OUTCOME", "CPUS"))
-    return Table(columns, tuple(_row(pod) for pod in pods))
+    with_plugin = any("plugin" in pod for pod in pods)
+    names = ("POD", "NODE", "OUTCOME", "CPUS", *(("PLUG-IN",) if with_plugin else ()))
+    return Table(tuple(map(Column, names)), tuple(_row(pod)[: len(names)] for pod in pods))
 
 
 def _row(pod: FleetPod) -> tuple[Cell, ...]:
     look = _LOOKS[pod["outcome"]]
-    word = look.word if pod["outcome"] in ("Admitted", "Pending") else brief_rejection(_refusal(pod))
+    named = pod["outcome"] in (*_UNREFUSED, "Pending")
+    word = look.word if named else brief_rejection(_refusal(pod))
     cpus = ", ".join(f"{name} {cpus}" if len(pod["cpus"]) > 1 else cpus for name, cpus in pod["cpus"].items())
-    return Cell(_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
+    cells = Cell(_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
+    return (*cells, _plugin_cell(pod))
+
+
+def _plugin_cell(pod: FleetPod) -> Cell:
+    plugin = pod.get("plugin")
+    if plugin is None:
+        return Cell("-")
+    if plugin["wronglyFiltered"]:
+        return Cell(f"filters {plugin['wronglyFiltered']['count']} wrongly", "yellow")
+    if plugin["wronglyPassed"]:
+        return Cell("lets pass wrongly", "yellow")
+    filtered = sum(each["nodes"] for each in plugin["filtered"])
+    return Cell(f"filters {filtered}" if filtered else "agrees")
 
 
 def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
@@ -112,7 +149,15 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
         stop = repeat["stop"]
         end = f", then {_name(stop)} {_why(stop)}" if stop else ""
         yield Cell(f"{counted(repeat['copies'], 'copy').replace('copys', 'copies')} admitted{end}")
-    parts = [f"{summary['admitted']} admitted"]
+    if summary["scheduled"]:
+        yield Cell("no recordings: this is the scheduler's decision alone, and no kubelet is asked")
+    if wrongly := summary["wronglyFiltered"]:
+        yield Cell(f"the plug-in keeps {counted(wrongly, 'pod')} from kubelets that would admit them")
+    if wrongly := summary["wronglyPassed"]:
+        yield Cell(f"the plug-in lets {counted(wrongly, 'pod')} through to kubelets that reject them")
+    parts = [
+        f"{summary['scheduled']} scheduled" if summary["scheduled"] else f"{summary['admitted']} admitted"
+    ]
     for count, word in (
         (summary["pending"], "pending"),
         (summary["rejected"], "rejected"),

@@ -1,0 +1,68 @@
+"""``-o nrt``: the NodeResourceTopology of a node, in the place of the answer."""
+
+from __future__ import annotations
+
+import platform
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.notes import print_sources
+from cpuctl.cli.output import Style, complain, emit, note
+from cpuctl.cli.panels import OUTPUT
+
+if TYPE_CHECKING:
+    from cpuctl.engine.start import StartResult
+    from cpuctl.operations.plan_inputs import Planning
+
+PublisherOption = Annotated[
+    str,
+    typer.Option(
+        "--publisher",
+        metavar="NAME",
+        help="Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: "
+        "which pods its fingerprint covers), or nfd, node-feature-discovery's topology updater.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+def emit_topology(planning: Planning, node: StartResult | None, publisher: str, style: Style) -> bool:
+    """Write the object of a node, and say on stderr what is wrong with it; False where no kubelet runs there.
+
+    Raise UsageError for another publisher, InputError where the exporter crashes.
+    """
+    from cpuctl.answering.config.starts import not_started_answer
+    from cpuctl.answering.topology.topology_object import topologies_document
+    from cpuctl.engine.node import Node
+    from cpuctl.exports.outcomes import start_sentence
+    from cpuctl.operations.topology_publishing import Publisher, publish
+
+    asked = Publisher.parse(publisher)
+    if not isinstance(node, Node):
+        if node is not None:
+            complain(start_sentence(not_started_answer(node), "The kubelet"))
+        return False
+    machine, kubelet = planning.source.machine, planning.kubelet
+    found = publish(node_name(planning.inputs.machine), machine, kubelet, node, asked)
+    for remark in found.remarks:
+        note(f"note: {remark}", style)
+    emit(topologies_document([found.topology]), style)
+    return True
+
+
+def show_topology(planning: Planning, publisher: str, style: Style) -> bool:
+    """Start a node as it is recorded, and write its object; False where its kubelet would not start."""
+    node = planning.start(planning.kubelet, planning.sources)
+    print_sources(planning.sources, style)
+    return emit_topology(planning, node, publisher, style)
+
+
+def node_name(machine: str) -> str:
+    """Name a node after its recording, and this host as a kubelet does, in characters that names may have."""
+    from cpuctl.fleet.collection import short_name
+    from cpuctl.machine.sources import LIVE
+
+    name = platform.node() if machine in ("", LIVE) else short_name(machine)
+    return re.sub("[^a-z0-9.-]+", "-", name.lower()).strip("-.")

@@ -1,0 +1,47 @@
+"""The NodeResourceTopologies of a fleet: what an exporter on every node would publish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.answering.topology.topology_object import topologies_document
+from cpuctl.engine.node import Node
+from cpuctl.errors import InputError
+from cpuctl.exports.outcomes import start_sentence
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.operations.topology_publishing import publish
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import PublishedNode
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.operations.topology_publishing import Publisher
+
+
+class TopologyPublisher:
+    """Makes the object of one node after the other."""
+
+    def __init__(self, kubelet: KubeletInputs, publisher: Publisher) -> None:
+        self._kubelet = kubelet
+        self._publisher = publisher
+
+    def asks(self, name: str) -> str:
+        """Name the question, with what the kubelets are told."""
+        return f"publish {name} {self._kubelet} {self._publisher}"
+
+    def __call__(self, source: str, name: str) -> PublishedNode:
+        """Read a recording and start its kubelet; raise CpuctlError where nothing is published there."""
+        planning = read_planning(PlanningInputs(machine=source, kubelet=self._kubelet), pods_needed=False)
+        node = planning.start(planning.kubelet, Sources())
+        if not isinstance(node, Node):
+            raise InputError(start_sentence(not_started_answer(node), "The kubelet"), where=name)
+        found = publish(name, planning.source.machine, planning.kubelet, node, self._publisher)
+        return {
+            "node": name,
+            "source": source,
+            "answerKey": None,
+            "outcome": "Read",
+            "object": topologies_document([found.topology]),
+            "remarks": list(found.remarks),
+        }

@@ -1,0 +1,235 @@
+"""The scheduler plug-in NodeResourceTopologyMatch in a plan for a fleet, and where it and kubelets differ."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.errors import UsageError
+from cpuctl.quantity import Quantity
+from cpuctl.scheduler.node_topology import (
+    FINGERPRINT_ATTRIBUTE,
+    METHOD_ATTRIBUTE,
+    POLICY_ATTRIBUTE,
+    SCOPE_ATTRIBUTE,
+    topology_settings,
+)
+from cpuctl.scheduler.topology_match import (
+    NANO,
+    Asking,
+    PluginCrashError,
+    Scoring,
+    Strategy,
+    TopologyScore,
+    Unaligned,
+    filter_topology,
+    score_topology,
+)
+
+if TYPE_CHECKING:
+    from cpuctl.engine.outcome import Verdict
+    from cpuctl.scheduler.node_topology import NodeTopology, Zone
+
+OPTION = "--scheduler-plugin"
+NAME = "noderesourcetopologymatch"
+_FORM = f"{NAME}[,strategy=NAME][,RESOURCE=WEIGHT...][,cache=reserve]"
+_LOWEST = (
+    "the plug-in takes the lowest NUMA node with enough for one container after the other, and the kubelet "
+    "merges the hints of its managers"
+)
+
+
+class PluginOptions(NamedTuple):
+    """How the plug-in is set up; ``reserves`` with its cache (``cacheResyncPeriodSeconds``)."""
+
+    scoring: Scoring = Scoring()
+    reserves: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> PluginOptions:
+        """Read ``noderesourcetopologymatch,strategy=MostAllocated,cpu=3,cache=reserve``.
+
+        Raise UsageError for anything else.
+        """
+        name, *rest = text.split(",")
+        if name.lower() != NAME:
+            raise UsageError(f"expected {_FORM}, found {text!r}", where=OPTION)
+        strategy, reserves, weights = Strategy.LEAST_ALLOCATED, False, []
+        strategies = {each.lower(): each for each in Strategy}
+        for part in rest:
+            key, _, value = part.partition("=")
+            if key == "strategy" and value.lower() in strategies:
+                strategy = strategies[value.lower()]
+            elif key == "cache" and value in ("reserve", "none"):
+                reserves = value == "reserve"
+            elif key not in ("", "strategy", "cache") and value.isascii() and value.isdecimal():
+                weights.append((key, min(int(value[:9]), 10**6)))
+            else:
+                hint = f"strategies are {', '.join(Strategy)}; a weight is a whole number"
+                raise UsageError(f"expected {_FORM}, found {part!r}", where=OPTION, hint=hint)
+        return cls(Scoring(strategy, tuple(weights)), reserves)
+
+
+class Topologies(NamedTuple):
+    """What the plug-in goes by: how it is set up, and objects by name; None where none are told.
+
+    What is not told is what an exporter would publish of the node.
+    """
+
+    options: PluginOptions
+    told: Mapping[str, NodeTopology] | None = None
+
+
+class WronglyFiltered(NamedTuple):
+    """How many nodes the plug-in filters whose kubelets would admit the pod, the first of them, and why."""
+
+    number: int
+    nodes: tuple[str, ...]
+    why: str
+
+
+class PluginView(NamedTuple):
+    """What the plug-in makes of a pod: nodes it filters, and where it and kubelets differ."""
+
+    filtered: tuple[tuple[Unaligned, int], ...] = ()
+    wrongly_filtered: WronglyFiltered | None = None
+    wrongly_passed: str = ""
+
+
+def plugin_refusal(
+    asking: Asking, topology: NodeTopology | None, node_resources: Collection[str]
+) -> Unaligned | None:
+    """Ask the plug-in's filter; a crash of the scheduler is a refusal, too."""
+    try:
+        return filter_topology(asking, topology, node_resources)
+    except PluginCrashError as crash:
+        return Unaligned(f"the scheduler crashes: {crash}")
+
+
+def plugin_score(asking: Asking, topology: NodeTopology | None, options: PluginOptions) -> TopologyScore:
+    """Ask the plug-in's score."""
+    return score_topology(asking, topology, options.scoring)
+
+
+def with_reserved(topology: NodeTopology, asking: Asking) -> NodeTopology:
+    """Take what a pod requests off every zone, as the reserve cache does (``cache/store.go``)."""
+    return topology._replace(
+        zones=tuple(
+            zone._replace(
+                resources=tuple(
+                    each._replace(available=_less(each.available, asking.whole.get(each.name, 0)))
+                    for each in zone.resources
+                )
+            )
+            for zone in topology.zones
+        )
+    )
+
+
+def _less(available: Quantity, nanos: int) -> Quantity:
+    return Quantity(max(available.nano - nanos, 0), -9) if nanos else available
+
+
+def why_filtered(
+    refusal: Unaligned, asking: Asking, seen: NodeTopology, now: NodeTopology | None, *, reserves: bool
+) -> str:
+    """Say why the plug-in filters a node whose kubelet would admit the pod.
+
+    *seen* is what the plug-in goes by, *now* what an exporter would publish of the node.
+    """
+    name = refusal.resource
+    listing = [each for zone in seen.zones for each in zone.resources if each.name == name]
+    if name == "memory" and not listing:
+        return (
+            "no zone lists memory, as the kubelet's Memory Manager has the policy None, and the plug-in then "
+            "keeps every pod off that requests some"
+        )
+    if name == "cpu" and not listing:
+        return "no zone lists cpu, as the kubelet's CPU Manager has the policy none"
+    if name and not listing:
+        return f"no zone lists {name}"
+    if now is not None and topology_settings(now).policy != topology_settings(seen).policy:
+        told = topology_settings(seen).policy
+        return f"the object says {told}, and the kubelet has {topology_settings(now).policy}"
+    if now is not None and seen.zones != now.zones:
+        if reserves:
+            return "the reserve cache has taken what pods request off every zone, and not off theirs alone"
+        return "the object is stale: " + next(differences(seen, now), "its zones are not those of the node")
+    if name == "cpu" and not any(each.allocatable.sign for each in listing):
+        return "every zone has 0 CPUs, as the kubelet's CPU Manager has the policy none"
+    asked = asking.whole if not refusal.container else _of(refusal.container, asking)
+    if name == "cpu" and any(part.requests.get("cpu", 0) % NANO for part in asking.parts):
+        amount = Quantity(asked.get(name, 0), -9)
+        return (
+            f"the plug-in looks for {amount.canonical()} CPUs on one NUMA node, and the kubelet does not "
+            "align what is no whole number"
+        )
+    return _LOWEST
+
+
+def _of(container: str, asking: Asking) -> dict[str, int]:
+    return next((dict(part.requests) for part in asking.parts if part.name == container), {})
+
+
+def why_passed(verdict: Verdict, asking: Asking, seen: NodeTopology | None, now: NodeTopology | None) -> str:
+    """Say why the plug-in lets a pod through that the kubelet rejects; empty where that is no rejection."""
+    if not isinstance(verdict, Rejected):
+        return ""
+    if seen is None:
+        return "the node has no NodeResourceTopology: the plug-in lets every pod pass"
+    if verdict.reason is RejectionReason.SMT_ALIGNMENT:
+        return "zones tell how many CPUs are free, and not which cores"
+    if verdict.reason is not RejectionReason.TOPOLOGY_AFFINITY:
+        return "zones tell of NUMA nodes only"
+    if now is not None and seen.zones != now.zones:
+        return "the object is stale: " + next(differences(seen, now), "its zones are not those of the node")
+    policy = topology_settings(seen).policy
+    if policy != "single-numa-node":
+        return f"the plug-in filters for single-numa-node only, and the object says {policy}"
+    if asking.unseen:
+        return "the plug-in does not look at BestEffort pods without devices"
+    return _LOWEST
+
+
+def differences(told: NodeTopology, now: NodeTopology) -> Iterator[str]:
+    """Say what of a published object is no longer, or never was, true of its node.
+
+    *now* is what an exporter would publish; a fingerprint is compared where both have one of one method.
+    """
+    before, after = topology_settings(told), topology_settings(now)
+    if before.policy != after.policy:
+        yield f"{POLICY_ATTRIBUTE}: the object says {before.policy}, the kubelet has {after.policy}"
+    if before.scope != after.scope:
+        yield f"{SCOPE_ATTRIBUTE}: the object says {before.scope}, the kubelet has {after.scope}"
+    zones = {zone.name: zone for zone in told.zones}
+    for zone in now.zones:
+        if zone.name in zones:
+            yield from _amounts(zones.pop(zone.name), zone)
+        else:
+            yield f"{zone.name}: the object has no such zone"
+    yield from (f"{name}: the node has no such NUMA node" for name in zones)
+    if told.fingerprint and now.fingerprint and told.fingerprint_method is now.fingerprint_method:
+        if told.fingerprint != now.fingerprint:
+            yield f"{FINGERPRINT_ATTRIBUTE}: other pods ran then than are known of now"
+    elif told.fingerprint and now.fingerprint:
+        yield f"{METHOD_ATTRIBUTE}: not compared, the fingerprint covers {told.fingerprint_method}"
+
+
+def _amounts(told: Zone, now: Zone) -> Iterator[str]:
+    resources = {each.name: each for each in told.resources}
+    for each in now.resources:
+        if each.name not in resources:
+            yield f"{now.name}: the object does not list {each.name}"
+            continue
+        found = resources[each.name]
+        for word, said, real in (
+            ("allocatable", found.allocatable, each.allocatable),
+            ("available", found.available, each.available),
+        ):
+            if said != real:
+                yield f"{now.name}: the object says {said} of {each.name} {word}, the node has {real}"
+    listed = {each.name for each in now.resources}
+    for name in resources:
+        if name not in listed:
+            yield f"{now.name}: the object lists {name}, and the node does not"

@@ -1,0 +1,354 @@
+"""What a node's NodeResourceTopology says of it: the object that an exporter there would publish.
+
+Rules: ``pkg/resourcemonitor`` and ``pkg/nrtupdater`` of resource-topology-exporter ef567ef, and of
+node-feature-discovery 76e6cc8 ``pkg/resourcemonitor`` and ``pkg/nfd-topology-updater``. Both ask the kubelet
+(``List``, ``GetAllocatableResources``) and count by NUMA node, with mistakes that are theirs: they are
+reproduced, and told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
+from cpuctl.errors import InputError, UsageError
+from cpuctl.pods.model import ContainerKind, QosClass
+from cpuctl.pods.qos import pod_qos
+from cpuctl.quantity import Quantity
+from cpuctl.scheduler.node_topology import (
+    FINGERPRINT_ANNOTATION,
+    FINGERPRINT_ATTRIBUTE,
+    METHOD_ATTRIBUTE,
+    POLICY_ATTRIBUTE,
+    POLICY_NAMES,
+    SCOPE_ATTRIBUTE,
+    FingerprintMethod,
+    NodeTopology,
+    Zone,
+    ZoneResource,
+    pods_fingerprint,
+)
+
+if TYPE_CHECKING:
+    from cpuctl.engine.node import Node
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.model import Machine, NumaNode
+
+_UPDATE_ANNOTATION = ("k8stopoawareschedwg/rte-update", "periodic")
+_COUNTED_PAGES = ("hugepages-2Mi", "hugepages-1Gi")
+"""The huge pages whose number the resource topology exporter reads for itself."""
+_FINGERPRINT = "fingerprint="
+OPTION = "--publisher"
+
+
+class PublisherName(StrEnum):
+    """Who publishes: the resource topology exporter, or node-feature-discovery's topology updater."""
+
+    RTE = "rte"
+    NFD = "nfd"
+
+
+class Publisher(NamedTuple):
+    """An exporter, and which pods its fingerprint covers; None where it is told to write none."""
+
+    name: PublisherName = PublisherName.RTE
+    method: FingerprintMethod | None = FingerprintMethod.EXCLUSIVE
+
+    @classmethod
+    def parse(cls, text: str) -> Publisher:
+        """Read ``rte``, ``nfd`` or ``rte,fingerprint=all``; raise UsageError for anything else."""
+        name, _, rest = text.partition(",")
+        methods: dict[str, FingerprintMethod | None] = {
+            f"{_FINGERPRINT}{method}": method for method in FingerprintMethod
+        }
+        methods[f"{_FINGERPRINT}none"] = None
+        if name not in list(PublisherName) or (rest and (rest not in methods or name != PublisherName.RTE)):
+            wanted = f"rte, nfd, or rte with one of {', '.join(methods)}"
+            raise UsageError(f"expected {wanted}, found {text!r}", where=OPTION)
+        usual = FingerprintMethod.EXCLUSIVE if name == PublisherName.RTE else FingerprintMethod.ALL
+        return cls(PublisherName(name), methods[rest] if rest else usual)
+
+
+class Published(NamedTuple):
+    """An object, and in sentences what is wrong with it or left out of it."""
+
+    topology: NodeTopology
+    remarks: tuple[str, ...] = ()
+
+
+class Held(NamedTuple):
+    """What a container that the kubelet lists has for its own: numbers by NUMA node, sizes by nodes."""
+
+    cpus: CPUSet
+    memory: tuple[tuple[str, int, tuple[int, ...]], ...]
+    devices: Mapping[str, int]
+
+
+class Listed(NamedTuple):
+    """A pod as ``List`` tells of it; ``whole`` are the CPUs that it has as a whole (KEP-5526)."""
+
+    namespace: str
+    name: str
+    qos: QosClass
+    integral: bool
+    containers: tuple[Held, ...]
+    whole: CPUSet = CPUSet()
+
+
+def publish(name: str, machine: Machine, kubelet: Kubelet, node: Node, publisher: Publisher) -> Published:
+    """Make the object of a started node.
+
+    Raise InputError where the exporter crashes, and publishes nothing.
+    """
+    writer = _Writer(machine, kubelet, settled(node), publisher)
+    attributes, annotations = writer.fingerprint()
+    settings = [
+        (SCOPE_ATTRIBUTE, kubelet.config.topology_manager_scope),
+        (POLICY_ATTRIBUTE, kubelet.config.topology_manager_policy),
+    ]
+    policies: tuple[str, ...] = ()
+    if publisher.name is PublisherName.NFD:
+        settings.reverse()
+        wanted = (kubelet.config.topology_manager_policy, kubelet.config.topology_manager_scope)
+        policies = (next((each for each, meant in POLICY_NAMES.items() if meant == wanted), "None"),)
+        settings += writer.core_kinds()
+    elif [each.id for each in machine.numa_nodes] != list(range(len(machine.numa_nodes))):
+        numbers = ",".join(str(each.id) for each in machine.numa_nodes)
+        raise InputError(
+            f"the resource topology exporter crashes on NUMA nodes {numbers}, which it takes for 0 to "
+            f"{len(machine.numa_nodes) - 1}: nothing is published",
+            where=name,
+            hint="node-feature-discovery publishes something (--publisher nfd)",
+        )
+    zones = tuple(map(writer.zone, range(len(machine.numa_nodes))))
+    topology = NodeTopology(name, zones, (*attributes, *settings), policies, tuple(annotations))
+    return Published(topology, tuple(writer.remarks()))
+
+
+class _Writer:
+    """Counts what one node's kubelet answers, as an exporter does."""
+
+    def __init__(self, machine: Machine, kubelet: Kubelet, node: Node, publisher: Publisher) -> None:
+        self.machine, self.kubelet, self.node, self.publisher = machine, kubelet, node, publisher
+        self.by_rte = publisher.name is PublisherName.RTE
+        self.sidecars = kubelet.gates.enabled("SidecarContainers")
+        self.unnamed: list[str] = []
+        self.pods = list(self._listed())
+        self.allocatable = self._allocatable()
+        self.available = self._available()
+
+    def _listed(self) -> Iterator[Listed]:
+        """Yield the pods that ``List`` names, with what their containers hold."""
+        for uid, pod in self.node.active.items():
+            listed = [
+                each
+                for each in pod.all_containers
+                if each.kind is ContainerKind.APP or (self.sidecars and each.kind is ContainerKind.SIDECAR)
+            ]
+            requests = (each.resources.requests.get("cpu", Quantity()) for each in pod.all_containers)
+            integral = any(each.sign and each.is_integral_cpu for each in requests)
+            # A pod that a state file alone tells of is called by its UID, and holds what Guaranteed pods do.
+            unnamed = pod.name == uid
+            if unnamed:
+                self.unnamed.append(uid)
+            yield Listed(
+                pod.namespace,
+                pod.name,
+                QosClass.GUARANTEED if unnamed else pod_qos(pod).qos_class,
+                integral=integral or unnamed,
+                containers=tuple(self._held(uid, each.name) for each in listed),
+                whole=CPUSet(self.node.cpu.state.pod_entries.get(uid, 0)),
+            )
+
+    def _held(self, uid: str, name: str) -> Held:
+        blocks = self.node.memory.state.blocks.get(uid, {}).get(name, ())
+        return Held(
+            CPUSet(self.node.cpu.state.assigned(uid, name) or 0),
+            tuple((each.type, each.size, tuple(sorted(each.numa_affinity))) for each in blocks),
+            self.node.devices.state.held.get(uid, {}).get(name, {}),
+        )
+
+    def _allocatable(self) -> dict[int, Counter[str]]:
+        """Count ``GetAllocatableResources`` by NUMA node."""
+        found: dict[int, Counter[str]] = {}
+        policy = self.node.policy
+        for each in self.machine.numa_nodes:
+            count = (policy.allocatable & each.cpus.mask).bit_count() if policy else 0
+            if count:
+                found.setdefault(each.id, Counter())["cpu"] = count
+        for number, table in self.node.memory.state.tables.items():
+            for name, amounts in table.memory_map.items():
+                if amounts.allocatable:
+                    found.setdefault(number, Counter())[name] += amounts.allocatable
+        for resource, pool in self.node.devices.pools.items():
+            for nodes, devices in pool.by_nodes.items():
+                if count := (devices & pool.healthy).bit_count():
+                    for number in CPUSet(nodes):
+                        found.setdefault(number, Counter())[resource] += count
+        return found
+
+    def _available(self) -> dict[int, Counter[str]]:
+        left = {number: Counter(amounts) for number, amounts in self.allocatable.items()}
+        for pod in self.pods:
+            with_devices = any(any(held.devices.values()) for held in pod.containers)
+            if not (self.by_rte or pod.qos is QosClass.GUARANTEED or with_devices):
+                continue
+            for held in pod.containers:
+                if self.by_rte or (pod.qos is QosClass.GUARANTEED and pod.integral):
+                    for each in self.machine.numa_nodes:
+                        _take(left, each.id, "cpu", len(held.cpus & each.cpus))
+                self._take_memory(left, held)
+                self._take_devices(left, held)
+        return left
+
+    def _take_memory(self, left: dict[int, Counter[str]], held: Held) -> None:
+        for resource, size, nodes in held.memory:
+            rest = size
+            for number in nodes:
+                # One takes all of a block from each of its nodes, the other drains one after the other.
+                taken = size if self.by_rte else min(rest, left.get(number, Counter())[resource])
+                _take(left, number, resource, taken)
+                rest -= taken
+
+    def _take_devices(self, left: dict[int, Counter[str]], held: Held) -> None:
+        for resource, devices in held.devices.items():
+            for nodes, members in self.node.devices.pools[resource].by_nodes.items():
+                numbers = list(CPUSet(nodes))
+                # One counts a device at each of its nodes, the other at the last that is listed.
+                for number in numbers if self.by_rte else numbers[-1:]:
+                    _take(left, number, resource, (devices & members).bit_count())
+
+    def zone(self, number: int) -> Zone:
+        """Make the zone of a place in the list of NUMA nodes, which an exporter takes for the node's id."""
+        known = {each.id: each for each in self.machine.numa_nodes}
+        node = known.get(number)
+        amounts = self.allocatable.get(number) or Counter(cpu=0)
+        resources = [self._resource(node, number, name, amount) for name, amount in sorted(amounts.items())]
+        costs = enumerate(node.distances) if node else ()
+        return Zone(
+            f"node-{number}",
+            resources=tuple(resources),
+            costs=tuple((f"node-{other}", distance) for other, distance in costs),
+        )
+
+    def _resource(self, node: NumaNode | None, number: int, name: str, amount: int) -> ZoneResource:
+        capacity = max(self._capacity(node, name), amount) if node else amount
+        available = max(self.available.get(number, Counter())[name], 0)
+        return ZoneResource(name, *map(Quantity.from_value, (capacity, amount, available)))
+
+    def _capacity(self, node: NumaNode, name: str) -> int:
+        if name == "cpu":
+            return len(node.cpus)
+        if name == "memory":
+            return node.memory_bytes or 0
+        if is_huge_pages(name) and (not self.by_rte or name in _COUNTED_PAGES):
+            size = page_bytes(name)
+            return node.hugepages.get(size >> 10, 0) * size
+        return 0
+
+    def fingerprint(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return the attributes and the annotations that tell who ran."""
+        method = self.publisher.method
+        attributes, annotations = [], []
+        if method is not None and not self.unnamed:
+            exclusive = method is FingerprintMethod.EXCLUSIVE
+            pods = ((pod.namespace, pod.name) for pod in self.pods if not exclusive or self._exclusive(pod))
+            value = pods_fingerprint(pods)
+            attributes.append((FINGERPRINT_ATTRIBUTE, value))
+            if self.by_rte:
+                attributes.append((METHOD_ATTRIBUTE, method.value))
+                annotations.append((FINGERPRINT_ANNOTATION, value))
+        if self.by_rte:
+            annotations.append(_UPDATE_ANNOTATION)
+        return attributes, annotations
+
+    def _exclusive(self, pod: Listed) -> bool:
+        return any(held.cpus or held.memory or self._near_a_node(held) for held in pod.containers)
+
+    def _near_a_node(self, held: Held) -> bool:
+        pools = self.node.devices.pools
+        return any(
+            nodes and devices & members
+            for resource, devices in held.devices.items()
+            for nodes, members in pools[resource].by_nodes.items()
+        )
+
+    def core_kinds(self) -> Iterator[tuple[str, str]]:
+        """Yield the attributes of machines with two kinds of cores, as their kernels name them."""
+        for name, cpus in (
+            ("cpu_atom", self.machine.efficiency_cpus),
+            ("cpu_core", self.machine.performance_cpus),
+        ):
+            if cpus:
+                yield name, str(cpus)
+
+    def remarks(self) -> Iterator[str]:
+        """Say what is wrong with the object, or not in it."""
+        yield "ownerReferences are left out: the UID of the Node is not known"
+        numbers = [each.id for each in self.machine.numa_nodes]
+        if numbers != list(range(len(numbers))):
+            lost = ",".join(str(number) for number in numbers if number >= len(numbers))
+            yield (
+                f"node-feature-discovery takes NUMA nodes for 0 to {len(numbers) - 1}: nodes {lost} are not "
+                "told of"
+            )
+        if self.node.policy is None:
+            yield "the CPU Manager's policy is none: the kubelet lists no CPUs as allocatable, zones have 0"
+        if self.node.memory.policy is None:
+            yield (
+                "the Memory Manager's policy is None: the kubelet lists no memory, and neither do zones "
+                "(NodeResourceTopologyMatch then keeps every pod off that requests some)"
+            )
+        if self.unnamed and self.publisher.method is not None:
+            yield (
+                f"the fingerprint is left out: state files name pods by UID alone ({len(self.unnamed)} of "
+                "them); --pods FILE says which they are"
+            )
+        yield from self._miscounts()
+
+    def _miscounts(self) -> Iterator[str]:
+        spread = {
+            pod.name
+            for pod in self.pods
+            for held in pod.containers
+            for _, _, nodes in held.memory
+            if len(nodes) > 1
+        }
+        if spread and self.by_rte:
+            yield (
+                f"memory of {_few(spread)} lies on several NUMA nodes and is taken in full from each: less "
+                "is told to be available than there is"
+            )
+        pools = {
+            pod.name
+            for pod in self.pods
+            if pod.whole.mask & ~_joined(held.cpus.mask for held in pod.containers)
+        }
+        if pools:
+            yield (
+                f"CPUs that {_few(pools)} has as a whole, and no container alone, are told to be available, "
+                "and are not"
+            )
+
+
+def _take(left: dict[int, Counter[str]], number: int, resource: str, amount: int) -> None:
+    if number in left and resource in left[number]:
+        left[number][resource] -= amount
+
+
+def _joined(masks: Iterable[int]) -> int:
+    joined = 0
+    for mask in masks:
+        joined |= mask
+    return joined
+
+
+def _few(names: Iterable[str]) -> str:
+    from cpuctl.exports.wording import few
+
+    return few(sorted(names))

@@ -1,0 +1,380 @@
+"""Filter and score of the scheduler plug-in NodeResourceTopologyMatch.
+
+Rule: ``pkg/noderesourcetopology`` of kubernetes-sigs/scheduler-plugins 903da7d. The plug-in reads of an
+object what is *available* in zones of type Node, and decides by that alone. Where it would crash, or return
+a score that the scheduler refuses, the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import combinations
+from statistics import variance
+from typing import NamedTuple
+
+from cpuctl.pods.model import ContainerKind, Pod, QosClass
+from cpuctl.pods.qos import pod_qos
+from cpuctl.quantity import Quantity
+from cpuctl.scheduler.node_topology import NUMA_ZONE, NodeTopology, numa_id_of, topology_settings
+
+NANO = 10**9
+_BEST = 100
+_FARTHEST = 255
+"""The distance of zones whose cost is not told."""
+_MOST_ZONES = 64
+_ALWAYS_THERE = ("cpu", "memory", "pods", "ephemeral-storage")
+_HOST_LEVEL = ("ephemeral-storage", "storage")
+
+Nanos = Mapping[str, int]
+"""Amounts by resource, in units of 10^-9, which no quantity divides."""
+
+
+class Strategy(StrEnum):
+    """How the plug-in scores nodes (``scoringStrategy.type``)."""
+
+    LEAST_ALLOCATED = "LeastAllocated"
+    MOST_ALLOCATED = "MostAllocated"
+    BALANCED_ALLOCATION = "BalancedAllocation"
+    LEAST_NUMA_NODES = "LeastNUMANodes"
+
+
+class Scoring(NamedTuple):
+    """A strategy, and the weights of resources; one that is not told weighs 1."""
+
+    strategy: Strategy = Strategy.LEAST_ALLOCATED
+    weights: tuple[tuple[str, int], ...] = ()
+
+    def weight(self, name: str) -> int:
+        """Return the weight of a resource; a weight below 1 does not count."""
+        return max(dict(self.weights).get(name, 1), 1)
+
+
+class Part(NamedTuple):
+    """One container: which kind of messages it has, and what it requests."""
+
+    name: str
+    kind: ContainerKind
+    requests: Nanos
+
+
+class Asking(NamedTuple):
+    """What the plug-in looks at of a pod; ``whole`` is what it asks for where the scope is the pod."""
+
+    qos: QosClass
+    parts: tuple[Part, ...]
+    whole: Nanos
+
+    @classmethod
+    def of(cls, pod: Pod) -> Asking:
+        """Sum up a pod; pod-level resources count for its class alone."""
+        parts = tuple(
+            Part(
+                each.name, each.kind, {name: amount.nano for name, amount in each.resources.requests.items()}
+            )
+            for each in pod.all_containers
+        )
+        whole = _sum(part.requests for part in parts if part.kind is ContainerKind.APP)
+        for part in parts:
+            # Sidecars count like all init containers: the largest, not the sum.
+            if part.kind is not ContainerKind.APP:
+                for name, amount in part.requests.items():
+                    whole[name] = max(amount, whole.get(name, 0))
+        return cls(pod_qos(pod).qos_class, parts, _sum((whole, _nanos(pod.overhead))))
+
+    @property
+    def unseen(self) -> bool:
+        """Whether the plug-in lets it pass unseen: it asks for nothing that could be on a NUMA node."""
+        named = (name for part in self.parts for name in part.requests)
+        return self.qos is QosClass.BEST_EFFORT and all(map(_native, named))
+
+
+class NumaZone(NamedTuple):
+    """What is available on one NUMA node; changed while containers are placed."""
+
+    id: int
+    available: dict[str, int]
+    costs: Mapping[int, int]
+
+
+class Unaligned(NamedTuple):
+    """Why a node is filtered: the plug-in's message, and which container found too little of what."""
+
+    message: str
+    container: str = ""
+    resource: str = ""
+
+
+class TopologyScore(NamedTuple):
+    """A score, 0 to 100; ``failure`` says what happens instead of one."""
+
+    value: int
+    failure: str = ""
+
+
+class PluginCrashError(Exception):
+    """The plug-in would end in a Go panic, which ends the scheduler."""
+
+
+def numa_zones(topology: NodeTopology) -> list[NumaZone]:
+    """Return the NUMA nodes that the plug-in sees; raise PluginCrashError for one with the id 64."""
+    zones = []
+    for zone in topology.zones:
+        number = zone.numa_id if zone.type == NUMA_ZONE else None
+        if number is None or number > _MOST_ZONES:
+            continue
+        if number == _MOST_ZONES:
+            raise PluginCrashError(f"{zone.name}: index out of range [64] with length 64")
+        costs = {other: cost for name, cost in zone.costs if (other := numa_id_of(name)) is not None}
+        zones.append(NumaZone(number, {each.name: each.available.nano for each in zone.resources}, costs))
+    # Of zones of one id, all get the costs of the last one.
+    last = {zone.id: zone.costs for zone in zones}
+    return [zone._replace(costs=last[zone.id]) for zone in zones]
+
+
+def filter_topology(
+    asking: Asking, topology: NodeTopology | None, node_resources: Collection[str]
+) -> Unaligned | None:
+    """Say why the plug-in filters a node, None where it lets the pod pass.
+
+    *node_resources* are the names of what the Node has allocatable. Raise PluginCrashError where the plug-in
+    crashes.
+    """
+    if asking.unseen or topology is None:
+        return None
+    settings = topology_settings(topology)
+    if settings.policy != "single-numa-node":
+        return None
+    zones = numa_zones(topology)
+    known = {name for name in node_resources if _counted(name)}.union(_ALWAYS_THERE)
+    if settings.scope == "pod":
+        _, missing = _fitting_zone(asking.whole, asking.qos, zones, known)
+        return Unaligned("cannot align pod", resource=missing) if missing else None
+    for part in asking.parts:
+        number, missing = _fitting_zone(part.requests, asking.qos, zones, known)
+        if missing:
+            kind = "" if part.kind is ContainerKind.APP else f"{part.kind} "
+            return Unaligned(f"cannot align {kind}container", part.name, missing)
+        if part.kind is ContainerKind.APP:
+            _take(part.requests, asking.qos, [zone for zone in zones if zone.id == number])
+    return None
+
+
+def _fitting_zone(
+    requests: Nanos, qos: QosClass, zones: Sequence[NumaZone], known: Collection[str]
+) -> tuple[int, str]:
+    """Return the lowest NUMA node that suits, and the resource that rules out the last one, if any."""
+    suiting = (1 << _MOST_ZONES) - 1
+    for name, amount in sorted(requests.items()):
+        if not amount:
+            continue
+        if name not in known:
+            return -1, name
+        listing = [zone for zone in zones if name in zone.available]
+        if not listing and (name in _HOST_LEVEL or not _native(name)):
+            continue
+        suiting &= sum({1 << zone.id for zone in listing if _suits(qos, name, amount, zone.available[name])})
+        if not suiting:
+            return -1, name
+    return (suiting & -suiting).bit_length() - 1, ""
+
+
+def _suits(qos: QosClass, name: str, amount: int, available: int) -> bool:
+    return (qos is not QosClass.GUARANTEED and _affine(name)) or available >= amount
+
+
+def _take(requests: Nanos, qos: QosClass, zones: Iterable[NumaZone]) -> None:
+    for zone in zones:
+        for name, amount in requests.items():
+            if name in zone.available and (qos is QosClass.GUARANTEED or not _affine(name)):
+                zone.available[name] -= amount
+
+
+def score_topology(asking: Asking, topology: NodeTopology | None, scoring: Scoring) -> TopologyScore:
+    """Score a node; there is no normalization afterwards."""
+    if asking.qos is not QosClass.GUARANTEED:
+        return TopologyScore(_BEST)
+    if topology is None:
+        return TopologyScore(0)
+    try:
+        return _score(asking, topology, scoring)
+    except PluginCrashError as crash:
+        return TopologyScore(0, f"the scheduler crashes: {crash}")
+
+
+def _score(asking: Asking, topology: NodeTopology, scoring: Scoring) -> TopologyScore:
+    settings = topology_settings(topology)
+    by_pod = settings.scope == "pod"
+    requests = [asking.whole] if by_pod else [part.requests for part in asking.parts]
+    if scoring.strategy is Strategy.LEAST_NUMA_NODES:
+        return TopologyScore(_least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes))
+    if settings.policy != "single-numa-node":
+        return TopologyScore(0)
+    zones = numa_zones(topology)
+    if any(zone.id >= len(zones) for zone in zones):
+        raise PluginCrashError(f"index out of range: NUMA node {max(zone.id for zone in zones)}")
+    scores = [_worst_zone(each, zones, scoring) for each in requests]
+    if None in scores:
+        return TopologyScore(0, "the scheduler refuses the score: the variance of one resource is no number")
+    return TopologyScore(sum(each or 0 for each in scores) // len(scores))
+
+
+def _worst_zone(requests: Nanos, zones: Sequence[NumaZone], scoring: Scoring) -> int | None:
+    """Return the lowest score of a zone but for 0; None where it is no number."""
+    lowest = 0
+    for zone in zones:
+        if scoring.strategy is Strategy.BALANCED_ALLOCATION:
+            score = _balanced(requests, zone.available)
+            if score is None:
+                return None
+        else:
+            score = _weighted(requests, zone.available, scoring)
+        if not lowest or 0 < score < lowest:
+            lowest = score
+    return lowest
+
+
+def _weighted(requests: Nanos, available: Nanos, scoring: Scoring) -> int:
+    total = weights = 0
+    for name, amount in requests.items():
+        room = available.get(name, 0)
+        share = 0
+        if room and amount <= room:
+            taken = _value(amount)
+            counted = taken if scoring.strategy is Strategy.MOST_ALLOCATED else _value(room) - taken
+            share = counted * _BEST // _value(room)
+        total += share * scoring.weight(name)
+        weights += scoring.weight(name)
+    if not weights:
+        raise PluginCrashError("integer divide by zero: a container requests nothing")
+    return total // weights
+
+
+def _balanced(requests: Nanos, available: Nanos) -> int | None:
+    shares = []
+    for name, amount in requests.items():
+        room = _value(available.get(name, 0))
+        share = _value(amount) / room if room else 1.0
+        if share > 1:
+            return 0
+        shares.append(share)
+    return int((1 - variance(shares)) * _BEST) if len(shares) > 1 else None
+
+
+def _value(nanos: int) -> int:
+    """Round up to whole units, as the plug-in counts."""
+    return -(-nanos // NANO)
+
+
+def _least_numa_nodes(requests: Iterable[Nanos], zones: Sequence[NumaZone], most: int) -> int:
+    count, nearest = 0, True
+    for each in requests:
+        if not any(name in zone.available for name in each for zone in zones):
+            continue
+        found = fewest_zones(each, zones)
+        if found is None:
+            return 0
+        nearest &= found.nearest
+        count = max(count, len(found.ids))
+        _take_in_order(each, zones, found.ids)
+    return least_numa_score(count, most, nearest=nearest) if count else _BEST
+
+
+def least_numa_score(count: int, most: int, *, nearest: bool) -> int:
+    """Score how many NUMA nodes are needed, and whether no others of that number are nearer together."""
+    unit = _BEST // most
+    return _BEST - count * unit + (unit // 2 if nearest else 0)
+
+
+class FewestZones(NamedTuple):
+    """The fewest NUMA nodes that hold a request, and whether none of that number are nearer together."""
+
+    ids: tuple[int, ...]
+    nearest: bool
+
+
+def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | None:
+    """Find the fewest NUMA nodes that hold a request together, the nearest of those; None where none do."""
+    members = [at for at, zone in enumerate(zones) if all(name in zone.available for name in requests)]
+    for count in range(_lower_bound(requests, [zones[at] for at in members]), len(members) + 1):
+        fits = [
+            chosen
+            for chosen in combinations(members, count)
+            if all(
+                sum(zones[at].available[name] for at in chosen) >= amount for name, amount in requests.items()
+            )
+        ]
+        if not fits:
+            continue
+        nearest = shortest_distance(zones, combinations(range(len(zones)), count), count)
+        # Of those as near as none others the first counts, whatever is told beyond the farthest distance.
+        best = min(fits, key=lambda chosen: _distance(zones, chosen))
+        distance = _distance(zones, best)
+        if distance >= (_FARTHEST + 1) * count**2:
+            continue
+        ids = tuple(sorted({zones[at].id for at in best}))
+        return FewestZones(ids, distance == nearest)
+    return None
+
+
+def _lower_bound(requests: Nanos, zones: Sequence[NumaZone]) -> int:
+    """Return how many zones hold the request at the least; more than there are where all of them do not."""
+    bound = 1
+    for name, amount in requests.items():
+        held, count = 0, 0
+        for available in sorted((zone.available[name] for zone in zones), reverse=True):
+            if held >= amount:
+                break
+            held, count = held + available, count + 1
+        bound = max(bound, count if held >= amount else len(zones) + 1)
+    return bound
+
+
+def shortest_distance(zones: Sequence[NumaZone], chosen: Iterable[Sequence[int]], count: int) -> int:
+    """Return the smallest sum of costs among choices of *count* zones, at most the farthest distance each."""
+    return min(_FARTHEST * count**2, *(_distance(zones, each) for each in chosen))
+
+
+def _distance(zones: Sequence[NumaZone], chosen: Sequence[int]) -> int:
+    return sum(zones[one].costs.get(zones[other].id, _FARTHEST) for one in chosen for other in chosen)
+
+
+def _take_in_order(requests: Nanos, zones: Sequence[NumaZone], ids: Iterable[int]) -> None:
+    """Take from one zone after the other; the plug-in takes an id for a place in its list."""
+    for name, amount in requests.items():
+        left = amount
+        for number in ids:
+            if not left:
+                break
+            if number >= len(zones):
+                raise PluginCrashError(f"index out of range [{number}] with length {len(zones)}")
+            available = zones[number].available
+            if name in available:
+                taken = min(left, available[name])
+                available[name] -= taken
+                left -= taken
+
+
+def _nanos(amounts: Mapping[str, Quantity]) -> dict[str, int]:
+    return {name: amount.nano for name, amount in amounts.items()}
+
+
+def _sum(amounts: Iterable[Nanos]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in amounts:
+        for name, amount in each.items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _affine(name: str) -> bool:
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
+def _counted(name: str) -> bool:
+    """Tell whether a scheduler counts a resource of a Node, beside those that it always knows."""
+    return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))

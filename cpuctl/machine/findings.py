@@ -42,7 +42,7 @@ def topology_findings(machine: Machine, info: MachineInfo) -> tuple[MachineFindi
         *_core_types(machine),
         *_no_numa_nodes(machine, info),
         *_outside(machine, info),
-        *_numa_nodes(machine),
+        *_numa_nodes(machine, info),
         *_memory(machine),
         *_node_files(machine),
     )
@@ -219,10 +219,22 @@ def _outside(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
         yield warning("cpus-outside-nodes", NODE_DIRECTORY, message)
 
 
-def _numa_nodes(machine: Machine) -> Iterator[MachineFinding]:
+def _two_counts(info: MachineInfo) -> str:
+    """Say where a kubelet's managers count NUMA nodes differently: the CPU Manager those with CPUs."""
+    with_cpus = sum(bool(node.cores) for node in info.nodes)
+    if with_cpus == len(info.nodes):
+        return ""
+    return (
+        f": a kubelet's CPU Manager counts {count(with_cpus, 'NUMA node')}, those with CPUs, its Memory and "
+        f"Topology Managers count all {len(info.nodes)}"
+    )
+
+
+def _numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     nodes = _nodes_where(machine, lambda _: True)
     if bare := _nodes_where(machine, lambda node: not node.cpus):
-        yield note("nodes-without-cpus", node_files(bare, "cpulist"), f"{have(bare, 'NUMA node')} no CPUs")
+        message = f"{have(bare, 'NUMA node')} no CPUs{_two_counts(info)}"
+        yield note("nodes-without-cpus", node_files(bare, "cpulist"), message)
     if empty := _nodes_where(machine, lambda node: node.memory_bytes == 0):
         message = f"{have(empty, 'NUMA node')} no memory"
         yield note("nodes-without-memory", node_files(empty, "meminfo"), message)

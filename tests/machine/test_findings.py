@@ -174,7 +174,9 @@ CASES = [
     Case(
         "bare nodes",
         parse_synthetic("4c,nodes=0-3/252:,mem=1Gi/0"),
-        "NUMA node 252 has no CPUs\nNUMA node 252 has no memory\nNUMA node numbers have gaps: 0,252",
+        "NUMA node 252 has no CPUs: a kubelet's CPU Manager counts 1 NUMA node, those with CPUs, its "
+        "Memory and Topology Managers count all 2\n"
+        "NUMA node 252 has no memory\nNUMA node numbers have gaps: 0,252",
     ),
     Case(
         "nine nodes",

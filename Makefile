@@ -7,13 +7,14 @@ GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
 ROOMS  ?= cpuctl/checkpoints/*
 
-.PHONY: help demo test guest shells tools grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test guest shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root; GUEST=FILES for some)"
 	@echo "make grpc          ask a server of the reference implementation of gRPC as a kubelet is asked"
+	@echo "make dask          let Dask's workers read a fleet, and kill one of them"
 	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
 	@echo "make shells        type into bash, zsh and fish, and read the manual pages (Debian, root)"
 	@echo "make tools         let lstopo read the machines that are written for it (Debian, root)"
@@ -44,6 +45,10 @@ guest: $(VENV)/installed-dev
 grpc: $(VENV)/installed-dev
 	$(BIN)/python -m pip install -q -e '.[grpc]'
 	$(BIN)/python -m pytest -m grpc -q tests/machine/pod_resources
+
+dask: $(VENV)/installed-dev
+	$(BIN)/python -m pip install -q -e '.[fleet]'
+	$(BIN)/python -m pytest -m dask -q tests/fleet
 
 browser: $(VENV)/installed-dev
 	tests/browser/install-packages

@@ -8,10 +8,12 @@ import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from cpuctl import __version__
 from cpuctl.errors import CpuctlError, NodeAccessError, unreadable
@@ -19,21 +21,20 @@ from cpuctl.fleet.collection import Recording, short_name
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import UnreadableNode
+    from cpuctl.inputs.configuration import KubeletInputs
 
 NOTHING_KNOWN: Mapping[str, list[Any]] = MappingProxyType({})
 
 Row: TypeAlias = Mapping[str, Any]
 """What one node answers, as plain data; its members ``node`` and ``source`` say which node it is."""
 
-Answering: TypeAlias = Callable[[Recording], list[Row]]
-"""Answers for all nodes of a recording."""
-
-Mapper: TypeAlias = Callable[[Answering, Sequence[Recording]], Iterator[list[Row]]]
+Mapper: TypeAlias = Callable[["Answering", Sequence[Recording]], Iterator[list[Row]]]
 """Asks every recording, wherever that is done, and yields the answers in the order of the recordings."""
 
 Told: TypeAlias = Callable[[int, int], None]
 """Called with how many of how many recordings are answered."""
 
+_FILE = "@"
 _AHEAD = 16
 """Recordings that wait for each process: enough that none is idle, few enough that memory stays small."""
 
@@ -44,8 +45,43 @@ class Question(Protocol):
     def asks(self, name: str) -> str:
         """Name the question to a node with all that the answer depends on beside the recording."""
 
+    @property
+    def files(self) -> Sequence[str]:
+        """Files and directories that it reads beside recordings."""
+
+    def reading(self, places: Mapping[str, str]) -> Self:
+        """Return the question with other names for these files, where they are elsewhere."""
+
     def __call__(self, source: str, name: str) -> Row:
         """Ask the node *name*, whose source ``-m`` would take; raise CpuctlError where it cannot be read."""
+
+
+class KubeletFiles:
+    """The files with what kubelets are told, for questions that kubelets are asked."""
+
+    _kubelet: KubeletInputs
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Files and directories that are named among what kubelets are told."""
+        told = self._kubelet
+        named = (text[1:] for text in (told.arguments, told.version) if text.startswith(_FILE))
+        return [name for name in (told.config, told.config_dir, *named) if name and os.path.exists(name)]  # noqa: PTH110
+
+    def reading(self, places: Mapping[str, str]) -> Self:
+        """Return the question with other names for these files."""
+        told, other = self._kubelet, copy(self)
+        other._kubelet = told._replace(  # noqa: SLF001  # a copy of this one
+            config=places.get(told.config or "", told.config),
+            config_dir=places.get(told.config_dir or "", told.config_dir),
+            arguments=_moved(told.arguments, places),
+            version=_moved(told.version, places),
+        )
+        return other
+
+
+def _moved(text: str, places: Mapping[str, str]) -> str:
+    return _FILE + places[text[1:]] if text.startswith(_FILE) and text[1:] in places else text
 
 
 def ask(
@@ -59,12 +95,13 @@ def ask(
 
     A recording that cannot be read answers with its error, one that holds several nodes once for each.
     """
-    keys = [answer_key(question, each) for each in recordings]
+    beside = sha256(repr([sorted(contents(name).items()) for name in question.files]).encode()).hexdigest()
+    keys = [answer_key(question, each, beside) for each in recordings]
     firsts: dict[str, Recording] = {}
     for key, recording in zip(keys, recordings, strict=True):
         if key not in known:
             firsts.setdefault(key, recording)
-    answers = mapper(_Asker(question), list(firsts.values()))
+    answers = mapper(Answering(question), list(firsts.values()))
     found: dict[str, list[Row]] = {}
     share = _Shared()
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
@@ -91,9 +128,23 @@ class _Shared:
         return self._known.setdefault(sha256(repr(value).encode(errors="surrogateescape")).digest(), value)
 
 
-def answer_key(question: Question, recording: Recording) -> str:
-    """Return a text that is equal where the same content is asked the same."""
-    asked = f"{__version__}\n{question.asks(recording.name)}\n{recording.digest or recording.source}"
+def contents(name: str) -> dict[str, bytes]:
+    """Return what is in a file, or in all below a directory, by its path there; a file's own is empty.
+
+    Raise InputError for what cannot be read.
+    """
+    path = Path(name)
+    files = [path] if path.is_file() else [each for each in sorted(path.rglob("*")) if each.is_file()]
+    try:
+        return {"" if each == path else str(each.relative_to(path)): each.read_bytes() for each in files}
+    except OSError as error:
+        raise unreadable(error, name) from None
+
+
+def answer_key(question: Question, recording: Recording, beside: str) -> str:
+    """Return a text that is equal where the same content is asked the same, with the same files *beside*."""
+    content = recording.digest or recording.source
+    asked = f"{__version__}\n{question.asks(recording.name)}\n{beside}\n{content}"
     return sha256(asked.encode(errors="surrogateescape")).hexdigest()
 
 
@@ -111,13 +162,14 @@ def _of(row: Row, recording: Recording, key: str) -> Row:
     return {**row, **names, **text}
 
 
-class _Asker:
-    """A question that always has an answer; of a source that holds several nodes, the answers of all."""
+class Answering:
+    """A question that always has an answer, for all nodes of a recording."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
 
     def __call__(self, recording: Recording) -> list[Row]:
+        """Answer for every node that is there, or tell why that cannot be."""
         from cpuctl.machine.support.must_gather import SeveralNodesError
 
         source = recording.source

@@ -8,6 +8,7 @@ from cpuctl.answering.node_checks import audit_node, check_configuration, verify
 from cpuctl.answers.fleet import FleetCheckName
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
 from cpuctl.inputs.machine import load_machine
@@ -54,7 +55,7 @@ class _Checked(NamedTuple):
     start: Start | None = None
 
 
-class NodeChecker:
+class NodeChecker(KubeletFiles):
     """Checks one node after the other, each as the commands that check a single node do."""
 
     def __init__(self, kubelet: KubeletInputs, checks: Sequence[FleetCheckName] = CHECKS) -> None:

@@ -166,7 +166,7 @@ def _named(sources: Sequence[str]) -> Iterator[Recording]:
             longer(source) if name in shared else name for source, name in zip(sources, names, strict=True)
         ]
     for source, name in zip(sources, names, strict=True):
-        yield Recording(name, source, _digest(source))
+        yield Recording(name, source, file_digest(source))
 
 
 def short_name(source: str) -> str:
@@ -180,7 +180,8 @@ def short_name(source: str) -> str:
     return name
 
 
-def _digest(source: str) -> str:
+def file_digest(source: str) -> str:
+    """Return the SHA-256 of a file's content, nothing for what is no file or cannot be read."""
     path = Path(source)
     digest = sha256()
     try:

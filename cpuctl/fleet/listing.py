@@ -11,6 +11,7 @@ from cpuctl.engine.capacity.capacity import rooms
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
+from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.fleet.facts import content_digest, kind_of, kubelet_facts, machine_facts
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.machine import load_machine
@@ -37,7 +38,7 @@ class _Decided(NamedTuple):
     kind: str
 
 
-class NodeLister:
+class NodeLister(KubeletFiles):
     """Tells of one node after the other; nodes that are equal to a kubelet are decided on once."""
 
     def __init__(self, kubelet: KubeletInputs) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.engine.node import Node
+from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.pods import rules_of_pods
 from cpuctl.inputs.sources import Sources
@@ -36,14 +38,26 @@ class FleetInputs(NamedTuple):
     releases: Mapping[str, str] = {}
 
 
-class NodeSurveyor:
+class NodeSurveyor(KubeletFiles):
     """Tells of one node after the other what a plan begins with."""
 
     def __init__(self, inputs: FleetInputs) -> None:
-        self._inputs = inputs
+        self._inputs, self._kubelet = inputs, inputs.kubelet
         pods = (inputs.running or {}).items()
         self._running = {name: content_digest(tuple(map(_unplaced, there))) for name, there in pods}
         self._all_running = content_digest((inputs.running is None, sorted(self._running.items())))
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Name the file of devices, too."""
+        return [*super().files, *(name for name in [self._inputs.devices] if Path(name).is_file())]
+
+    def reading(self, places: Mapping[str, str]) -> Self:
+        """Return the question with other names for its files."""
+        other, devices = super().reading(places), self._inputs.devices
+        told = self._inputs._replace(kubelet=other._kubelet, devices=places.get(devices, devices))  # noqa: SLF001
+        other._inputs = told  # noqa: SLF001  # a copy of this one
+        return other
 
     def asks(self, name: str) -> str:
         """Name the question to a node, with what its kubelet is told and who runs there."""

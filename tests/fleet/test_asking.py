@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -14,8 +16,11 @@ from cpuctl.errors import InputError, NodeAccessError
 from cpuctl.fleet.asking import Answering, Row, ask, earlier_answers, in_processes, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.listing import NodeLister
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
 from cpuctl.inputs.configuration import KubeletInputs
 from tests.machine.support.archives import must_gather_files, snapshot, write_tree
+
+STATIC = Path(__file__).parents[2] / "fixtures" / "kubelet" / "static.yaml"
 
 
 class Question:
@@ -24,6 +29,13 @@ class Question:
     def __init__(self, text: str = "name") -> None:
         self.text = text
         self.count = 0
+
+    @property
+    def files(self) -> Sequence[str]:
+        return ()
+
+    def reading(self, _places: Mapping[str, str]) -> Self:
+        return self
 
     def asks(self, _name: str) -> str:
         return self.text
@@ -186,3 +198,37 @@ def test_what_other_processes_say_alike_is_kept_once() -> None:
     one, other, again, _ = (row["facts"] for row in ask(Telling(), fleet, in_processes(2), nobody))
     assert one is again
     assert one != other
+
+
+def test_an_answer_hangs_on_the_content_of_the_files_that_kubelets_are_told(tmp_path: Path) -> None:
+    config = tmp_path / "kubelet.yaml"
+    fleet = [Recording("a", "synthetic:1s1n4c2t", "d1")]
+
+    def key() -> object:
+        (row,) = ask(NodeLister(KubeletInputs(config=str(config))), fleet, in_this_process, nobody)
+        return row["answerKey"]
+
+    shutil.copy(STATIC, config)
+    before = key()
+    config.write_text(config.read_text() + "maxPods: 50\n")
+    assert key() != before
+    shutil.copy(STATIC, config)
+    assert key() == before
+
+
+def test_a_question_names_its_files_and_reads_them_elsewhere(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("config", "flags", "node", "devices")]
+    for name in names:
+        Path(name).touch()
+    kubelet = KubeletInputs(config=names[0], arguments=f"@{names[1]}", version=f"@{names[2]}")
+    surveyor = NodeSurveyor(FleetInputs(kubelet, devices=names[3]))
+    assert surveyor.files == names
+    moved = surveyor.reading({name: f"/there{name}" for name in names})
+    inputs = moved._inputs
+    assert (inputs.kubelet, inputs.devices) == (
+        KubeletInputs(
+            config=f"/there{names[0]}", arguments=f"@/there{names[1]}", version=f"@/there{names[2]}"
+        ),
+        f"/there{names[3]}",
+    )
+    assert surveyor.files == names

@@ -81,6 +81,12 @@ def test_heavy_modules_stay_out_of_help_and_json(arguments: list[str]) -> None:
     assert not modules_loaded(*arguments) & HEAVY
 
 
+@pytest.mark.parametrize("words", [("list",), ("plan", "-T", "web=4/4,2Gi")], ids=lambda words: words[0])
+def test_a_fleet_on_this_machine_needs_no_dask(words: tuple[str, ...]) -> None:
+    loaded = modules_loaded("fleet", words[0], MACHINE, *words[1:], "-q", "-o", "json")
+    assert not loaded & ({"dask", "distributed", "cpuctl.fleet.on_dask"} | HEAVY)
+
+
 def test_version_is_answered_before_typer_is_imported() -> None:
     assert not modules_loaded("--version") & (HEAVY | {"typer", "cpuctl.cli.app"})
 

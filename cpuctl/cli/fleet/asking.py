@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cpuctl.cli.output import Style, note, takes_every_character
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import noted
-from cpuctl.errors import unreadable
+from cpuctl.errors import UsageError, unreadable
 from cpuctl.exports.wording import counted, few
-from cpuctl.fleet.asking import NOTHING_KNOWN, Question, Row, ask, earlier_answers, in_processes, processors
+from cpuctl.fleet.asking import (
+    NOTHING_KNOWN,
+    Mapper,
+    Question,
+    Row,
+    ask,
+    earlier_answers,
+    in_processes,
+    processors,
+)
 from cpuctl.fleet.collection import collect
 
 if TYPE_CHECKING:
@@ -24,6 +33,7 @@ class FleetSelection(NamedTuple):
     recordings: Sequence[str]
     jobs: int = 0
     resume: str = ""
+    scheduler: str = ""
 
 
 class FleetAnswers(NamedTuple):
@@ -53,7 +63,7 @@ def ask_fleet(
         answers = ask(
             question,
             found.recordings,
-            in_processes(words.jobs or processors()),
+            _mapper(words),
             lambda done, total: progress("reading nodes", done, total),
             known,
         )
@@ -70,6 +80,19 @@ def ask_fleet(
     if stop:
         note(f"note: interrupted, {counted(count, 'node')} answered", style)
     return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0)
+
+
+def _mapper(words: FleetSelection) -> Mapper:
+    jobs = words.jobs or processors()
+    if not words.scheduler:
+        return in_processes(jobs)
+
+    from cpuctl.fleet.on_dask import LOCAL, on_dask
+
+    if words.jobs and words.scheduler != LOCAL:
+        hint = "the scheduler's workers are as many as there are"
+        raise UsageError("goes with --scheduler local alone", where="--jobs", hint=hint)
+    return on_dask(words.scheduler, jobs)
 
 
 def _earlier(name: str) -> Mapping[str, list[Row]]:

@@ -6,7 +6,13 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import FleetOutputOption, JobsOption, RecordingsArgument, ResumeOption
+from cpuctl.cli.fleet.options import (
+    FleetOutputOption,
+    JobsOption,
+    RecordingsArgument,
+    ResumeOption,
+    SchedulerOption,
+)
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import FleetOutput, Style, emit
@@ -55,6 +61,7 @@ def check(
     strict: StrictOption = False,
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
+    scheduler: SchedulerOption = "",
     output: FleetOutputOption = FleetOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -72,7 +79,7 @@ def check(
         nonlocal clean
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
-    asked = ask_fleet(FleetSelection(recordings, jobs, resume), checker, style, look)
+    asked = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
     # Metrics of half a fleet would be taken for those of all of it.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and asked.stopped):
         _answer(asked, names, style)

@@ -45,6 +45,15 @@ ResumeOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+SchedulerOption = Annotated[
+    str,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this "
+        "machine (pip install 'cpuctl[fleet]').",
+    ),
+]
 FleetOutputOption = Annotated[
     FleetOutput,
     typer.Option(

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import JobsOption, MaybeRecordingsArgument
+from cpuctl.cli.fleet.options import JobsOption, MaybeRecordingsArgument, SchedulerOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -156,6 +156,7 @@ def plan(
     repeat: CopiesOption = "",
     skip_api_server: SkipApiServerOption = False,
     jobs: JobsOption = 0,
+    scheduler: SchedulerOption = "",
     output: PlanOutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -182,7 +183,7 @@ def plan(
         topologies=nrt,
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    document = _planned(inputs, FleetSelection(recordings, jobs), style, sources)
+    document = _planned(inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources)
     print_sources(sources, style)
     emit(document, style)
     if document["summary"]["unreadable"] and not exit_zero:

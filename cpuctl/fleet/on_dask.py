@@ -1,0 +1,268 @@
+"""Questions to fleets past one machine: Dask hands recordings to its workers, wherever these run.
+
+Workers need cpuctl, of the same version, and nothing else. A worker that sees a recording under its path,
+with the same content, reads it there; to all others the bytes are sent. Directories, the live node and nodes
+inside archives are asked in this process: nobody could tell whether a worker sees the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import compress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cpuctl import __version__
+from cpuctl.errors import NodeAccessError, UsageError
+from cpuctl.fleet.asking import contents
+from cpuctl.fleet.collection import Recording, file_digest
+from cpuctl.machine.sources import SYNTHETIC
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from cpuctl.fleet.asking import Answering, Mapper, Row
+
+LOCAL = "local"
+_OPTION = "--scheduler"
+_SILENT = logging.CRITICAL + 1
+_CHUNK = 8
+"""Recordings in one task: a tenth of a second's work, beside which handing it over is little."""
+_AHEAD = 4
+"""Tasks that wait for each worker's thread."""
+_PATIENCE = 10
+"""Seconds until a scheduler answers, and a worker is there."""
+
+_Answers = list["list[Row] | None"]
+"""Of each recording of a task the answers; None where the worker does not see the same file."""
+
+
+class _Task(NamedTuple):
+    """Some recordings, and what is in them where that is sent."""
+
+    recordings: tuple[Recording, ...]
+    contents: tuple[bytes | None, ...]
+
+
+class _Waiting(NamedTuple):
+    """A task under way; which of its recordings are *away* with a worker, all others are asked here."""
+
+    chunk: Sequence[Recording]
+    away: Sequence[bool]
+    future: Future
+
+
+def on_dask(address: str, jobs: int) -> Mapper:
+    """Ask on the workers of the scheduler at *address*; ``local`` starts so many on this machine.
+
+    A task whose worker dies is given to another. Raise UsageError where Dask is not installed,
+    NodeAccessError for a scheduler that cannot be reached, has no workers, or has some of another version.
+    """
+    try:
+        import distributed  # noqa: F401  # to say at once what is missing
+    except ImportError:
+        hint = "pip install 'cpuctl[fleet]'"
+        raise UsageError("Dask is not installed", where=_OPTION, hint=hint) from None
+
+    def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
+        if recordings:
+            with _connected(address, min(jobs, len(recordings))) as client:
+                yield from _Handing(client, answering, shared=address == LOCAL).answers(recordings)
+
+    return mapped
+
+
+@contextmanager
+def _connected(address: str, jobs: int) -> Iterator[Client]:
+    """Yield a client of a scheduler whose workers can be asked; what distributed logs is told as errors."""
+    from dask import config
+    from distributed import Client
+    from distributed.client import FutureCancelledError
+
+    logging.getLogger("distributed").setLevel(_SILENT)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(config.set({"distributed.comm.timeouts.connect": _PATIENCE}))
+            where: Any = stack.enter_context(_local_cluster(jobs)) if address == LOCAL else address
+            client = stack.enter_context(Client(where, timeout=_PATIENCE, set_as_default=False))
+            _check_workers(client)
+            yield client
+    # Time-outs, and connections that are lost, are errors of the operating system.
+    except (OSError, ValueError, FutureCancelledError) as error:
+        text = f"the scheduler cannot be reached: {error or type(error).__name__}"
+        raise NodeAccessError(text, where=f"{_OPTION} {address}") from None
+
+
+@contextmanager
+def _local_cluster(jobs: int) -> Iterator[Any]:
+    from distributed import LocalCluster
+
+    # Ctrl-C is this process's business: workers inherit that they ignore it.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        cluster = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            memory_limit=0,  # as for processes of our own
+            silence_logs=_SILENT,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with cluster:
+        yield cluster
+
+
+def _check_workers(client: Client) -> None:
+    from distributed.utils import TimeoutError as NobodyCameError
+
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except NobodyCameError:
+        raise NodeAccessError("the scheduler has no workers", where=_OPTION) from None
+    try:
+        versions = client.run(_version)
+    except ImportError:
+        hint = f"pip install cpuctl=={__version__} where they run"
+        raise NodeAccessError("workers do not have cpuctl", where=_OPTION, hint=hint) from None
+    for worker, version in sorted(versions.items()):
+        if version != __version__:
+            text = f"the worker {worker} has cpuctl {version}, and this is {__version__}"
+            raise NodeAccessError(text, where=_OPTION)
+
+
+def _version() -> str:
+    return __version__
+
+
+class _Handing:
+    """Hands recordings out as answers come back, so that never more than some are under way."""
+
+    def __init__(self, client: Client, answering: Answering, *, shared: bool) -> None:
+        self._client = client
+        self._answering = answering
+        self._shared = shared
+        files = {} if shared else {name: contents(name) for name in answering.question.files}
+        # A task, no data: where the worker dies that has it, it is made anew.
+        self._asked = client.submit(_Asked, answering, files, pure=False)
+        self._sends = False
+
+    def answers(self, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
+        """Yield the answers in the order of the recordings."""
+        from distributed import KilledWorker
+
+        chunks = (recordings[at : at + _CHUNK] for at in range(0, len(recordings), _CHUNK))
+        ahead = _AHEAD * max(sum(self._client.nthreads().values()), 1)
+        waiting: deque[_Waiting] = deque()
+        try:
+            for chunk in chunks:
+                waiting.append(self._submitted(chunk, sends=self._sends))
+                if len(waiting) >= ahead:
+                    yield from self._taken(waiting.popleft())
+            while waiting:
+                yield from self._taken(waiting.popleft())
+        except KilledWorker:
+            text = "workers were killed, one after the other, that read the same recordings"
+            raise NodeAccessError(text, where=_OPTION, hint="give workers more memory") from None
+
+    def _submitted(self, chunk: Sequence[Recording], *, sends: bool) -> _Waiting:
+        sent = [_sent(each) if sends and each.digest else None for each in chunk]
+        away = [self._goes(each) and content != b"" for each, content in zip(chunk, sent, strict=True)]
+        task = _Task(tuple(compress(chunk, away)), tuple(compress(sent, away)))
+        future = self._client.submit(_answers, self._asked, task, self._shared, pure=False)
+        return _Waiting(chunk, away, future)
+
+    def _goes(self, recording: Recording) -> bool:
+        """Tell whether a worker can be asked."""
+        return self._shared or bool(recording.digest) or recording.source.startswith(SYNTHETIC)
+
+    def _taken(self, waiting: _Waiting) -> Iterator[list[Row]]:
+        answers = waiting.future.result()
+        if None in answers:
+            self._sends = True
+            waiting = self._submitted(waiting.chunk, sends=True)
+            answers = waiting.future.result()
+        rest = iter(answers)
+        for each, away in zip(waiting.chunk, waiting.away, strict=True):
+            yield next(rest) if away else self._answering(each)
+
+
+def _sent(recording: Recording) -> bytes:
+    """Return what is in a recording; nothing where it cannot be read any more, which is said here."""
+    try:
+        return Path(recording.source).read_bytes()
+    except OSError:
+        return b""
+
+
+class _Asked:
+    """What recordings are asked, on a worker, with files beside them that it gets a place of its own for."""
+
+    def __init__(self, answering: Answering, files: Mapping[str, Mapping[str, bytes]]) -> None:
+        self._answering = answering
+        self._places: dict[str, str] = {}
+        if files:
+            self._directory = TemporaryDirectory(prefix="cpuctl-")
+            for number, (name, parts) in enumerate(files.items()):
+                self._places[name] = _written(Path(self._directory.name, str(number), Path(name).name), parts)
+            self._answering = type(answering)(answering.question.reading(self._places))
+
+    def __call__(self, recording: Recording) -> list[Row]:
+        rows = self._answering(recording)
+        return [_renamed(row, {place: name for name, place in self._places.items()}) for row in rows]
+
+
+def _written(path: Path, parts: Mapping[str, bytes]) -> str:
+    """Write a file, or a directory of files."""
+    for below, content in parts.items():
+        file = path / below if below else path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return str(path)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # plain data
+    """Call files as they are called where the question comes from."""
+    match value:
+        case str():
+            for place, name in names.items():
+                value = value.replace(place, name)
+            return value
+        case dict():
+            return {key: _renamed(each, names) for key, each in value.items()}
+        case list():
+            return [_renamed(each, names) for each in value]
+        case _:
+            return value
+
+
+_one_at_a_time = Lock()
+"""A worker may have several threads, and only its processes are faster than one."""
+
+
+def _answers(asked: _Asked, task: _Task, shared: bool) -> _Answers:  # noqa: FBT001  # Dask hands it on
+    with _one_at_a_time:
+        return [
+            asked(recording) if shared or _sees(recording) else _of_content(asked, recording, content)
+            for recording, content in zip(task.recordings, task.contents, strict=True)
+        ]
+
+
+def _sees(recording: Recording) -> bool:
+    return not recording.digest or file_digest(recording.source) == recording.digest
+
+
+def _of_content(asked: _Asked, recording: Recording, content: bytes | None) -> list[Row] | None:
+    if content is None:
+        return None
+    with TemporaryDirectory(prefix="cpuctl-") as directory:
+        place = str(Path(directory, Path(recording.source).name))
+        Path(place).write_bytes(content)
+        rows = asked(recording._replace(source=place))
+        return [_renamed(row, {place: recording.source}) for row in rows]

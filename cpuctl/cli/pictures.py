@@ -30,6 +30,16 @@ MachineSvgOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+HtmlOption = Annotated[
+    str,
+    typer.Option(
+        HTML,
+        metavar="FILE",
+        help="Also write a page with the answer, the picture and the inputs: one file that needs no network; "
+        "- is stdout, with no answer.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
 class Pictures(NamedTuple):

@@ -23,12 +23,12 @@ MEASURE = """
   };
   const svg = document.querySelector('svg');
   const texts = [...svg.querySelectorAll('text')].filter((text) => text.textContent);
-  const boxed = [...svg.querySelectorAll('g[data-cpu], g[data-use]')];
+  const boxed = [...svg.querySelectorAll('g[data-cpu], g[data-use], g[data-node]')];
   return {
     page: place(svg),
     texts: texts.map((text) => [text.lastChild.textContent, ...place(text)]),
     boxes: boxed.map((group) => ({
-      name: group.dataset.cpu || `${group.dataset.cpus} from ${group.dataset.from}`,
+      name: group.dataset.cpu || group.dataset.node || `${group.dataset.cpus} from ${group.dataset.from}`,
       box: place(group.querySelector('rect')),
       texts: [...group.querySelectorAll(':scope > text')].map((text) => place(text)),
       fill: getComputedStyle(group.querySelector('rect')).fill,

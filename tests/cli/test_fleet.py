@@ -212,3 +212,36 @@ def test_metrics_tell_what_is_free(fleet: Path, cpuctl: Cpuctl) -> None:
     assert 'cpuctl_fleet_node_start{node="node4",outcome="Started"} 1' in listed
     assert sum(line.startswith("cpuctl_fleet_node_free_exclusive_cpus{") for line in listed) == 4
     assert sum(line.startswith("cpuctl_fleet_group_nodes{") for line in listed) == 2
+
+
+def test_without_dask_it_is_said_how_to_install_it(
+    fleet: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    result = cpuctl("fleet", "list", str(fleet), "--scheduler", "local")
+    assert (result.code, result.out, result.err) == (
+        2,
+        "",
+        "error: --scheduler: Dask is not installed\nhint: pip install 'cpuctl[fleet]'\n",
+    )
+
+
+def test_how_many_workers_a_scheduler_has_is_its_own_business(fleet: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl("fleet", "list", str(fleet), "--scheduler", "tcp://far:8786", "--jobs", "3")
+    assert (result.code, "error: --jobs: goes with --scheduler local alone" in result.err) == (2, True)
+
+
+def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "list", f"{fleet}/*.xz", *STATIC)
+    svg, html = tmp_path / "fleet.svg", tmp_path / "fleet.html"
+    both = cpuctl(*words, "--svg", str(svg), "--html", str(html))
+    assert both.code == 0
+    assert both.out == cpuctl(*words).out
+    assert cpuctl(*words, "--svg", "-").out == svg.read_text()
+    assert svg.read_text() in html.read_text()
+    assert "4 nodes: 3 of one kind, 1 odd" in html.read_text()
+    again = cpuctl(*words, "--svg", str(svg))
+    assert (again.code, "exists" in again.err) == (2, True)
+    assert cpuctl(*words, "--svg", str(svg), "--force").code == 0
+    lines = cpuctl(*words, "--svg", "-", "-o", "jsonl")
+    assert (lines.code, lines.out) == (2, "")

@@ -6,19 +6,40 @@ import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument, ResumeOption
+from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument, ResumeOption, SchedulerOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
-from cpuctl.cli.options import ExitZeroOption, NoColorOption, PodFilesOption, QuietOption, TemplateOption
+from cpuctl.cli.options import (
+    ExitZeroOption,
+    ForceOption,
+    NoColorOption,
+    PodFilesOption,
+    QuietOption,
+    TemplateOption,
+)
 from cpuctl.cli.output import FleetListOutput, Style, complain, emit, note
 from cpuctl.cli.panels import OUTPUT
+from cpuctl.cli.pictures import HTML, SVG, HtmlOption, Pictures
 from cpuctl.cli.publishing import PublisherOption
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetList
     from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.operations.plan_inputs import PlanningInputs
+
+FleetSvgOption = Annotated[
+    str,
+    typer.Option(
+        SVG,
+        metavar="FILE",
+        help="Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+_WRITTEN = (FleetListOutput.JSONL, FleetListOutput.NRT)
+"""What is not the document that pictures are of."""
 
 app = command_group()
 
@@ -40,6 +61,7 @@ Examples:
   cpuctl fleet list recordings/ -f pods.yaml      # do the odd nodes matter?
   find /srv -name '*.tar.xz' | cpuctl fleet list - -o jsonl > fleet.jsonl
   cpuctl fleet list recordings/ --resume fleet.jsonl -o json
+  cpuctl fleet list recordings/ --html fleet.html
   cpuctl fleet list must-gather/ --kubelet-version 1.37
   cpuctl fleet list recordings/ -o nrt            # as exporters would publish
 
@@ -68,6 +90,10 @@ def list_nodes(
     template: TemplateOption = [],  # noqa: B006
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
+    scheduler: SchedulerOption = "",
+    svg: FleetSvgOption = "",
+    html: HtmlOption = "",
+    force: ForceOption = False,
     publisher: PublisherOption = "rte",
     output: ListingOutputOption = FleetListOutput.TABLE,
     no_color: NoColorOption = False,
@@ -75,23 +101,21 @@ def list_nodes(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Ask every node, group them, answer."""
-    from cpuctl.fleet.list_answer import list_metrics
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
-    words = FleetSelection(recordings, jobs, resume)
+    pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
+    if pictures and written:
+        raise UsageError("there is no list of nodes to draw", where=f"-o {output}")
+    words = FleetSelection(recordings, jobs, resume, scheduler)
     if output is FleetListOutput.NRT:
         asked = _published(words, kubelet, publisher, style)
     else:
         asked = ask_fleet(words, NodeLister(kubelet), style)
-    written = output in (FleetListOutput.JSONL, FleetListOutput.NRT)
     if not written and not (output is FleetListOutput.PROM and asked.stopped):
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
-        document = _document(asked, pods)
-        if output is FleetListOutput.PROM:
-            document["metrics"] = list(list_metrics(document))
-        emit(document, style)
+        _answer(_document(asked, pods), pictures, style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if asked.unreadable and not exit_zero:
@@ -125,3 +149,30 @@ def _document(asked: "FleetAnswers", pods: "PlanningInputs") -> "FleetList":
     from cpuctl.fleet.list_answer import fleet_document
 
     return fleet_document(asked.rows, pods, passed_over=asked.passed_over, complete=not asked.stopped)
+
+
+def _answer(document: "FleetList", pictures: Pictures, style: Style) -> None:
+    from cpuctl.fleet.list_answer import list_metrics
+
+    if pictures:
+        _draw(pictures, document)
+    if style.output is FleetListOutput.PROM:
+        document["metrics"] = list(list_metrics(document))
+    if not pictures.instead:
+        emit(document, style)
+
+
+def _draw(pictures: Pictures, document: "FleetList") -> None:
+    from cpuctl.cli.render.layouts.fleetlist import blocks, opening_lines
+    from cpuctl.cli.render.page_parts import page_parts, styled_text
+    from cpuctl.exports.fleet import fleet_svg
+    from cpuctl.exports.page import Figure, Section, page
+
+    verdict = styled_text(next(opening_lines(document)))
+    picture = fleet_svg(document, verdict.text)
+    sections = [
+        Section("Picture", (Figure(picture),)),
+        Section("Nodes", tuple(page_parts(blocks(document, wide=True)))),
+    ]
+    pictures.write(SVG, lambda: picture)
+    pictures.write(HTML, lambda: page("Fleet", verdict, sections))

@@ -29,8 +29,7 @@ from cpuctl.cli.options import (
     WriteStateOption,
 )
 from cpuctl.cli.output import PlanOutput, Style, complain, emit, remember_all
-from cpuctl.cli.panels import OUTPUT
-from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
+from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.publishing import PublisherOption, emit_topology
 from cpuctl.cli.subjects import Subject, about
@@ -73,16 +72,6 @@ CapacityOption = Annotated[
         "--capacity",
         help="Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which "
         "pods to move for those that were rejected.",
-    ),
-]
-HtmlOption = Annotated[
-    str,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        help="Also write a page with the answer, the picture and the inputs: one file that needs no network; "
-        "- is stdout, with no answer.",
-        rich_help_panel=OUTPUT,
     ),
 ]
 CompareOption = Annotated[

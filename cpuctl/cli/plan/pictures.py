@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.pictures import HTML, SVG
-from cpuctl.cli.render.blocks import Block, Cell, Lines, Table
+from cpuctl.cli.render.blocks import Block, Lines
 from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, numa_table, pods_table
+from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
 from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_sentence
-from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, StyledText, Tone, page
+from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, StyledText, page
 
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Pod
@@ -41,9 +42,6 @@ def draw(
     pictures.write(HTML, lambda: report_page(document, picture))
 
 
-_TONES: Mapping[str, Tone] = {"red": "bad", "bold red": "bad", "yellow": "warn"}
-
-
 def report_page(document: StartedPlan | NotStartedPlan, picture: Markup) -> Markup:
     """Write the page about a plan, with the picture of the node afterwards."""
     return page("Plan", _verdict(document), list(_sections(document, picture)))
@@ -65,11 +63,11 @@ def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterat
         yield Section("Warnings", (Sentences(warnings),))
     yield Section("Machine", (Figure(picture),))
     if "node" in document:
-        yield Section("Placements", tuple(_parts(_placements(document))))
-        yield Section("What is left", tuple(_parts(_left(document))))
-        if room := tuple(_parts(room_blocks(document, wide=True))):
+        yield Section("Placements", tuple(page_parts(_placements(document))))
+        yield Section("What is left", tuple(page_parts(_left(document))))
+        if room := tuple(page_parts(room_blocks(document, wide=True))):
             yield Section("Room for more", room)
-    yield Section("Settings", (*_parts(_node(document)), _settings(document)))
+    yield Section("Settings", (*page_parts(_node(document)), _settings(document)))
     yield Section("Inputs", tuple(_inputs(document)))
 
 
@@ -141,20 +139,3 @@ def _inputs(document: StartedPlan | NotStartedPlan) -> Iterator[Part]:
 
 def _grid(headings: Iterable[str], rows: Iterable[tuple[StyledText, ...]]) -> Grid:
     return Grid(tuple(map(Heading, headings)), tuple(rows))
-
-
-def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
-    """Take over tables and sentences as they are laid out for terminals."""
-    for block in blocks:
-        match block:
-            case Lines(lines=lines):
-                yield Sentences(tuple(map(_words, lines)))
-            case Table(columns=columns, rows=rows):
-                headings = tuple(Heading(column.name, column.justify == "right") for column in columns)
-                yield Grid(headings, tuple(tuple(map(_words, row)) for row in rows))
-            case _:
-                raise AssertionError(type(block))  # no plan is told in boxes or charts
-
-
-def _words(cell: Cell) -> StyledText:
-    return StyledText(cell.text, _TONES.get(cell.style, ""))

@@ -44,7 +44,7 @@ _FAULTS = {
 
 def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
     """Lay out a fleet; *wide* names all nodes of a group, and all differences."""
-    yield Lines(tuple(_opening(document)))
+    yield Lines(tuple(opening_lines(document)))
     groups = document["groups"]
     if groups:
         yield _groups(groups, wide=wide)
@@ -57,7 +57,8 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
         yield Lines(problems)
 
 
-def _opening(document: FleetList) -> Iterator[Cell]:
+def opening_lines(document: FleetList) -> Iterator[Cell]:
+    """Count the nodes, the odd ones and those with troubles."""
     summary = document["summary"]
     largest = document["groups"][0]["count"] if document["groups"] else 0
     parts = [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]

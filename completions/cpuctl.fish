@@ -428,6 +428,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet diff:--check' \
     'fleet diff:-j' \
     'fleet diff:--jobs' \
+    'fleet diff:--scheduler' \
     'fleet diff:-o' \
     'fleet diff:--output' \
     'fleet plan:-f' \
@@ -1029,6 +1030,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l ignore-unknown-gates -d 'Pas
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l check -x -a 'config state audit' -d 'Tell what these checks find no more, and what they find anew.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-code -d 'Exit 3 where something differs.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l no-color -d 'No colour, as with NO_COLOR set.'

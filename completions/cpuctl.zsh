@@ -667,6 +667,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--check)'--check='[Tell what these checks find no more, and what they find anew.]:config,state,audit:(config state audit)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
+                '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \

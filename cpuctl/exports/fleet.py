@@ -167,11 +167,11 @@ def _strip(node: FleetNode, x: float, y: float, size: _Size) -> Markup:
         share = size.width * node["free"]["exclusiveCPUs"] / node["machine"]["cpus"]
         if share:
             parts.append(box(x, y, share, size.height, class_=f"k {_FREE}", rx=2))
-    if size.name:
-        parts.append(
-            words(fitted(node["node"], size.width, SMALL), x, y + size.height + 11, "s", full=node["node"])
-        )
-    return element("g", {"data-node": node["node"], "data-state": states[0]}, *parts)
+    strip = element("g", {"data-node": node["node"], "data-state": states[0]}, *parts)
+    if not size.name:
+        return strip
+    name = fitted(node["node"], size.width, SMALL)
+    return joined((strip, words(name, x, y + size.height + 11, "s", full=node["node"])))
 
 
 def _tip(node: FleetNode) -> str:

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import JobsOption, ResumeOption
+from cpuctl.cli.fleet.options import JobsOption, ResumeOption, SchedulerOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import ListOutput, Style, emit
@@ -76,6 +76,7 @@ def diff(
     checks: ComparedChecksOption = "",
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
+    scheduler: SchedulerOption = "",
     exit_code: DifferenceOption = False,
     output: DiffOutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
@@ -89,7 +90,7 @@ def diff(
 
     refuse_stdin_twice(before, after)
     style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
-    collections = [FleetSelection([name], jobs, resume) for name in (before, after)]
+    collections = [FleetSelection([name], jobs, resume, scheduler) for name in (before, after)]
     listed = _asked(collections, NodeLister(kubelet), style)
     checked: tuple[list[Any], list[Any]] = ([], [])
     if checks:

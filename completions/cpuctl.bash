@@ -47,10 +47,10 @@ _cpuctl_options() {
         'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
-        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -147,6 +147,8 @@ _cpuctl_value() {
         'fleet list:--filename' | \
         'fleet list:--resume' | \
         'fleet list:--kubelet-config' | \
+        'fleet list:--svg' | \
+        'fleet list:--html' | \
         'fleet list:...' | \
         'fleet check:--resume' | \
         'fleet check:--kubelet-config' | \
@@ -250,13 +252,16 @@ _cpuctl_value() {
         'fleet list:--kubelet-args' | \
         'fleet list:-j' | \
         'fleet list:--jobs' | \
+        'fleet list:--scheduler' | \
         'fleet list:--publisher' | \
         'fleet check:--kubelet-args' | \
         'fleet check:-j' | \
         'fleet check:--jobs' | \
+        'fleet check:--scheduler' | \
         'fleet diff:--kubelet-args' | \
         'fleet diff:-j' | \
         'fleet diff:--jobs' | \
+        'fleet diff:--scheduler' | \
         'fleet plan:-T' | \
         'fleet plan:--template' | \
         'fleet plan:--kubelet-args' | \
@@ -265,6 +270,7 @@ _cpuctl_value() {
         'fleet plan:--without' | \
         'fleet plan:-j' | \
         'fleet plan:--jobs' | \
+        'fleet plan:--scheduler' | \
         'checkpoint verify:--memory' | \
         'checkpoint verify:--pod-resources' | \
         'checkpoint verify:--kubelet-args' | \

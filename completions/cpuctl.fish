@@ -405,6 +405,9 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--feature-gates' \
     'fleet list:-j' \
     'fleet list:--jobs' \
+    'fleet list:--scheduler' \
+    'fleet list:--svg' \
+    'fleet list:--html' \
     'fleet list:--publisher' \
     'fleet list:-o' \
     'fleet list:--output' \
@@ -417,6 +420,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet check:--check' \
     'fleet check:-j' \
     'fleet check:--jobs' \
+    'fleet check:--scheduler' \
     'fleet check:-o' \
     'fleet check:--output' \
     'fleet diff:--resume' \
@@ -450,6 +454,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet plan:--repeat' \
     'fleet plan:-j' \
     'fleet plan:--jobs' \
+    'fleet plan:--scheduler' \
     'fleet plan:-o' \
     'fleet plan:--output' \
     'checkpoint dump:--state' \
@@ -995,6 +1000,10 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -l feature-gates -x -a '(__cpuc
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l svg -r -F -d 'Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l force -d 'Replace files that exist.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl prom nrt' -d 'The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus\' text format, nrt a List of the NodeResourceTopologies that exporters would publish.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -1013,6 +1022,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet check"' -l help-kubelet -d 'Explain th
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l check -x -a 'config state audit' -d 'Make only these checks.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l strict -d 'Exit 3 also where there are warnings.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s o -l output -x -a 'table wide json yaml jsonl prom' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -1057,6 +1067,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Drain a node: l
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out, and all that runs there.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'

@@ -9,6 +9,7 @@ from cpuctl.answering.topology.topology_object import topologies_document
 from cpuctl.engine.node import Node
 from cpuctl.errors import InputError
 from cpuctl.exports.outcomes import start_sentence
+from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.topology_publishing import publish
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.topology_publishing import Publisher
 
 
-class TopologyPublisher:
+class TopologyPublisher(KubeletFiles):
     """Makes the object of one node after the other."""
 
     def __init__(self, kubelet: KubeletInputs, publisher: Publisher) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from cpuctl.answers.sources import Source, Sources
-from cpuctl.answers.values import ApiVersion
+from cpuctl.answers.values import ApiVersion, CPUList
 
 ClaimOutcomeName = Literal["Allocated", "Unsatisfied", "NotPrepared", "Undetermined"]
 
@@ -23,7 +23,7 @@ class DriverDevices(TypedDict):
 class DeviceRow(TypedDict):
     name: str
     slice: int
-    cpus: str
+    cpus: CPUList
     count: int
     socket: int | None
     numaNode: int | None
@@ -64,7 +64,7 @@ class PodClaim(TypedDict):
     claim: str
     containers: list[str]
     devices: list[ClaimDevice]
-    cpus: str | None
+    cpus: CPUList | None
     """What the driver gives its container; null where none of its devices are CPUs, or it is not prepared."""
     numaNodes: list[int]
     """Of the CPUs."""

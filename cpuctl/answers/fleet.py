@@ -9,7 +9,7 @@ from cpuctl.answers.findings import FindingCounts, Found, Graded
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
-from cpuctl.answers.values import ApiVersion, Count, CPUList, Pattern, Release
+from cpuctl.answers.values import ApiVersion, Count, CPUList, Items, Pattern, Release, Requires
 
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
 
@@ -190,6 +190,17 @@ FleetPodOutcome = Literal[
 ]
 
 
+_SAYS_WHY = Requires(
+    (
+        ("Pending", ("message",)),
+        ("Rejected", ("reason", "message")),
+        ("Forbidden", ("message", "refusals")),
+        ("KubeletFault", ("fault", "where", "why")),
+        ("Undetermined", ("why",)),
+    )
+)
+
+
 class PendingPod(TypedDict):
     outcome: Literal["Pending"]
     message: str
@@ -248,7 +259,7 @@ class FitsPart(TypedDict, total=False):
 class DaemonShare(Reasons):
     """Nodes on which the same becomes of a DaemonSet's pod."""
 
-    outcome: FleetPodOutcome
+    outcome: Annotated[FleetPodOutcome, _SAYS_WHY]
     count: Count
     nodes: list[str]
 
@@ -274,7 +285,7 @@ class FleetPod(Reasons, FitsPart, PluginPart):
     uid: str
     owner: str
     """The workload that it is a replica of, as ``Kind/name``; empty where that is not known."""
-    outcome: FleetPodOutcome
+    outcome: Annotated[FleetPodOutcome, _SAYS_WHY]
     """Pending: the scheduler finds no node, or the kubelet of its node does not start. Scheduled: it finds
     one, and no recording tells what the kubelet there makes of the pod."""
     node: str | None
@@ -422,7 +433,7 @@ class NodeChange(TypedDict):
 class FleetChange(NodeChange):
     """A change that is the same on all of these nodes."""
 
-    nodes: list[str]
+    nodes: Annotated[list[str], Items(1, 1_000_000)]
 
 
 DiffOutcome = Literal["Gone", "New", "Changed", "Same", "Unreadable"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.answering import API_VERSION
@@ -127,7 +127,8 @@ def _document(
         for pod in coming.pods
         if pod.uid in coming.refused or pod.uid in by_uid
     ]
-    daemon_sets = [_daemon_set(each) for each in planned.found if isinstance(each, Everywhere)]
+    places = {node["node"]: place for place, node in enumerate(nodes)}
+    daemon_sets = [_daemon_set(each, places) for each in planned.found if isinstance(each, Everywhere)]
     repeated: answers.RepeatedPart = {}
     if planned.copies is not None:
         stop = None if planned.stop is None else pod_answer(planned.stop)
@@ -170,17 +171,20 @@ def _forbidden(pod: StoredPod, refusals: tuple[str, ...]) -> answers.FleetPod:
     return _pod(pod, refusal_answer(Forbidden(refusals)))
 
 
-def _daemon_set(found: Everywhere) -> answers.FleetDaemonSet:
+def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDaemonSet:
+    """Put nodes together on which the same becomes of the pod, each group in the order of the fleet."""
     shares: dict[str, answers.DaemonShare] = {}
     for each in found.shares:
         outcome = _outcome(each.placed)
         share = shares.setdefault(repr(outcome), {**outcome, "count": 0, "nodes": []})
         share["nodes"] += each.nodes
         share["count"] += len(each.nodes)
+    for share in shares.values():
+        share["nodes"].sort(key=places.__getitem__)
     return {
         "namespace": found.pod.namespace,
         "name": found.pod.owner.partition("/")[2],
-        "shares": sorted(shares.values(), key=lambda share: -share["count"]),
+        "shares": sorted(shares.values(), key=lambda share: (-share["count"], places[share["nodes"][0]])),
         "running": list(found.running),
         "leftOut": list(found.left_out),
     }

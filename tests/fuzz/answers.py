@@ -22,7 +22,7 @@ _DEEPEST = 12
 _TEXTS = ("", "a", "Started", "web-0", "1-3", "two words", "[bold]x[/bold]", "\x1b[2J\u202e", "\n", "0" * 80)
 _SETS = ("", "0", "1-3", "0-3,8,10-11")
 _PATTERNED = (*_SETS, "1.36", "1.36.2", "none", "cpu", "memory", "hugepages-2Mi", "--a-b=", "a-b/c.d", "Abc",
-              "10s", "2Gi", "v1.36.2", "ab" * 32, "PodList", "/", "1h0m")  # fmt: skip
+              "10s", "2Gi", "v1.36.2", "ab" * 32, "PodList", "ab" * 6, "/", "1h0m")  # fmt: skip
 
 
 class _Drawing:

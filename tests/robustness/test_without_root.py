@@ -40,6 +40,7 @@ LIVE = {
     "dra slices": "",
     "explain": "-T a=1/1,1Gi",
     "fleet check": "fixtures/nodes/v2-2-numa/node.tar.xz",
+    "fleet diff": "fixtures/nodes/v2-2-numa/node.tar.xz fixtures/nodes/v2-2-numa/node.tar.xz",
     "fleet list": "fixtures/nodes/v2-2-numa/node.tar.xz",
     "fleet plan": "fixtures/nodes/v2-2-numa/node.tar.xz -T a=1/1,1Gi",
     "plan": "-T a=1/1,1Gi",

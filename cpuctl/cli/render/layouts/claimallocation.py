@@ -25,7 +25,7 @@ def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
     if whys := [
         Cell(f"{pod['pod']}: {_WORDS[pod['outcome']]}: {pod['reason']}", _STYLES[pod["outcome"]])
         for pod in document["pods"]
-        if pod["reason"]
+        if pod["reason"] and pod["outcome"] in _WORDS
     ]:
         yield Lines(tuple(whys))
     if document["warnings"]:

@@ -102,7 +102,7 @@ def _kubelet(kubelet: FleetKubelet | None) -> tuple[Cell, Cell]:
 
 def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> Iterator[Cell]:
     place = groups.index(group) + 1
-    other = next(at for at, each in enumerate(groups, 1) if group["comparedWith"] in each["nodes"])
+    other = next((at for at, each in enumerate(groups, 1) if group["comparedWith"] in each["nodes"]), 1)
     shown = group["differences"] if wide else group["differences"][:_DIFFERENCES_SHOWN]
     yield Cell(f"Group {place} ({few(group['nodes'])}) differs from group {other} in:", "bold")
     yield from (Cell(f"  {_difference(each)}") for each in shown)
@@ -149,7 +149,7 @@ def _row(node: FleetNode, places: dict[str, int]) -> tuple[Cell, ...]:
     free = node["free"]
     return (
         Cell(node["node"]),
-        Cell(str(places[node["node"]])),
+        Cell(str(places.get(node["node"], "-"))),
         *_kubelet(node["kubelet"]),
         Cell("-" if free is None else str(free["exclusiveCPUs"])),
         Cell("-" if free is None else str(free["largestOnOneNode"])),

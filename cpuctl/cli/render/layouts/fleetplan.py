@@ -50,6 +50,8 @@ def _why(pod: FleetPod) -> str:
 def _reason(pod: FleetPod | DaemonShare) -> str:
     if pod["outcome"] == "Pending":
         return f"stays Pending: {pod['message']}"
+    if pod["outcome"] in _UNREFUSED:
+        return _LOOKS[pod["outcome"]].word
     return f"{PODS[pod['outcome']].word}: {rejection_words(_refusal(pod))}"
 
 

@@ -154,7 +154,8 @@ OTHER_ARGUMENTS = {
     "replay": "[TIMELINE]",
     "cgroups apply": "[NS/POD/CONTAINER=CPUS]...",
     "pods diff": "[OLD]",
-    **dict.fromkeys(("fleet list", "fleet plan"), "RECORDINGS..."),
+    "fleet list": "RECORDINGS...",
+    "fleet plan": "[RECORDINGS]...",
     **dict.fromkeys((f"checkpoint {verb}" for verb in ("dump", "verify", "migrate", "repair")), "[STATE]"),
 }
 """Commands that are about something else than a machine or pods, or about two of these."""

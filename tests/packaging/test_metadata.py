@@ -77,9 +77,10 @@ def test_every_pin_of_the_zipapp_has_a_hash() -> None:
 def test_exactly_the_declared_packages_are_imported() -> None:
     third_party = all_imported() - sys.stdlib_module_names - {"cpuctl", "compression", "__future__"}
     declared = {"yaml" if name == "PyYAML" else name for name in requirements()}
-    extra = Requirement(*PROJECT["optional-dependencies"]["dra"])
-    assert extra.name == "cel-python"
-    assert third_party == declared | {"celpy"}
+    extras = PROJECT["optional-dependencies"]
+    optional = {Requirement(each).name for name in ("dra", "fleet") for each in extras[name]}
+    assert optional == {"cel-python", "dask", "distributed"}
+    assert third_party == declared | {"celpy", "dask", "distributed"}
 
 
 def test_classifiers_and_constraints_name_the_same_pythons() -> None:

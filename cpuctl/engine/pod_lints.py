@@ -91,12 +91,12 @@ class PodLintSubject:
         object.__setattr__(self, "qos", pod_qos(view))
         object.__setattr__(self, "_places", places)
 
-    def spot(self, container: Container) -> FieldPath:
-        """Return where the resources of a container stand."""
-        return self.spot_of(container.name)
+    def field_path(self, container: Container) -> FieldPath:
+        """Return the field path of a container's resources."""
+        return self.field_path_of(container.name)
 
-    def spot_of(self, name: str) -> FieldPath:
-        """Return where the resources of the container of this name stand; without a name, the whole spec."""
+    def field_path_of(self, name: str) -> FieldPath:
+        """Return the field path of the resources of the container of this name; without a name, of the whole spec."""
         if name not in self._places:
             return self.spec
         group, number = self._places[name]
@@ -120,8 +120,10 @@ class TrialNode:
             case Admitted():
                 pass
             case Rejected(reason=reason, message=message, container=container):
-                spot = subject.spot_of(container)
-                yield spot.rejected(_code(reason), f"{reason}: {message}", by=Component.KUBELET, note=_NOTE)
+                field_path = subject.field_path_of(container)
+                yield field_path.rejected(
+                    _code(reason), f"{reason}: {message}", by=Component.KUBELET, note=_NOTE
+                )
             case Forbidden(refusals=refusals):
                 yield from (subject.spec.rejected("never-stored", text) for text in refusals)
             case KubeletFault(kind=kind, where=where, why=why):
@@ -207,7 +209,7 @@ def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Findi
             f"requests and limits are {count} whole CPUs, and none becomes exclusive: the pod is "
             f"{qos.qos_class}, not Guaranteed, because {qos.reason}"
         )
-        yield subject.spot(container).warning(_SHARED, detail, fix=_advice(subject, container))
+        yield subject.field_path(container).warning(_SHARED, detail, fix=_advice(subject, container))
 
 
 def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
@@ -215,13 +217,13 @@ def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Fi
     request = container.resources.requests.get("cpu", Quantity())
     if request.is_integral_cpu:
         return
-    spot, fix = subject.spot(container), _advice(subject, container)
+    field_path, fix = subject.field_path(container), _advice(subject, container)
     detail = f"the pod is Guaranteed, and {request} is no whole number of CPUs: none becomes exclusive"
     more_than_one = request.milli_value > 1000
     if more_than_one and subject.kubelet.pins:
-        yield spot.warning(_SHARED, detail, fix=fix)
+        yield field_path.warning(_SHARED, detail, fix=fix)
     elif more_than_one or subject.kubelet.pins:
-        yield spot.note(_SHARED, detail, fix=fix)
+        yield field_path.note(_SHARED, detail, fix=fix)
 
 
 def _advice(subject: PodLintSubject, container: Container) -> str:
@@ -253,7 +255,7 @@ def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
 
 def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
     """Name the managers that pass over the pod; of a policy that nobody has told, only what CPUs come to."""
-    spot, kubelet = subject.spec.child("resources"), subject.kubelet
+    field_path, kubelet = subject.spec.child("resources"), subject.kubelet
     static = {
         "cpu": kubelet.pins,
         "memory": kubelet.memory_policy == "Static",
@@ -261,9 +263,9 @@ def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
     }
     for manager, text in unaligned_managers(subject.view, subject.qos):
         if static[manager]:
-            yield spot.warning(_PASSED_OVER, text, fix=_ALIGN_HINT)
+            yield field_path.warning(_PASSED_OVER, text, fix=_ALIGN_HINT)
         elif manager == "cpu" and kubelet.may_pin:
-            yield spot.note(_PASSED_OVER, text, fix=_ALIGN_HINT)
+            yield field_path.note(_PASSED_OVER, text, fix=_ALIGN_HINT)
 
 
 def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
@@ -307,7 +309,7 @@ def lint_static_quantities(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
-    spot = subject.spot(container).child("requests")
+    field_path = subject.field_path(container).child("requests")
     for name, amount in container.resources.requests.items():
         if name == "memory" or name.startswith("hugepages-"):
             if amount.exact_int64 is not None:
@@ -315,10 +317,10 @@ def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[F
             fix = _countable(amount)
             if subject.kubelet.memory_policy:
                 detail = f"UnexpectedAdmissionError: {_WORDS}"
-                yield spot.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
+                yield field_path.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
             else:
                 detail = f"a kubelet with memoryManagerPolicy Static rejects it as it is written: {_WORDS}"
-                yield spot.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
+                yield field_path.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
 
 
 def _countable(amount: Quantity) -> str:

@@ -67,14 +67,14 @@ def box(x: float, y: float, width: float, height: float, **others: str | float) 
     return leaf("rect", {"x": x, "y": y, "width": width, "height": height, **named})
 
 
-def hatched(spot: Rectangle, hatch: str, letters: str = "") -> Markup:
-    """Draw a hatching, if there is one, over a spot, on both sides of the letters in its middle."""
+def hatched(area: Rectangle, hatch: str, letters: str = "") -> Markup:
+    """Draw a hatching, if there is one, over an area, on both sides of the letters in its middle."""
     if not hatch:
         return Markup("")
     free = text_width(letters, SMALL, bold=True) + _FREE if letters else 0
-    side = (spot.width - free) / 2 if letters else spot.width
-    starts = (spot.x, spot.x + spot.width - side) if letters else (spot.x,)
-    return joined(box(x, spot.y, side, spot.height, fill=f"url(#{hatch})") for x in starts if side > 0)
+    side = (area.width - free) / 2 if letters else area.width
+    starts = (area.x, area.x + area.width - side) if letters else (area.x,)
+    return joined(box(x, area.y, side, area.height, fill=f"url(#{hatch})") for x in starts if side > 0)
 
 
 class Sheet(NamedTuple):

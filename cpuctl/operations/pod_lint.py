@@ -197,7 +197,7 @@ def governed_findings(
     draft, item = linted.draft, linted.item
     if draft is None or item is None or draft.pod.static:
         return
-    spot = FieldPath(draft.spec.path, "")
+    field_path = FieldPath(draft.spec.path, "")
     pods = [stored_pod(pod, rules, server.limit_ranges) for pod in _pods(document, item)]
     created = [server.create(pod) for pod in pods]
     if draft.stored and not draft.is_template:
@@ -208,7 +208,7 @@ def governed_findings(
     ):
         refused = [each for each in texts if each]
         note = "" if item.kind == "Pod" else _pods_rejected(item, len(refused), len(pods))
-        yield from (spot.rejected(code, text, note=note) for text in (refused[0] if refused else ()))
+        yield from (field_path.rejected(code, text, note=note) for text in (refused[0] if refused else ()))
 
 
 def _pods_rejected(item: ManifestObject, refused: int, number: int) -> str:

@@ -151,13 +151,13 @@ class _Review(NamedTuple):
     def _moved(self) -> Iterator[str]:
         """Find containers that are not the ones that run."""
         for kind, old, new in self._groups():
-            spot = _SPEC.child(kind)
+            field_path = _SPEC.child(kind)
             if len(old) != len(new):
-                yield _forbidden(spot, f"{kind} may not be added or removed on resize")
+                yield _forbidden(field_path, f"{kind} may not be added or removed on resize")
                 continue
             for number, (before, after) in enumerate(zip(old, new, strict=True)):
                 if before.name != after.name:
-                    place = spot.item(number).child("name")
+                    place = field_path.item(number).child("name")
                     yield _forbidden(place, f"{kind} may not be renamed or reordered on resize")
 
     def _pod(self) -> Iterator[str]:
@@ -171,13 +171,13 @@ class _Review(NamedTuple):
         yield from self._pod_level()
 
     def _pod_level(self) -> Iterator[str]:
-        old, new, spot = self.old.resources, self.new.resources, _SPEC.child("resources")
+        old, new, field_path = self.old.resources, self.new.resources, _SPEC.child("resources")
         if old == new:
             return
         if new is None:
-            yield _forbidden(spot, "pod-level resources cannot be removed")
+            yield _forbidden(field_path, "pod-level resources cannot be removed")
             return
-        yield from _removed(old or _NO_REQUIREMENTS, new, spot, "pod-level resource")
+        yield from _removed(old or _NO_REQUIREMENTS, new, field_path, "pod-level resource")
         if _others(old or _NO_REQUIREMENTS) != _others(new):
             yield _forbidden(_SPEC, f"{_ONLY} at pod-level")
 
@@ -187,10 +187,10 @@ class _Review(NamedTuple):
                 if before.resources != after.resources:
                     yield from self._container(before, after, _SPEC.child(kind).item(number))
 
-    def _container(self, before: Container, after: Container, spot: FieldPath) -> Iterator[str]:
-        old, new, place = before.resources, after.resources, spot.child("resources")
+    def _container(self, before: Container, after: Container, field_path: FieldPath) -> Iterator[str]:
+        old, new, place = before.resources, after.resources, field_path.child("resources")
         if why := self._immutable(before):
-            yield _forbidden(spot if self.server.release.forbids_whole_containers else place, why)
+            yield _forbidden(field_path if self.server.release.forbids_whole_containers else place, why)
             return
         yield from _removed(old, new, place, "resource")
         if _others(old) != _others(new):
@@ -211,7 +211,7 @@ class _Review(NamedTuple):
             return "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
         return ""
 
-    def _less_memory(self, before: Container, after: Container, spot: FieldPath) -> Iterator[str]:
+    def _less_memory(self, before: Container, after: Container, field_path: FieldPath) -> Iterator[str]:
         """Refuse a lower memory limit, as one release does."""
         old, new = (each.resources.limits.get("memory") for each in (before, after))
         release = self.server.release
@@ -221,7 +221,7 @@ class _Review(NamedTuple):
             return
         if "memory" not in self.request.running.restarts(after.name):
             why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
-            yield _forbidden(spot.child("limits").key("memory"), why)
+            yield _forbidden(field_path.child("limits").key("memory"), why)
 
     def _too_large(self) -> Iterator[str]:
         """Compare with the whole node, as an admission plug-in does that runs after validation."""
@@ -243,16 +243,16 @@ class _Review(NamedTuple):
         yield "initContainers", self.old.init_containers, self.new.init_containers
 
 
-def _forbidden(spot: FieldPath, why: str) -> str:
-    return str(spot.forbidden(_CODE, why))
+def _forbidden(field_path: FieldPath, why: str) -> str:
+    return str(field_path.forbidden(_CODE, why))
 
 
 def _removed(
-    old: ResourceRequirements, new: ResourceRequirements, spot: FieldPath, what: str
+    old: ResourceRequirements, new: ResourceRequirements, field_path: FieldPath, what: str
 ) -> Iterator[str]:
     for side in _SIDES:
         if getattr(old, side).keys() - getattr(new, side).keys():
-            yield _forbidden(spot.child(side), f"{what} {side} cannot be removed")
+            yield _forbidden(field_path.child(side), f"{what} {side} cannot be removed")
 
 
 def _others(resources: ResourceRequirements) -> tuple[Mapping[str, Quantity], ...]:

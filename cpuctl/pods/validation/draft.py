@@ -21,7 +21,7 @@ class ResizePolicy(NamedTuple):
 class ContainerDraft(NamedTuple):
     """What the model of a container leaves out; its amounts stand in the pod's model."""
 
-    spot: FieldPath
+    field_path: FieldPath
     name: str
     claims: tuple[Claim, ...] = ()
     resize_policy: tuple[ResizePolicy, ...] = ()

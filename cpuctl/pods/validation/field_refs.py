@@ -32,7 +32,7 @@ _WORDS = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemera
 class FieldRef(NamedTuple):
     """A ``resourceFieldRef``; in a volume it has to name a container."""
 
-    spot: FieldPath
+    field_path: FieldPath
     resource: str
     container: str
     divisor: Quantity
@@ -42,9 +42,9 @@ class FieldRef(NamedTuple):
 def check_field_ref(ref: FieldRef, rules: ServerRules) -> Iterator[Finding]:
     """Check one reference: its container, its resource, then its divisor."""
     known = (ASSIGNED_CPUSET,) if rules.knows_assigned and ref.in_volume else ()
-    resource = ref.spot.child("resource")
+    resource = ref.field_path.child("resource")
     if ref.in_volume and not ref.container:
-        yield ref.spot.child("containerName").required(_CODE)
+        yield ref.field_path.child("containerName").required(_CODE)
     elif not ref.resource:
         yield resource.required(_CODE)
     elif ref.resource not in (*_RESOURCES, *known) and not ref.resource.startswith(_HUGE_PAGES):
@@ -66,7 +66,7 @@ def _check_divisor(ref: FieldRef) -> Iterator[Finding]:
     if str(ref.divisor) not in known:
         listed = " and ".join(known) if name == "cpu" else ", ".join(known)
         why = f"only divisor's values {listed} are supported with the {name} resource"
-        yield ref.spot.child("divisor").invalid(_CODE, ref.resource, why)
+        yield ref.field_path.child("divisor").invalid(_CODE, ref.resource, why)
 
 
 def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> 
     for ref in refs:
         if ref.container and ref.container not in names:
             what = "no container of the pod starts" if ref.in_volume else "the container does not start"
-            yield ref.spot.child("containerName").rejected(
+            yield ref.field_path.child("containerName").rejected(
                 "resource-field-ref-container",
                 not_found(ref.container),
                 by=Component.KUBELET,
@@ -98,20 +98,20 @@ def check_assigned_support(
     for ref in refs:
         if ref.resource != ASSIGNED_CPUSET or not server.knows_assigned:
             continue
-        spot = ref.spot.child("resource")
+        field_path = ref.field_path.child("resource")
         gate = f"the gate DownwardAPIAssignedResources is off at the API server 1.{server.minor}"
         if not static and not server.takes_assigned:
             if not stored:
                 detail = f"{gate}: {ASSIGNED_CPUSET} is dropped when the pod is created, and there is no file"
-                yield spot.warning("assigned-cpuset-dropped", detail)
+                yield field_path.warning("assigned-cpuset-dropped", detail)
                 continue
             detail = (
                 f"{gate}: the pod keeps {ASSIGNED_CPUSET}, and the kubelet its file, until it is written anew"
             )
-            yield spot.warning("assigned-cpuset-kept", detail)
+            yield field_path.warning("assigned-cpuset-kept", detail)
         if node.minor < ASSIGNED_CPUSET_SINCE:
             note = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
-            yield spot.rejected(
+            yield field_path.rejected(
                 "assigned-cpuset-unknown-to-kubelet",
                 unsupported_inside(ref.resource),
                 by=Component.KUBELET,

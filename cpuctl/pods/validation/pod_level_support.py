@@ -36,53 +36,53 @@ def check_pod_level_support(
     """
     if draft.pod.resources is None:
         return
-    spot = draft.spec.child("resources")
-    lost = list(_check_server(draft, spot, rules.server))
+    field_path = draft.spec.child("resources")
+    lost = list(_check_server(draft, field_path, rules.server))
     yield from lost
     if lost and not draft.stored:
         return
-    yield from _check_kubelet(draft, spot, rules)
+    yield from _check_kubelet(draft, field_path, rules)
     if cgroup_version == 1 and draft.pod.has_pod_level_resources:
         detail = "KEP-2837 supports pod-level resources on cgroup v2 only"
         fix, note = "use a node with cgroup v2", "kubelets up to 1.36 do not check"
-        yield spot.warning("pod-level-on-cgroup-v1", detail, fix=fix, note=note)
+        yield field_path.warning("pod-level-on-cgroup-v1", detail, fix=fix, note=note)
     if not resizable and rules.server.minor >= _RESIZE_SINCE:
-        yield spot.note("pod-level-not-resizable", _resize_refusal(rules.server))
+        yield field_path.note("pod-level-not-resizable", _resize_refusal(rules.server))
 
 
-def _check_server(draft: PodDraft, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+def _check_server(draft: PodDraft, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     if rules.minor < POD_LEVEL_SINCE:
         note = f"the field exists from 1.{POD_LEVEL_SINCE} on"
-        detail = f'strict decoding error: unknown field "{spot.field}"'
-        yield FieldPath(spot.path, "").rejected("unknown-field", detail, note=note)
+        detail = f'strict decoding error: unknown field "{field_path.field}"'
+        yield FieldPath(field_path.path, "").rejected("unknown-field", detail, note=note)
     elif not rules.pod_level:
         gate = f"the gate PodLevelResources is off at the API server 1.{rules.minor}"
         if draft.stored:
             detail = f"{gate}: the field is kept while it is in use, and without effect; {_QOS_WORDS}"
-            yield spot.warning("pod-level-without-effect", detail)
+            yield field_path.warning("pod-level-without-effect", detail)
         else:
             detail = f"{gate}: the field is dropped when the {draft.kind} is created; {_QOS_WORDS}"
-            yield spot.warning("pod-level-dropped", detail)
+            yield field_path.warning("pod-level-dropped", detail)
 
 
-def _check_kubelet(draft: PodDraft, spot: FieldPath, rules: PodRules) -> Iterator[Finding]:
+def _check_kubelet(draft: PodDraft, field_path: FieldPath, rules: PodRules) -> Iterator[Finding]:
     node, pod = rules.node, defaulted_pod(draft, rules.server)
     if node.minor < POD_LEVEL_SINCE:
         detail = f"a kubelet 1.{node.minor} does not know the field: {_QOS_WORDS}"
-        yield spot.warning("pod-level-unknown-to-kubelet", detail)
+        yield field_path.warning("pod-level-unknown-to-kubelet", detail)
     elif node.refuses_pod_level(pod):
         detail = f"{_REFUSED}: PodLevelResources feature gate is disabled"
         fix = f"switch on the gate PodLevelResources at the kubelet 1.{node.minor}"
-        yield spot.rejected("pod-level-gate-off", detail, by=Component.KUBELET, fix=fix)
+        yield field_path.rejected("pod-level-gate-off", detail, by=Component.KUBELET, fix=fix)
     elif not node.pod_level and not node.rejects_pod_level:
         detail = f"a kubelet 1.{node.minor} with PodLevelResources off does not look at it: {_QOS_WORDS}"
-        yield spot.warning("pod-level-unknown-to-kubelet", detail)
+        yield field_path.warning("pod-level-unknown-to-kubelet", detail)
     elif node.minor < _HUGEPAGES_SINCE and _has_hugepages(pod):
         detail = f"a kubelet 1.{node.minor} does not look at huge pages here"
-        yield spot.warning("pod-level-hugepages-unknown-to-kubelet", detail)
+        yield field_path.warning("pod-level-hugepages-unknown-to-kubelet", detail)
     elif pod.os_name == "windows" and rules.server.minor < _CHECKS_WINDOWS_SINCE:
         detail = f"{_REFUSED}: pod-level resources are not supported on Windows"
-        yield spot.rejected("pod-level-on-windows", detail, by=Component.KUBELET)
+        yield field_path.rejected("pod-level-on-windows", detail, by=Component.KUBELET)
 
 
 def _has_hugepages(pod: Pod) -> bool:
@@ -110,11 +110,11 @@ def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Itera
     inside = pod_qos(seen._replace(resources=None)).qos_class
     if pod_qos(seen).qos_class is not QosClass.BEST_EFFORT or inside is QosClass.BEST_EFFORT:
         return
-    spot = spec.child("resources")
+    field_path = spec.child("resources")
     effect = f"the pod is BestEffort, and not {inside} as its containers are"
     if seen.resources.requests or seen.resources.limits:
         detail = f"it sets neither cpu nor memory, so that {effect}"
-        yield spot.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
+        yield field_path.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
     else:
         detail = f"it is there and empty, so that {effect} (up to 1.36, and without the gate {_FIX})"
-        yield spot.warning("pod-level-best-effort", detail, fix="leave it out")
+        yield field_path.warning("pod-level-best-effort", detail, fix="leave it out")

@@ -38,18 +38,18 @@ def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str
     spec: object = value
     for step in spec_steps:
         spec = member_of(spec, step)
-    spec, spot = mapping_of(spec), place.child(*spec_steps)
-    pod = reader.pod(metadata, spec, spot)._replace(qos_class=_qos_class(value))
+    spec, field_path = mapping_of(spec), place.child(*spec_steps)
+    pod = reader.pod(metadata, spec, field_path)._replace(qos_class=_qos_class(value))
     draft = PodDraft(
         kind=kind,
         metadata=place.child("metadata"),
-        spec=spot,
+        spec=field_path,
         pod=_without(pod, reader.doubtful) if reader.doubtful else pod,
         generate_name=text_of(metadata.get("generateName")),
         stored=any(metadata.get(name) for name in _STORED),
-        containers=reader.drafts(spec.get("containers"), spot.child("containers")),
-        inits=reader.drafts(spec.get("initContainers"), spot.child("initContainers")),
-        ephemeral=reader.ephemeral(spec.get("ephemeralContainers"), spot.child("ephemeralContainers")),
+        containers=reader.drafts(spec.get("containers"), field_path.child("containers")),
+        inits=reader.drafts(spec.get("initContainers"), field_path.child("initContainers")),
+        ephemeral=reader.ephemeral(spec.get("ephemeralContainers"), field_path.child("ephemeralContainers")),
         claim_names=ClaimNames.of(
             text_of(member_of(item, "name")) for item in items_of(spec.get("resourceClaims"))
         ),
@@ -57,8 +57,8 @@ def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str
         os_given=spec.get("os") is not None,
         restart_policy=text_of(spec.get("restartPolicy")),
         runtime_class=text_of(spec.get("runtimeClassName")),
-        field_refs=tuple(reader.volume_refs(spec.get("volumes"), spot.child("volumes"))),
-        empty_dirs=tuple(reader.empty_dirs(spec.get("volumes"), spot.child("volumes"))),
+        field_refs=tuple(reader.volume_refs(spec.get("volumes"), field_path.child("volumes"))),
+        empty_dirs=tuple(reader.empty_dirs(spec.get("volumes"), field_path.child("volumes"))),
     )
     return ReadDraft(draft, tuple(reader.findings))
 
@@ -71,43 +71,49 @@ class _Reader:
         self.findings: list[Finding] = []
         self.doubtful: set[str] = set()
 
-    def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], spot: FieldPath) -> Pod:
+    def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], field_path: FieldPath) -> Pod:
         """Read what the model of a pod holds."""
         annotations = mapping_of(metadata.get("annotations"))
         resources = spec.get("resources")
         return Pod(
             name=text_of(metadata.get("name")),
             namespace=text_of(metadata.get("namespace")) or "default",
-            containers=self._containers(spec.get("containers"), spot.child("containers"), ContainerKind.APP),
-            init_containers=self._containers(
-                spec.get("initContainers"), spot.child("initContainers"), ContainerKind.INIT
+            containers=self._containers(
+                spec.get("containers"), field_path.child("containers"), ContainerKind.APP
             ),
-            resources=None if resources is None else self._requirements(resources, spot.child("resources")),
-            overhead=self._amounts(spec.get("overhead"), spot.child("overhead")),
+            init_containers=self._containers(
+                spec.get("initContainers"), field_path.child("initContainers"), ContainerKind.INIT
+            ),
+            resources=None
+            if resources is None
+            else self._requirements(resources, field_path.child("resources")),
+            overhead=self._amounts(spec.get("overhead"), field_path.child("overhead")),
             os_name=text_of(member_of(spec.get("os"), "name")),
             restart_policy=text_of(spec.get("restartPolicy")) or "Always",
             static=annotations.get(_CONFIG_SOURCE) in ("file", "http") or _MIRROR in annotations,
         )
 
-    def ephemeral(self, value: object, spot: FieldPath) -> tuple[EphemeralDraft, ...]:
+    def ephemeral(self, value: object, field_path: FieldPath) -> tuple[EphemeralDraft, ...]:
         """Read the ephemeral containers, and which fields they have that they should not."""
         raw = items_of(value)
         return tuple(
             EphemeralDraft(
                 container=container,
-                resources=self._requirements(member_of(item, "resources"), container.spot.child("resources")),
+                resources=self._requirements(
+                    member_of(item, "resources"), container.field_path.child("resources")
+                ),
                 forbidden=_set_fields(mapping_of(item)),
             )
-            for item, container in zip(raw, self.drafts(value, spot), strict=True)
+            for item, container in zip(raw, self.drafts(value, field_path), strict=True)
         )
 
-    def _containers(self, value: object, spot: FieldPath, kind: ContainerKind) -> tuple[Container, ...]:
+    def _containers(self, value: object, field_path: FieldPath, kind: ContainerKind) -> tuple[Container, ...]:
         return tuple(
             Container(
                 name=text_of(member_of(item, "name")),
                 kind=_kind(item, kind),
                 resources=self._requirements(
-                    member_of(item, "resources"), spot.item(number).child("resources")
+                    member_of(item, "resources"), field_path.item(number).child("resources")
                 ),
                 restarts=_restarts(member_of(item, "resizePolicy")),
                 restart_policy=text_of(member_of(item, "restartPolicy")),
@@ -115,17 +121,17 @@ class _Reader:
             for number, item in enumerate(items_of(value))
         )
 
-    def _requirements(self, value: object, spot: FieldPath) -> ResourceRequirements:
+    def _requirements(self, value: object, field_path: FieldPath) -> ResourceRequirements:
         resources = mapping_of(value)
         if not resources:
             return _NOTHING
         return ResourceRequirements(
-            requests=self._amounts(resources.get("requests"), spot.child("requests")),
-            limits=self._amounts(resources.get("limits"), spot.child("limits")),
+            requests=self._amounts(resources.get("requests"), field_path.child("requests")),
+            limits=self._amounts(resources.get("limits"), field_path.child("limits")),
             claims=tuple(claim.name for claim in _claims(resources.get("claims"))),
         )
 
-    def _amounts(self, value: object, spot: FieldPath) -> dict[str, Quantity]:
+    def _amounts(self, value: object, field_path: FieldPath) -> dict[str, Quantity]:
         amounts = {}
         for name, raw in mapping_of(value).items():
             try:
@@ -133,70 +139,70 @@ class _Reader:
                 amount = Quantity.parse(amount_text(raw) or "")
             except GoError as error:
                 self.doubtful.add(name)
-                self.findings.append(self._no_quantity(spot.key(name), error))
+                self.findings.append(self._no_quantity(field_path.key(name), error))
             else:
                 amounts[name] = amount.rounded_up_to_milli()
         return amounts
 
-    def drafts(self, value: object, spot: FieldPath) -> tuple[ContainerDraft, ...]:
+    def drafts(self, value: object, field_path: FieldPath) -> tuple[ContainerDraft, ...]:
         """Read what the model of a container leaves out."""
         return tuple(
-            each._replace(field_refs=tuple(self._variables(item, each.spot)))
-            for item, each in zip(items_of(value), _containers(value, spot), strict=True)
+            each._replace(field_refs=tuple(self._variables(item, each.field_path)))
+            for item, each in zip(items_of(value), _containers(value, field_path), strict=True)
         )
 
-    def _variables(self, container: object, spot: FieldPath) -> Iterator[FieldRef]:
+    def _variables(self, container: object, field_path: FieldPath) -> Iterator[FieldRef]:
         for number, item in enumerate(items_of(member_of(container, "env"))):
             ref = member_of(member_of(item, "valueFrom"), "resourceFieldRef")
-            place = spot.child("env").item(number).child("valueFrom", "resourceFieldRef")
+            place = field_path.child("env").item(number).child("valueFrom", "resourceFieldRef")
             yield from self._ref(ref, place, in_volume=False)
 
-    def volume_refs(self, volumes: object, spot: FieldPath) -> Iterator[FieldRef]:
+    def volume_refs(self, volumes: object, field_path: FieldPath) -> Iterator[FieldRef]:
         """Read the references of downward API volumes; the API server leaves items out of their names."""
         for number, volume in enumerate(items_of(volumes)):
-            of_volume = spot.item(number)
+            of_volume = field_path.item(number)
             yield from self._files(member_of(volume, "downwardAPI"), of_volume.child("downwardAPI"))
             sources = of_volume.child("projected", "sources")
             for index, source in enumerate(items_of(member_of(member_of(volume, "projected"), "sources"))):
                 place = sources.item(index).child("downwardAPI")
                 yield from self._files(member_of(source, "downwardAPI"), place)
 
-    def _files(self, source: object, spot: FieldPath) -> Iterator[FieldRef]:
+    def _files(self, source: object, field_path: FieldPath) -> Iterator[FieldRef]:
         for number, item in enumerate(items_of(member_of(source, "items"))):
-            place = spot.child("items").item(number).child("resourceFieldRef")
-            named = FieldPath(place.path, spot.child("resourceFieldRef").field)
+            place = field_path.child("items").item(number).child("resourceFieldRef")
+            named = FieldPath(place.path, field_path.child("resourceFieldRef").field)
             yield from self._ref(member_of(item, "resourceFieldRef"), named, in_volume=True)
 
-    def _ref(self, ref: object, spot: FieldPath, *, in_volume: bool) -> Iterator[FieldRef]:
+    def _ref(self, ref: object, field_path: FieldPath, *, in_volume: bool) -> Iterator[FieldRef]:
         if isinstance(ref, Mapping):
             yield FieldRef(
-                spot=spot,
+                field_path=field_path,
                 resource=text_of(ref.get("resource")),
                 container=text_of(ref.get("containerName")),
-                divisor=self._amount(ref.get("divisor"), spot.child("divisor")) or Quantity(),
+                divisor=self._amount(ref.get("divisor"), field_path.child("divisor")) or Quantity(),
                 in_volume=in_volume,
             )
 
-    def empty_dirs(self, volumes: object, spot: FieldPath) -> Iterator[tuple[FieldPath, Quantity]]:
+    def empty_dirs(self, volumes: object, field_path: FieldPath) -> Iterator[tuple[FieldPath, Quantity]]:
         """Read the sizes that volumes on the node are limited to."""
         for number, volume in enumerate(items_of(volumes)):
-            place = spot.item(number).child("emptyDir", "sizeLimit")
+            place = field_path.item(number).child("emptyDir", "sizeLimit")
             size = self._amount(member_of(member_of(volume, "emptyDir"), "sizeLimit"), place)
             if size is not None:
                 yield place, size
 
-    def _amount(self, raw: object, spot: FieldPath) -> Quantity | None:
+    def _amount(self, raw: object, field_path: FieldPath) -> Quantity | None:
         if raw is None:
             return None
         try:
             return Quantity.parse(amount_text(raw) or "")
         except GoError as error:
-            self.findings.append(self._no_quantity(spot, error))
+            self.findings.append(self._no_quantity(field_path, error))
             return None
 
-    def _no_quantity(self, spot: FieldPath, error: GoError) -> Finding:
+    def _no_quantity(self, field_path: FieldPath, error: GoError) -> Finding:
         whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
-        return spot.rejected("bad-quantity", f"{whose}: {error}", fix=_HINT)
+        return field_path.rejected("bad-quantity", f"{whose}: {error}", fix=_HINT)
 
 
 _NOTHING = ResourceRequirements()
@@ -223,10 +229,10 @@ def _kind(container: object, kind: ContainerKind) -> ContainerKind:
     return kind
 
 
-def _containers(value: object, spot: FieldPath) -> tuple[ContainerDraft, ...]:
+def _containers(value: object, field_path: FieldPath) -> tuple[ContainerDraft, ...]:
     return tuple(
         ContainerDraft(
-            spot=spot.item(number),
+            field_path=field_path.item(number),
             name=text_of(member_of(item, "name")),
             claims=_claims(member_of(member_of(item, "resources"), "claims")),
             resize_policy=tuple(

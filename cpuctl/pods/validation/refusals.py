@@ -94,10 +94,10 @@ def _draft_of_model(pod: Pod) -> PodDraft:
 
 
 def _drafts(kind: str, containers: Sequence[Container]) -> tuple[ContainerDraft, ...]:
-    spot = _SPEC.child(kind)
+    field_path = _SPEC.child(kind)
     return tuple(
         ContainerDraft(
-            spot.item(number),
+            field_path.item(number),
             each.name,
             resize_policy=_resize_policy(each),
             restart_policy=each.restart_policy,

@@ -51,12 +51,12 @@ class ClaimNames(NamedTuple):
         )
 
 
-def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, spot: FieldPath) -> Iterator[Finding]:
+def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, field_path: FieldPath) -> Iterator[Finding]:
     """Check the claims of one container against those *of_pod*."""
     seen: set[str] = set()
     partly: set[str] = set()
     for number, claim in enumerate(claims):
-        place = spot.item(number)
+        place = field_path.item(number)
         if not claim.name:
             yield place.required("claim-name")
             continue
@@ -122,42 +122,42 @@ def comes_in_wholes(name: str) -> bool:
     return name in _COUNTED or _is_extended(name)
 
 
-def container_resource(rules: ServerRules, name: str, spot: FieldPath) -> Iterator[Finding]:
+def container_resource(rules: ServerRules, name: str, field_path: FieldPath) -> Iterator[Finding]:
     """Check the name of a resource that a container, or the pod's overhead, names."""
-    yield from _standard(name, spot, rules)
+    yield from _standard(name, field_path, rules)
     if "/" not in name:
         if name not in _OF_CONTAINERS and not is_hugepages(name):
             why = "must be a standard resource for containers"
-            yield _wrong(name, spot, why, rules, fix=_hint(name))
+            yield _wrong(name, field_path, why, rules, fix=_hint(name))
     elif not _is_native(name) and not _is_extended(name):
-        yield _wrong(name, spot, "doesn't follow extended resource name standard", rules)
+        yield _wrong(name, field_path, "doesn't follow extended resource name standard", rules)
 
 
-def pod_level_resource(name: str, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+def pod_level_resource(name: str, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     """Check the name of a resource in ``spec.resources``."""
-    problems = list(_standard(name, spot, rules))
+    problems = list(_standard(name, field_path, rules))
     yield from problems
     supported = ("cpu", HUGEPAGES, "memory") if rules.hugepages else ("cpu", "memory")
     known = is_pod_level_resource(name) and (rules.hugepages or not is_hugepages(name))
     if not problems and not known:
         fix = "set it on the containers that need it"
-        yield spot.unsupported("pod-level-resource-name", name, supported, fix=fix)
+        yield field_path.unsupported("pod-level-resource-name", name, supported, fix=fix)
 
 
-def _wrong(name: str, spot: FieldPath, why: str, rules: ServerRules, fix: str = "") -> Finding:
+def _wrong(name: str, field_path: FieldPath, why: str, rules: ServerRules, fix: str = "") -> Finding:
     if rules.quotes_names:
-        return spot.invalid(_CODE, name, why, fix=fix)
-    return spot.rejected(_CODE, f"Invalid value: {name}: {why}", fix=fix)
+        return field_path.invalid(_CODE, name, why, fix=fix)
+    return field_path.rejected(_CODE, f"Invalid value: {name}: {why}", fix=fix)
 
 
-def _standard(name: str, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+def _standard(name: str, field_path: FieldPath, rules: ServerRules) -> Iterator[Finding]:
     problems = qualified_name_problems(name)
     for problem in problems:
-        yield _wrong(name, spot, _in_words_of(problem, rules), rules)
+        yield _wrong(name, field_path, _in_words_of(problem, rules), rules)
     quota_pages = name.startswith((HUGEPAGES, f"requests.{HUGEPAGES}"))
     if not problems and "/" not in name and name not in _STANDARD and not quota_pages:
         why = "must be a standard resource type or fully qualified"
-        yield _wrong(name, spot, why, rules, fix=_hint(name))
+        yield _wrong(name, field_path, why, rules, fix=_hint(name))
 
 
 def _in_words_of(problem: str, rules: ServerRules) -> str:
@@ -190,10 +190,10 @@ _BESIDE_HUGEPAGES = ("cpu", "memory")
 
 
 def check_requirements(
-    resources: ResourceRequirements, spot: FieldPath, check_name: NameCheck, rules: ServerRules
+    resources: ResourceRequirements, field_path: FieldPath, check_name: NameCheck, rules: ServerRules
 ) -> Iterator[Finding]:
     """Check requests and limits in the API server's order: limits, requests, then both together."""
-    limits, requests = spot.child("limits"), spot.child("requests")
+    limits, requests = field_path.child("limits"), field_path.child("requests")
     for name, amount in resources.limits.items():
         yield from check_name(name, limits.key(name))
         yield from _check_amount(name, amount, limits.key(name), rules)
@@ -201,21 +201,23 @@ def check_requirements(
     for name, amount in resources.requests.items():
         yield from check_name(name, requests.key(name))
         yield from _check_amount(name, amount, requests.key(name), rules)
-        yield from _check_limit(name, amount, resources.limits, spot)
+        yield from _check_limit(name, amount, resources.limits, field_path)
         yield from _check_pages(name, amount, requests.key(name))
     names = {**resources.limits, **resources.requests}
     if any(map(is_hugepages, names)) and not any(name in names for name in _BESIDE_HUGEPAGES):
-        yield spot.forbidden(
+        yield field_path.forbidden(
             "hugepages-alone", "HugePages require cpu or memory", fix="request cpu or memory, too"
         )
 
 
-def _check_amount(name: str, amount: Quantity, spot: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+def _check_amount(
+    name: str, amount: Quantity, field_path: FieldPath, rules: ServerRules
+) -> Iterator[Finding]:
     if amount.sign < 0:
-        yield spot.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
+        yield field_path.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
     if comes_in_wholes(name) and amount.milli_value % 1000:
         value = f'"{amount}"' if rules.quotes_names or not amount.short else _go_struct(amount)
-        yield spot.rejected("fractional-count", f"Invalid value: {value}: must be an integer")
+        yield field_path.rejected("fractional-count", f"Invalid value: {value}: must be an integer")
 
 
 def _go_struct(amount: Quantity) -> str:
@@ -226,15 +228,15 @@ def _go_struct(amount: Quantity) -> str:
 
 
 def _check_limit(
-    name: str, request: Quantity, limits: Mapping[str, Quantity], spot: FieldPath
+    name: str, request: Quantity, limits: Mapping[str, Quantity], field_path: FieldPath
 ) -> Iterator[Finding]:
     """Check one request against its limit; the API server points at all requests, not at the one."""
-    place = FieldPath((*spot.path, "requests", name), f"{spot.field}.requests")
+    place = FieldPath((*field_path.path, "requests", name), f"{field_path.field}.requests")
     limit = limits.get(name)
     if limit is None:
         if not may_be_overcommitted(name):
             why = "Limit must be set for non overcommitable resources"
-            yield spot.child("limits").required(
+            yield field_path.child("limits").required(
                 "limit-missing", why, fix=f"set a limit of {request} for {name}"
             )
     elif request != limit and not may_be_overcommitted(name):
@@ -245,10 +247,10 @@ def _check_limit(
         yield place.invalid("limit-below-request", str(request), why)
 
 
-def _check_pages(name: str, amount: Quantity, spot: FieldPath) -> Iterator[Finding]:
+def _check_pages(name: str, amount: Quantity, field_path: FieldPath) -> Iterator[Finding]:
     if is_hugepages(name) and not _is_multiple(amount, name.removeprefix(HUGEPAGES)):
         why = f"{amount} is not positive integer multiple of {name}"
-        yield spot.invalid("hugepages-fraction", str(amount), why)
+        yield field_path.invalid("hugepages-fraction", str(amount), why)
 
 
 def _is_multiple(amount: Quantity, page_size: str) -> bool:

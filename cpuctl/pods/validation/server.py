@@ -46,27 +46,27 @@ _INIT_SINCE = 36
 
 def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRules) -> Iterator[Finding]:
     """Check the resize policies of any container; *pod_restart* is the pod's restart policy."""
-    spot = raw.spot.child("resizePolicy")
+    field_path = raw.field_path.child("resizePolicy")
     seen: set[str] = set()
     for number, policy in enumerate(raw.resize_policy):
         if policy.resource in seen:
             yield _unquoted(
-                spot.item(number).duplicate(_POLICY_CODE, policy.resource), policy.resource, rules
+                field_path.item(number).duplicate(_POLICY_CODE, policy.resource), policy.resource, rules
             )
         seen.add(policy.resource)
         if not policy.resource:
-            yield spot.required(_POLICY_CODE)
+            yield field_path.required(_POLICY_CODE)
         elif policy.resource not in _RESOURCES:
-            found = spot.unsupported(_POLICY_CODE, policy.resource, _RESOURCES)
+            found = field_path.unsupported(_POLICY_CODE, policy.resource, _RESOURCES)
             yield _unquoted(found, policy.resource, rules)
         if not policy.restart:
-            yield spot.required(_POLICY_CODE)
+            yield field_path.required(_POLICY_CODE)
         elif policy.restart not in _RESTARTS:
-            yield spot.unsupported(_POLICY_CODE, policy.restart, _RESTARTS)
+            yield field_path.unsupported(_POLICY_CODE, policy.restart, _RESTARTS)
         if pod_restart == "Never" and policy.restart != "NotRequired":
             whose = "pod " if rules.minor >= _INIT_SINCE else ""
             why = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
-            yield spot.invalid(_POLICY_CODE, policy.restart, why)
+            yield field_path.invalid(_POLICY_CODE, policy.restart, why)
 
 
 def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
@@ -81,12 +81,12 @@ def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
 
 def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:
     """Check what resize policies of init containers must not say."""
-    spot = raw.spot.child("resizePolicy")
+    field_path = raw.field_path.child("resizePolicy")
     sidecar = raw.restart_policy == "Always"
     for number, policy in enumerate(raw.resize_policy if minor >= _INIT_SINCE and not sidecar else ()):
         if policy.restart == "RestartContainer":
             why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-            yield spot.item(number).child("restartPolicy").invalid(_POLICY_CODE, policy.restart, why)
+            yield field_path.item(number).child("restartPolicy").invalid(_POLICY_CODE, policy.restart, why)
 
 
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
@@ -113,7 +113,7 @@ def check_containers(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[
 def _check_container(
     raw: ContainerDraft, resources: ResourceRequirements, draft: PodDraft, rules: ServerRules
 ) -> Iterator[Finding]:
-    name = raw.spot.child("name")
+    name = raw.field_path.child("name")
     if not raw.name:
         yield name.required("container-name")
     else:
@@ -121,7 +121,7 @@ def _check_container(
             yield name.invalid("container-name", raw.name, problem)
     for ref in raw.field_refs:
         yield from check_field_ref(ref, rules)
-    where = raw.spot.child("resources")
+    where = raw.field_path.child("resources")
     yield from check_requirements(resources, where, partial(container_resource, rules), rules)
     if rules.claims or draft.stored:
         yield from check_claims(raw.claims, draft.claim_names, where.child("claims"))
@@ -131,7 +131,7 @@ def _check_container(
 
 def _check_unique(raw: ContainerDraft, names: set[str]) -> Iterator[Finding]:
     if raw.name and raw.name in names:
-        yield raw.spot.child("name").duplicate("container-name-repeated", raw.name)
+        yield raw.field_path.child("name").duplicate("container-name-repeated", raw.name)
     names.add(raw.name)
 
 
@@ -143,29 +143,29 @@ def _check_ephemeral(
     yield from _check_unique(raw, names)
     for field in ephemeral.forbidden:
         note = "it shares what the pod has" if field == "resources" else ""
-        yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, note=note)
+        yield raw.field_path.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, note=note)
 
 
 def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool) -> Iterator[Finding]:
     """Check a container's own restart policy."""
-    known, spot = rules.restart_policies, raw.spot.child("restartPolicy")
+    known, field_path = rules.restart_policies, raw.field_path.child("restartPolicy")
     if not raw.restart_policy or known is None:
         return
     if not init and len(known) == 1:
-        yield spot.forbidden("container-restart-policy", "may not be set for non-init containers")
+        yield field_path.forbidden("container-restart-policy", "may not be set for non-init containers")
     elif raw.restart_policy not in known:
-        yield spot.unsupported("container-restart-policy", raw.restart_policy, known)
+        yield field_path.unsupported("container-restart-policy", raw.restart_policy, known)
 
 
 def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:
     """Check that ephemeral containers come through their own subresource, to a pod that runs."""
-    spot: FieldPath = draft.spec.child("ephemeralContainers")
+    field_path: FieldPath = draft.spec.child("ephemeralContainers")
     fix = "add them to the running pod with kubectl debug"
     if draft.ephemeral and draft.is_template:
         why = "ephemeral containers not allowed in pod template"
-        yield spot.forbidden("ephemeral-containers", why, fix=fix)
+        yield field_path.forbidden("ephemeral-containers", why, fix=fix)
     elif draft.ephemeral and not draft.stored:
-        yield spot.forbidden("ephemeral-containers", "cannot be set on create", fix=fix)
+        yield field_path.forbidden("ephemeral-containers", "cannot be set on create", fix=fix)
 
 
 _REWRITTEN_SINCE = 34
@@ -187,7 +187,7 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: FieldPath, rules: Serve
         why = f"claims {verb} be set for Resources at pod-level"
         yield resources.child("claims").forbidden("pod-level-claims", why)
     for finding in check_requirements(
-        pod.resources, resources, lambda name, spot: pod_level_resource(name, spot, rules), rules
+        pod.resources, resources, lambda name, field_path: pod_level_resource(name, field_path, rules), rules
     ):
         yield _with_origin(finding, draft)
     claims = draft.pod_level or ()
@@ -210,7 +210,7 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
 
 
 def _check_requests(
-    pod: Pod, resources: ResourceRequirements, spot: FieldPath, rules: ServerRules
+    pod: Pod, resources: ResourceRequirements, field_path: FieldPath, rules: ServerRules
 ) -> Iterator[Finding]:
     for name, needed in container_requests(pod).items():
         given = resources.requests.get(name)
@@ -219,12 +219,12 @@ def _check_requests(
         given = given or _ZERO
         if given < needed:
             why = f"must be greater than or equal to aggregate container requests of {needed}"
-            place = spot.child("requests").key(name)
+            place = field_path.child("requests").key(name)
             yield place.invalid("pod-request-below-containers", str(given), why)
 
 
 def _check_hugepages(
-    pod: Pod, resources: ResourceRequirements, spot: FieldPath, rules: ServerRules
+    pod: Pod, resources: ResourceRequirements, field_path: FieldPath, rules: ServerRules
 ) -> Iterator[Finding]:
     if not rules.hugepages:
         return
@@ -232,7 +232,7 @@ def _check_hugepages(
         given = resources.limits.get(name)
         if is_hugepages(name) and given is not None and given < needed:
             why = f"must be greater than or equal to aggregate container limits of {needed}"
-            place = spot.child("limits").key(name)
+            place = field_path.child("limits").key(name)
             yield place.invalid("pod-limit-below-containers", str(given), why)
 
 
@@ -262,25 +262,25 @@ def check_bytes(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
     yield from _check_amounts(pod.overhead, draft.spec.child("overhead"))
     drafts = (*draft.containers, *draft.inits)
     for raw, container in zip(drafts, (*pod.containers, *pod.init_containers), strict=True):
-        yield from _check_resources(container.resources, raw.spot.child("resources"))
+        yield from _check_resources(container.resources, raw.field_path.child("resources"))
     for ephemeral in draft.ephemeral:
-        yield from _check_resources(ephemeral.resources, ephemeral.container.spot.child("resources"))
+        yield from _check_resources(ephemeral.resources, ephemeral.container.field_path.child("resources"))
     if pod.resources is not None:
         yield from _check_resources(pod.resources, draft.spec.child("resources"))
 
 
-def _check_resources(resources: ResourceRequirements, spot: FieldPath) -> Iterator[Finding]:
-    yield from _check_amounts(resources.limits, spot.child("limits"))
-    yield from _check_amounts(resources.requests, spot.child("requests"))
+def _check_resources(resources: ResourceRequirements, field_path: FieldPath) -> Iterator[Finding]:
+    yield from _check_amounts(resources.limits, field_path.child("limits"))
+    yield from _check_amounts(resources.requests, field_path.child("requests"))
 
 
-def _check_amounts(amounts: Mapping[str, Quantity], spot: FieldPath) -> Iterator[Finding]:
+def _check_amounts(amounts: Mapping[str, Quantity], field_path: FieldPath) -> Iterator[Finding]:
     for name in _IN_BYTES:
         amount = amounts.get(name)
         if amount is not None and amount.milli_value % 1000:
             detail = f'fractional byte value "{amount}" is invalid, must be an integer'
             fix = "m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
-            yield spot.key(name).warning(_FRACTION_CODE, detail, fix=fix)
+            yield field_path.key(name).warning(_FRACTION_CODE, detail, fix=fix)
 
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -350,12 +350,12 @@ def check_metadata(draft: PodDraft) -> Iterator[Finding]:
         # A dash at the end is fine: letters follow.
         for problem in subdomain_problems(f"{prefix[:-1]}a" if prefix.endswith("-") else prefix):
             yield draft.metadata.child("generateName").invalid("object-name", prefix, problem)
-    spot = draft.metadata.child("name")
+    field_path = draft.metadata.child("name")
     if name:
         for problem in subdomain_problems(name):
-            yield spot.invalid("object-name", name, problem)
+            yield field_path.invalid("object-name", name, problem)
     elif not prefix:
-        yield spot.required("object-name", "name or generateName is required")
+        yield field_path.required("object-name", "name or generateName is required")
     for problem in label_problems(draft.pod.namespace):
         yield draft.metadata.child("namespace").invalid("namespace-name", draft.pod.namespace, problem)
 
@@ -370,30 +370,30 @@ def check_restart(pod: Pod, spec: FieldPath) -> Iterator[Finding]:
 
 def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
     """Check overhead, which only the runtime class may set (admission plug-in ``RuntimeClass``)."""
-    spot = draft.spec.child("overhead")
+    field_path = draft.spec.child("overhead")
     amounts = ResourceRequirements(limits=pod.overhead)
-    for finding in check_requirements(amounts, spot, partial(container_resource, rules), rules):
+    for finding in check_requirements(amounts, field_path, partial(container_resource, rules), rules):
         # The API server checks overhead as if it were limits.
         path = tuple(step for step in finding.place.path if step != "limits")
         yield finding._replace(place=finding.place._replace(path=path))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         fix = "leave it to the admission plug-in RuntimeClass, which fills it in"
-        yield spot.warning("overhead-without-runtime-class", why, by=Component.API_SERVER, fix=fix)
+        yield field_path.warning("overhead-without-runtime-class", why, by=Component.API_SERVER, fix=fix)
 
 
 def _check_volumes(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:
-    for spot, size in draft.empty_dirs:
+    for field_path, size in draft.empty_dirs:
         if size.sign < 0:
-            yield spot.forbidden("empty-dir-size", "SizeLimit field must be a valid resource quantity")
+            yield field_path.forbidden("empty-dir-size", "SizeLimit field must be a valid resource quantity")
     for ref in draft.field_refs:
         yield from check_field_ref(ref, rules)
 
 
 def _check_system(draft: PodDraft) -> Iterator[Finding]:
-    spot: FieldPath = draft.spec.child("os")
+    field_path: FieldPath = draft.spec.child("os")
     name = draft.pod.os_name
     if draft.os_given and not name:
-        yield spot.child("name").required("os-name", "cannot be empty")
+        yield field_path.child("name").required("os-name", "cannot be empty")
     elif name and name not in _SYSTEMS:
-        yield spot.unsupported("os-name", name, _SYSTEMS)
+        yield field_path.unsupported("os-name", name, _SYSTEMS)

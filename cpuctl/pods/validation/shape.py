@@ -44,13 +44,13 @@ class PodSchema:
         """Check one object, all of it at once."""
         for error in self._validator(kind).iter_errors(cast("Any", value)):
             yield from _explained(error, place)
-        spec, spot = value, place.child(*spec_steps)
+        spec, field_path = value, place.child(*spec_steps)
         for step in spec_steps:
             spec = member_of(spec, step)
-        yield from self._misspelt(spec, spot, "podSpec", _WATCHED_IN_SPEC)
+        yield from self._misspelt(spec, field_path, "podSpec", _WATCHED_IN_SPEC)
         for name in CONTAINER_LISTS:
             for number, container in enumerate(items_of(member_of(spec, name))):
-                where = spot.child(name).item(number)
+                where = field_path.child(name).item(number)
                 yield from self._misspelt(container, where, "container", _WATCHED_IN_CONTAINER)
 
     def _validator(self, kind: str) -> Validator:
@@ -63,13 +63,13 @@ class PodSchema:
         return self._validators[kind]
 
     def _misspelt(
-        self, value: object, spot: FieldPath, part: str, watched: Sequence[str]
+        self, value: object, field_path: FieldPath, part: str, watched: Sequence[str]
     ) -> Iterator[Finding]:
         """Look for fields that do not exist, and come close to one that decides on resources."""
         known = self.schema["$defs"][part]["properties"]
         for name in mapping_of(value):
             if name not in known and (meant := _nearest(name, watched)):
-                yield _unknown(spot, name, meant)
+                yield _unknown(field_path, name, meant)
 
 
 def _is_about(condition: Mapping[str, Any], kind: str) -> bool:
@@ -90,20 +90,20 @@ def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 
 
 
 def _explained(error: Any, place: FieldPath) -> Iterator[Finding]:  # noqa: ANN401  # jsonschema is imported on use
-    spot = place
+    field_path = place
     for step in error.absolute_path:
-        spot = spot.item(step) if isinstance(step, int) else spot.child(step)
+        field_path = field_path.item(step) if isinstance(step, int) else field_path.child(step)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         for name in error.instance:
             if name not in known:
-                yield _unknown(spot, name, _nearest(name, tuple(known)))
+                yield _unknown(field_path, name, _nearest(name, tuple(known)))
     elif error.validator == "enum" and isinstance(error.instance, str):
         words = [word for word in error.schema["enum"] if word is not None]
-        yield spot.unsupported("unsupported-value", error.instance, words)
+        yield field_path.unsupported("unsupported-value", error.instance, words)
     elif error.validator == "type" and error.schema.get("title") != QUANTITY:
         wanted = " or ".join(_WORDS[word] for word in _types(error.schema) if word != "null")
-        yield spot.rejected("wrong-type", f"expected {wanted}, found {describe(error.instance)}")
+        yield field_path.rejected("wrong-type", f"expected {wanted}, found {describe(error.instance)}")
 
 
 def _types(schema: Mapping[str, Any]) -> Sequence[str]:
@@ -111,11 +111,11 @@ def _types(schema: Mapping[str, Any]) -> Sequence[str]:
     return [types] if isinstance(types, str) else types
 
 
-def _unknown(spot: FieldPath, name: str, meant: str) -> Finding:
+def _unknown(field_path: FieldPath, name: str, meant: str) -> Finding:
     fix = f"did you mean {meant}?" if meant else ""
-    field_name = spot.child(name).field
+    field_name = field_path.child(name).field
     detail = f'strict decoding error: unknown field "{field_name}"'
-    return FieldPath((*spot.path, name), "").rejected("unknown-field", detail, fix=fix)
+    return FieldPath((*field_path.path, name), "").rejected("unknown-field", detail, fix=fix)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

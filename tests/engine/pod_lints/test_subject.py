@@ -41,8 +41,8 @@ def test_where_the_resources_of_a_container_stand() -> None:
     subject = PodLintSubject(
         pod(app(name="a"), init(name="b"), app(name="c")), FieldPath((), ""), KubeletView()
     )
-    spots = {name: subject.spot_of(name) for name in ("a", "b", "c", "")}
-    assert {name: (spot.path, spot.field) for name, spot in spots.items()} == {
+    field_paths = {name: subject.field_path_of(name) for name in ("a", "b", "c", "")}
+    assert {name: (field_path.path, field_path.field) for name, field_path in field_paths.items()} == {
         "a": (("containers", 0, "resources"), "containers[0].resources"),
         "b": (("initContainers", 0, "resources"), "initContainers[0].resources"),
         "c": (("containers", 1, "resources"), "containers[1].resources"),

@@ -61,7 +61,7 @@ def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
         "hybrid": bool(at and at.hybrid),
         "cgroupDrivers": [driver.value for driver in sorted(drivers)],
         "cpuManagerPolicy": snapshot.state.cpu.policy_name if snapshot.state.cpu else None,
-        "cpuManagerState": _standing(snapshot.state),
+        "cpuManagerState": _state_status(snapshot.state),
         "online": str(machine.online),
         "offline": str(machine.offline),
         "isolated": str(machine.isolated),
@@ -72,7 +72,7 @@ def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
     }
 
 
-def _standing(state: KubeletState) -> Literal["read", "missing", "closed", "unusable"]:
+def _state_status(state: KubeletState) -> Literal["read", "missing", "closed", "unusable"]:
     if state.cpu is not None:
         return "read"
     if state.cpu_problem:

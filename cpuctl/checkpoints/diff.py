@@ -25,7 +25,7 @@ class HolderKind(StrEnum):
 class Holder(NamedTuple):
     """Who holds something; a pod as a whole has no container, the shared pool neither pod nor container."""
 
-    holding: HolderKind
+    kind: HolderKind
     pod_uid: str = ""
     container: str = ""
 
@@ -126,10 +126,10 @@ def cpu_holdings(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
     yield Holder(HolderKind.SHARED_POOL), state.default_cpu_set
     for uid, cpus in state.pod_entries.items():
         yield Holder(HolderKind.POD, uid), cpus
-    for holding, entries in ((HolderKind.CONTAINER, state.entries), (HolderKind.BASELINE, state.baselines)):
+    for kind, entries in ((HolderKind.CONTAINER, state.entries), (HolderKind.BASELINE, state.baselines)):
         for uid, containers in entries.items():
             for name, cpus in containers.items():
-                yield Holder(holding, uid, name), cpus
+                yield Holder(kind, uid, name), cpus
 
 
 def _memory_holdings(state: MemoryStateFile) -> Iterator[tuple[Holder, Blocks]]:
@@ -146,7 +146,7 @@ def _sorted(blocks: Blocks) -> Blocks:
 
 def _in_order(old: Mapping[Holder, object], new: Mapping[Holder, object]) -> list[Holder]:
     """Sort holders: the shared pool, then pod by pod, the pod as a whole before its containers."""
-    return sorted({*old, *new}, key=lambda holder: (holder.pod_uid, holder.container, holder.holding))
+    return sorted({*old, *new}, key=lambda holder: (holder.pod_uid, holder.container, holder.kind))
 
 
 def _policies(before: str, after: str) -> tuple[str, str] | None:

@@ -70,7 +70,7 @@ def _rows() -> Iterator[list[str]]:
             str(difference.area),
             difference.before,
             difference.after,
-            ", ".join(difference.recorded_on) or str(difference.standing),
+            ", ".join(difference.recorded_on) or str(difference.evidence),
             difference.source,
         ]
 

@@ -182,6 +182,6 @@ def test_what_is_verified_was_recorded_and_decides_on_allocation_or_admission() 
     unrecorded = {
         name
         for name, difference in DIFFERENCES.items()
-        if difference.area in ALLOCATING and difference.standing is Evidence.VERIFIED and not difference.cases
+        if difference.area in ALLOCATING and difference.evidence is Evidence.VERIFIED and not difference.cases
     }
     assert unrecorded == {"lifts_quota_of_exclusive_cpus"}

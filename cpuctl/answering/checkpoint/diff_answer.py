@@ -129,7 +129,7 @@ def _policies(names: tuple[str, str] | None) -> list[str] | None:
 
 
 def _holder(holder: Holder, owners: Owners) -> answers.ChangedHolder:
-    return {"holding": holder.holding.value, **owner_answer(owners, holder.pod_uid, holder.container)}
+    return {"holding": holder.kind.value, **owner_answer(owners, holder.pod_uid, holder.container)}
 
 
 def _cpu_change(change: CPUChange, owners: Owners) -> answers.CPUChange:

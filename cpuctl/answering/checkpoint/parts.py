@@ -80,7 +80,7 @@ def owner_answer(owners: Owners, uid: str, container: str = "") -> answers.Owner
         "namespace": pod.namespace if pod else None,
         "pod": pod.name if pod else None,
         "container": container or None,
-        "owner": owners.standing(uid, container).value,
+        "owner": owners.status(uid, container).value,
     }
 
 

@@ -92,7 +92,7 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> answers.Beha
         "before": before if change.begins else after,
         "after": after if change.begins else before,
         "source": difference.source,
-        "standing": difference.standing.value,
+        "standing": difference.evidence.value,
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "concerns": change.concerns,

@@ -179,7 +179,7 @@ def _offer(offer: Offer) -> answers.ProviderOffer:
     return {
         "provider": offer.provider,
         "resource": offer.resource,
-        "standing": offer.standing.value,
+        "standing": offer.status.value,
         "hints": None if offer.hints is None else [_hint(hint) for hint in offer.hints],
         "usable": None if offer.usable is None else _sets(offer.usable),
         **_widths(offer.rule),

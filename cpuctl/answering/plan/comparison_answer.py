@@ -114,7 +114,7 @@ def difference_answer(name: str, version: KubeletVersion) -> answers.ReleaseDiff
         "a": one,
         "b": other,
         "source": difference.source,
-        "standing": difference.standing.value,
+        "standing": difference.evidence.value,
     }
 
 

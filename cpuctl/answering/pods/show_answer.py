@@ -46,7 +46,7 @@ def view_head(view: NodeView, sources: Sources) -> answers.ViewHead:
                 "since": f"1.{each.since}",
                 "behaviour": each.after,
                 "source": each.source,
-                "standing": each.standing.value,
+                "standing": each.evidence.value,
             }
             for name, each in view.differences.items()
         ],

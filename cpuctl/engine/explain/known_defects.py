@@ -119,7 +119,7 @@ def known_defects(replay: Replay, decision: Decision, rounds: Sequence[Round]) -
         yield known
     last = rounds[-1].offers if rounds else ()
     refused_late = decision.provider == "memory" and decision.rule is not Rule.NO_OWN_RESOURCES
-    if refused_late and any(offer.standing is OfferStatus.NO_HINTS for offer in last):
+    if refused_late and any(offer.status is OfferStatus.NO_HINTS for offer in last):
         yield _NO_HINT_IS_ANY
     if decision.rule in (Rule.WHOLE_CORES, Rule.FREE_CORES):
         if replay.before.cpu.state.assigned(pod.uid, decision.container) is not None:

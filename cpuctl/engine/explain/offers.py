@@ -47,7 +47,7 @@ class Offer(NamedTuple):
 
     provider: str
     resource: str
-    standing: OfferStatus
+    status: OfferStatus
     hints: tuple[Hint, ...] | None = ()
     usable: frozenset[NodeMask] | None = frozenset()
     rule: HintRule | None = None
@@ -79,7 +79,7 @@ def round_of(asked: HintRound, pod: StoredPod, node: Node) -> Round:
 
 def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:
     """Tell how much was asked for, where there are hints for it or should be."""
-    if offer.standing is OfferStatus.NO_PREFERENCE:
+    if offer.status is OfferStatus.NO_PREFERENCE:
         return None
 
     from cpuctl.engine.cpu.hints import CPUHints
@@ -95,28 +95,28 @@ def _request(offer: Offer, pod: StoredPod, container: Container | None, node: No
 
 def _offers(provider: str, answer: Answer, manager: TopologyManager) -> Iterator[Offer]:
     if not answer:
-        standing = OfferStatus.NO_PREFERENCE if answer is None else OfferStatus.NO_HINTS
-        yield Offer(provider=provider, resource=provider, standing=standing)
+        status = OfferStatus.NO_PREFERENCE if answer is None else OfferStatus.NO_HINTS
+        yield Offer(provider=provider, resource=provider, status=status)
     for resource, hints in (answer or {}).items():
         yield _offer(provider, resource, hints, manager)
 
 
 def _offer(provider: str, resource: str, hints: HintList | None, manager: TopologyManager) -> Offer:
     if hints is None:
-        return Offer(provider=provider, resource=resource, standing=OfferStatus.NO_PREFERENCE)
+        return Offer(provider=provider, resource=resource, status=OfferStatus.NO_PREFERENCE)
     if isinstance(hints, Sequence):
         return _of_list(provider, resource, tuple(hints), manager)
     return _of_rule(provider, resource, hints, manager)
 
 
 def _of_list(provider: str, resource: str, hints: tuple[Hint, ...], manager: TopologyManager) -> Offer:
-    standing = OfferStatus.UNUSABLE if hints else OfferStatus.IMPOSSIBLE
+    status = OfferStatus.UNUSABLE if hints else OfferStatus.IMPOSSIBLE
     usable = frozenset(_usable(hints, manager))
     if any(hint.nodes is None and hint.preferred for hint in hints):
-        standing = OfferStatus.NO_PREFERENCE
+        status = OfferStatus.NO_PREFERENCE
     elif usable:
-        standing = OfferStatus.USABLE
-    return Offer(provider=provider, resource=resource, standing=standing, hints=hints, usable=usable)
+        status = OfferStatus.USABLE
+    return Offer(provider=provider, resource=resource, status=status, hints=hints, usable=usable)
 
 
 def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyManager) -> Offer:
@@ -128,15 +128,13 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
         single = (NODE_0 << node for node in CPUSet(manager.everything))
         usable = frozenset(node for node in single if node in rule and rule.prefers(node))
     if not rule:
-        standing = OfferStatus.IMPOSSIBLE
+        status = OfferStatus.IMPOSSIBLE
     else:
         from cpuctl.engine.hints.merge import best_preferred
 
         some = bool(best_preferred([rule], Fit()) if usable is None else usable)
-        standing = OfferStatus.USABLE if some else OfferStatus.UNUSABLE
-    return Offer(
-        provider=provider, resource=resource, standing=standing, hints=listed, usable=usable, rule=rule
-    )
+        status = OfferStatus.USABLE if some else OfferStatus.UNUSABLE
+    return Offer(provider=provider, resource=resource, status=status, hints=listed, usable=usable, rule=rule)
 
 
 def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMask]:

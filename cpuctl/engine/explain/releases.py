@@ -49,7 +49,7 @@ def _fate(admission: Admission) -> object:
 def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     source = difference.source
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
-    doubt = "" if difference.standing is Evidence.VERIFIED else " (not verified)"
+    doubt = "" if difference.evidence is Evidence.VERIFIED else " (not verified)"
     if difference.holds(*version):
         return KnownDefect(f"so since {difference.begin}; before, {difference.before}{doubt}", reference)
     never = "" if difference.known_in(version.minor) else f"; no known patch of 1.{version.minor} does"

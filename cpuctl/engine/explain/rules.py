@@ -37,9 +37,9 @@ def hint_decision(round_: Round, node: Node, pod: StoredPod) -> Decision | None:
     """
     if not isinstance(round_.merged, Merged) or round_.merged.hint.preferred:
         return None
-    for standing in (OfferStatus.IMPOSSIBLE, OfferStatus.UNUSABLE):
+    for status in (OfferStatus.IMPOSSIBLE, OfferStatus.UNUSABLE):
         for offer in round_.offers:
-            if offer.standing is standing:
+            if offer.status is status:
                 rule, why = _blocked(offer, round_, node, pod)
                 return Decision(rule=rule, why=why, container=round_.name, provider=offer.provider)
     return Decision(rule=Rule.MASK_INEQUALITY, why=_disagreement(round_), container=round_.name)
@@ -71,7 +71,7 @@ def _blocked_list(offer: Offer, pod: StoredPod, node: Node) -> Blocked:
 
 
 def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
-    if offer.standing is OfferStatus.IMPOSSIBLE:
+    if offer.status is OfferStatus.IMPOSSIBLE:
         return Rule.NOT_ENOUGH, f"it asks for more of {offer.resource} than is free on the whole node"
     if policy == SINGLE and hints.width > 1:
         return Rule.LARGER_THAN_A_NODE, (

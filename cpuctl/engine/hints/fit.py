@@ -17,7 +17,7 @@ _UNKNOWN = -(1 << 80)
 
 
 class Fit(NamedTuple):
-    """How sets of equal standing compare: fewer nodes, then closer ones if distance counts, then lower ids.
+    """How sets of equal rank compare: fewer nodes, then closer ones if distance counts, then lower ids.
 
     ``distances`` holds the row of every node by id; it is empty where distance does not count. A kubelet
     looks nodes up in a row by id, too, so where ids are sparse a row can be too short: sets that need such a

@@ -214,13 +214,13 @@ def merge(lists: Sequence[HintList], everything: NodeMask, fit: Fit) -> Hint | K
     if preferred := _preferred(rules, explicit, everything, fit):
         return _best(preferred, fit, fit.key, preferred=True)
     minimum = max((_narrowest(hints) for hints in lists), default=0)
-    standing = partial(_standing, minimum)
+    rank = partial(_size_rank, minimum)
     sets = reachable_sets([[_cut(hint, everything) for hint in hints] for hints in explicit], everything)
     if rules:
-        sizes = sorted(range(1, everything.bit_count() + 1), key=standing)
+        sizes = sorted(range(1, everything.bit_count() + 1), key=rank)
         sets = best_cuts(rules, sets, sizes, fit)
     if sets := sets - {NO_NODES}:
-        return _best(sets, fit, lambda nodes: (standing(nodes.bit_count()), fit.key(nodes)), preferred=False)
+        return _best(sets, fit, lambda nodes: (rank(nodes.bit_count()), fit.key(nodes)), preferred=False)
     return Hint(everything, preferred=False)
 
 
@@ -252,7 +252,7 @@ def _cut(hint: Hint, everything: NodeMask) -> NodeMask:
     return everything if hint.nodes is None else hint.nodes & everything
 
 
-def _standing(minimum: int, size: int) -> int:
+def _size_rank(minimum: int, size: int) -> int:
     """Sort the sizes of sets that are not preferred: the widest *minimum* of a list, narrower, then wider."""
     return size if size > minimum else -size
 

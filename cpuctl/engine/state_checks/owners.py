@@ -58,7 +58,7 @@ class Owners(NamedTuple):
         """Take these pods, and no others, for running."""
         return cls({pod.uid: pod for pod in pods})
 
-    def standing(self, uid: str, container: str = "") -> OwnerStatus:
+    def status(self, uid: str, container: str = "") -> OwnerStatus:
         """Tell whether a pod runs and, where one is named, whether it has such a container."""
         if self.pods is None:
             return OwnerStatus.UNKNOWN
@@ -105,17 +105,17 @@ _Held = TypeVar("_Held")
 def gone(
     entries: Mapping[str, Mapping[str, object]], owners: Owners
 ) -> Iterator[tuple[str, str, OwnerStatus]]:
-    """Yield UID, container and standing of every entry whose owner is gone, as far as that is known."""
+    """Yield UID, container and status of every entry whose owner is gone, as far as that is known."""
     for uid, containers in sorted(entries.items()):
         for name in sorted(containers):
-            if (standing := owners.standing(uid, name)) in GONE:
-                yield uid, name, standing
+            if (status := owners.status(uid, name)) in GONE:
+                yield uid, name, status
 
 
 def kept(entries: Mapping[str, Mapping[str, _Held]], owners: Owners) -> dict[str, dict[str, _Held]]:
     """Return the entries whose owner is not gone."""
     left = {
-        uid: {name: held for name, held in containers.items() if owners.standing(uid, name) not in GONE}
+        uid: {name: held for name, held in containers.items() if owners.status(uid, name) not in GONE}
         for uid, containers in entries.items()
     }
     return {uid: containers for uid, containers in left.items() if containers}
@@ -136,12 +136,12 @@ def gone_findings(
 ) -> Iterator[StateFinding]:
     """Name the entries whose pod or container is not there any more."""
     entries: Mapping[str, Mapping[str, object]] = state.entries
-    for uid, name, standing in gone(entries, owners):
+    for uid, name, status in gone(entries, owners):
         yield StateFinding(
             severity=Severity.WARNING,
-            code=_CODES[standing],
+            code=_CODES[status],
             place=StatePlace(file_name, uid, name),
-            message=f"{owners.name(uid, name)}: {GONE[standing]}; {_LATER}",
+            message=f"{owners.name(uid, name)}: {GONE[status]}; {_LATER}",
             fix=REPAIR_WITH_PODS,
         )
 

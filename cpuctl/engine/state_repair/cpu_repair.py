@@ -199,8 +199,8 @@ class _Work:
 
     def drop_gone(self) -> None:
         """Drop what nobody holds any more."""
-        for uid, name, standing in gone(self.state.entries, self.owners):
-            self._do(ActionKind.DROPPED, GONE[standing], uid, name, before=str(self.state.entries[uid][name]))
+        for uid, name, status in gone(self.state.entries, self.owners):
+            self._do(ActionKind.DROPPED, GONE[status], uid, name, before=str(self.state.entries[uid][name]))
         self.state = self.state._replace(entries=kept(self.state.entries, self.owners))
 
     def settle_pods(self) -> None:

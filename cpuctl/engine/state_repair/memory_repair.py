@@ -89,10 +89,10 @@ def _policy(state: MemoryStateFile, configured: str) -> RepairAction:
 
 
 def _dropped(state: MemoryStateFile, owners: Owners) -> Iterator[RepairAction]:
-    for uid, name, standing in gone(state.entries, owners):
+    for uid, name, status in gone(state.entries, owners):
         before = _amounts(state.entries[uid][name])
         yield RepairAction(
-            did=ActionKind.DROPPED, reason=GONE[standing], pod_uid=uid, container=name, before=before
+            did=ActionKind.DROPPED, reason=GONE[status], pod_uid=uid, container=name, before=before
         )
 
 

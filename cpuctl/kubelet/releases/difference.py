@@ -59,7 +59,7 @@ class Difference(NamedTuple):
     before: str
     after: str
     source: str
-    standing: Evidence
+    evidence: Evidence
     gate: str = ""
     patches: Mapping[int, int] = {}
     cases: tuple[str, ...] = ()

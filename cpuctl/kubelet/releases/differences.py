@@ -17,7 +17,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the flag --config-dir does not exist",
         after="--config-dir works where the variable KUBELET_CONFIG_DROPIN_DIR_ALPHA is set",
         source="KEP-3983",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "drop_ins_without_variable": Difference(
         since=30,
@@ -25,7 +25,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="--config-dir needs the variable KUBELET_CONFIG_DROPIN_DIR_ALPHA",
         after="--config-dir works by itself",
         source="KEP-3983",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "merges_drop_ins_as_text": Difference(
         since=29,
@@ -33,7 +33,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a drop-in is a whole configuration: its defaults win over the main file, and no zero does",
         after="a drop-in changes what it names",
         source="121193",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "defaults_after_drop_ins": Difference(
         since=32,
@@ -41,7 +41,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a drop-in may be of any kind, changes lists element by element, and its null does nothing",
         after="a drop-in must be a KubeletConfiguration, replaces lists, and its null gives the default back",
         source="server.go, 1.32",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "default_inode_threshold_of_images": Difference(
         since=30,
@@ -49,7 +49,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="evictionHard has no default for imagefs.inodesFree",
         after="evictionHard has the default imagefs.inodesFree 5%",
         source="121834",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "knows_no_swap": Difference(
         since=30,
@@ -57,7 +57,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="memorySwap.swapBehavior may be LimitedSwap or UnlimitedSwap",
         after="memorySwap.swapBehavior may be LimitedSwap or NoSwap",
         source="KEP-2400",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "checks_each_enforcement": Difference(
         since=31,
@@ -65,7 +65,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="enforceNodeAllocatable other than [] is refused without cgroupsPerQOS",
         after="enforceNodeAllocatable other than [none] is, and one that repeats an entry always",
         source="124268",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "collects_locked_gates": Difference(
         since=31,
@@ -73,7 +73,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="of several locked feature gates that are set otherwise, the kubelet names one",
         after="of several locked feature gates that are set otherwise, the kubelet names all",
         source="feature_gate.go, 1.31",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "defaults_by_gates": Difference(
         since=32,
@@ -81,7 +81,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a feature gate in a file that cannot be set ends the start with an error",
         after="a feature gate in a file that cannot be set crashes the kubelet",
         source="defaults.go, 1.32",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.31/hints nodehints-p-31", "1.32/hints nodehints-p-31"),
     ),
     "enforces_compressible": Difference(
@@ -90,7 +90,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="enforceNodeAllocatable takes pods, system-reserved, kube-reserved or none",
         after="enforceNodeAllocatable takes system-reserved-compressible and kube-reserved-compressible, too",
         source="125982",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "ignores_topology_options_of_none": Difference(
         since=28,
@@ -98,7 +98,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="topologyManagerPolicyOptions are checked with the policy none, too",
         after="topologyManagerPolicyOptions are not looked at with the policy none",
         source="topology_manager.go, 1.28",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.27/hints merge-p-575", "1.28/hints opt-max-allowable-numa-nodes"),
     ),
     "knows_sidecars": Difference(
@@ -107,7 +107,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="an init container with restartPolicy Always is an ordinary one",
         after="an init container with restartPolicy Always is a sidecar, which the gate has to allow",
         source="KEP-753",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "fits_zero_requests": Difference(
         since=28,
@@ -115,7 +115,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a pod without a CPU or memory request does not fit a node that has promised too much of it",
         after="a pod always fits as to what it does not request",
         source="fit.go, 1.28",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "admits_sidecars": Difference(
         since=29,
@@ -123,7 +123,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pods with sidecars are rejected (InitContainerRestartPolicyForbidden)",
         after="pods with sidecars are admitted",
         source="KEP-753",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="SidecarContainers",
     ),
     "tells_how_many_cpus_are_missing": Difference(
@@ -132,7 +132,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a rejection says that there are not enough CPUs",
         after="a rejection says how many CPUs were requested, and how many are available",
         source="cpu_assignment.go, 1.29",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.28/assignment take-p-561", "1.29/assignment take-p-2622"),
     ),
     "tells_what_capacity_is_expected": Difference(
@@ -141,7 +141,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="too large a reservation ends the start with the negative amount that would be left",
         after="too large a reservation ends the start with the reservation and the capacity",
         source="119764",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.29/config config-68", "1.30/config config-68"),
     ),
     "tells_no_free_cores": Difference(
@@ -150,7 +150,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="with full-pcpus-only and no free core a rejection blames the number of CPUs",
         after="with full-pcpus-only and no free core a rejection says so",
         source="127959",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.31/hints nodehints-p-143-allowed", "1.32/hints nodehints-p-143-allowed"),
     ),
     "drops_what_inits_lack": Difference(
@@ -160,7 +160,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "(OutOf, with their name); those that app containers ask for do not count",
         after="devices of which the node has none do not count for any container",
         source="predicate.go, 1.31",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "knows_books": Difference(
         since=32,
@@ -168,7 +168,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="on s390x cores with the same ids in different books or drawers count as one core",
         after="on s390x books and drawers tell cores apart",
         source="sysinfo.go, 1.32",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "lowers_oom_scores_of_sidecars": Difference(
         since=32,
@@ -176,7 +176,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the OOM score of a sidecar follows from its own memory request",
         after="a sidecar has no higher OOM score than the app container with the least memory request",
         source="128029",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "refuses_memory_resizes_beside_static_manager": Difference(
         since=33,
@@ -184,7 +184,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the static Memory Manager does not keep Guaranteed pods from being resized",
         after="Guaranteed pods are not resized beside the static Memory Manager",
         source="kubelet.go, 1.33",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "has_resize_subresource": Difference(
         since=32,
@@ -192,7 +192,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="resources are changed in the pod itself; neither LimitRanges nor the node's gate are asked",
         after="resources are changed by the pod's subresource resize, which asks LimitRanges and the node",
         source="KEP-1287",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "managers_refuse_resizes": Difference(
         since=32,
@@ -200,7 +200,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a kubelet resizes Guaranteed pods beside static managers, and what they gave stays",
         after="a kubelet refuses to resize Guaranteed pods beside static managers",
         source="kubelet.go, 1.32",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "tells_resizes_in_conditions": Difference(
         since=33,
@@ -208,7 +208,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="one word in status.resize tells how a resize stands",
         after="the conditions PodResizePending and PodResizeInProgress tell how a resize stands",
         source="KEP-1287",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "resizes_sidecars": Difference(
         since=33,
@@ -216,7 +216,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="resources of sidecars stay as they are",
         after="sidecars are resized, too",
         source="KEP-1287",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "refuses_resizes_with_swap": Difference(
         since=33,
@@ -224,7 +224,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="memory of a container that may swap is resized",
         after="memory of a container that may swap is resized only where that restarts it",
         source="kubelet.go, 1.33",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "restarts_for_memory_requests": Difference(
         since=33,
@@ -232,7 +232,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="another memory request restarts no container",
         after="another memory request restarts a container whose resizePolicy says so",
         source="kuberuntime_manager.go, 1.33",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "minds_lower_memory_limits": Difference(
         since=33,
@@ -240,7 +240,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="memory limits may be lowered",
         after="memory limits may be lowered only where that restarts the container",
         source="validation.go, 1.33",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "lowers_memory_limits": Difference(
         since=34,
@@ -248,7 +248,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="memory limits may be lowered only where that restarts the container",
         after="memory limits may be lowered",
         source="validation.go, 1.34",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "managers_refuse_by_resource": Difference(
         since=34,
@@ -256,7 +256,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a static manager is an obstacle to resizes of any resource (CPU Manager static policy)",
         after='a static manager is an obstacle to resizes of its own resource (policy "static")',
         source="handlers.go, 1.34",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "has_gate_of_exclusive_memory": Difference(
         since=34,
@@ -264,7 +264,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="InPlacePodVerticalScalingExclusiveCPUs frees memory of a static Memory Manager, too",
         after="memory of a static Memory Manager has the gate InPlacePodVerticalScalingExclusiveMemory",
         source="kube_features.go, 1.34",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "orders_pending_resizes": Difference(
         since=34,
@@ -272,7 +272,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="resizes that wait are tried again in the order in which they came",
         after="resizes that wait are tried again by what they ask for, priority, QoS class and time",
         source="allocation_manager.go, 1.34",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "compares_resizes_with_absolute_allocatable": Difference(
         since=34,
@@ -280,7 +280,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a resize is compared with what the node's status has as allocatable",
         after="a resize is compared with what reservations leave of the node, eviction thresholds aside",
         source="allocation_manager.go, 1.34",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "managers_read_requests": Difference(
         since=35,
@@ -289,7 +289,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "has as allocatedResources, and nothing where it has none",
         after="static managers go by the requests that the kubelet has granted, whatever the status says",
         source="policy_static.go, 1.35",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "names_gate_of_pod_level_resizes": Difference(
         since=35,
@@ -297,7 +297,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pods with pod-level resources cannot be resized",
         after="what forbids to resize pods with pod-level resources is a gate, which is named",
         source="KEP-5419",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "forbids_whole_containers": Difference(
         since=36,
@@ -305,7 +305,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="that an init container is not resized is told of its field resources",
         after="that an init container is not resized is told of the container",
         source="validation.go, 1.36",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "leaves_resize_capacity_to_server": Difference(
         since=36,
@@ -313,7 +313,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the kubelet compares a resize with the whole node",
         after="the API server compares a resize with the whole node",
         source="KEP-1287",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "writes_topology_options_small": Difference(
         since=33,
@@ -321,7 +321,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a refused Topology Manager option is told in capitals (Policy Alpha-level Options)",
         after="a refused Topology Manager option is told in small letters (policy alpha-level options)",
         source="policy_options.go, 1.33",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.27/hints merge-p-495",),
     ),
     "odd_requests_fit_caches": Difference(
@@ -330,7 +330,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="prefer-align-cpus-by-uncorecache spreads an odd number of CPUs over several caches",
         after="prefer-align-cpus-by-uncorecache takes an odd number of CPUs from one cache",
         source="131850",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         # Not in the sources of 1.33.6, in those of 1.33.8.
         patches={33: 7},
         cases=("1.32/assignment take-p-743", "1.33/assignment take-p-743", "1.34/assignment take-p-743"),
@@ -341,7 +341,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="with PodLevelResources off a pod with spec.resources is admitted by its containers",
         after="with PodLevelResources off a pod with spec.resources is rejected",
         source="133279",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "walks_only_nodes_with_devices": Difference(
         since=36,
@@ -349,7 +349,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="hints for devices are looked for on every set of NUMA nodes: 2^n of them",
         after="hints for devices are looked for on sets of NUMA nodes that have such devices",
         source="138244",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         patches={35: 5},
     ),
     "lifts_quota_of_exclusive_cpus": Difference(
@@ -358,7 +358,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="containers with exclusive CPUs keep their CFS quota",
         after="containers with exclusive CPUs have no CFS quota",
         source="127525",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         gate="DisableCPUQuotaWithExclusiveCPUs",
     ),
     "resizes_by_default": Difference(
@@ -367,7 +367,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pods are not resized in place",
         after="pods are resized in place",
         source="KEP-1287",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="InPlacePodVerticalScaling",
     ),
     "enables_pod_level_resources": Difference(
@@ -376,7 +376,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="spec.resources of a pod is ignored",
         after="spec.resources of a pod decides on its QoS class, cgroup and OOM score",
         source="KEP-2837",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         gate="PodLevelResources",
     ),
     "counts_sidecars_for_replicas": Difference(
@@ -385,7 +385,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the HPA adds up the requests of app containers",
         after="the HPA adds up the requests of app containers and sidecars",
         source="120001",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "counts_pod_level_requests_for_new_nodes": Difference(
         since=33,
@@ -393,7 +393,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the cluster autoscaler counts the requests of containers only",
         after="the cluster autoscaler counts pod-level requests, as the scheduler does",
         source="KEP-2837",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="PodLevelResources",
     ),
     "counts_pod_level_requests_for_replicas": Difference(
@@ -402,7 +402,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the HPA wants a request of every container",
         after="the HPA goes by the pod's requests where it has pod-level ones",
         source="132430",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="PodLevelResources",
     ),
     "tells_pod_level_limits_inside": Difference(
@@ -411,7 +411,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="downward API variables tell a container without a limit the node's allocatable",
         after="downward API variables, not files, tell a container without a limit the pod-level one, if any",
         source="132605",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="PodLevelResources",
     ),
     "pod_level_hugepages": Difference(
@@ -420,7 +420,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="spec.resources takes cpu and memory",
         after="spec.resources takes hugepages too",
         source="KEP-2837",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="PodLevelResources",
     ),
     "keeps_sidecars_apart": Difference(
@@ -429,7 +429,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="CPUs, memory and devices of a sidecar are used again by the containers after it",
         after="a sidecar keeps its CPUs, memory and devices for itself",
         source="119447",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.28/hints nodehints-p-8", "1.29/hints nodehints-p-94"),
     ),
     "refuses_overlapping_memory_groups": Difference(
@@ -439,7 +439,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "in another group",
         after="it rejects the pod: preferred hint violates NUMA node allocation",
         source="123443",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.31/admission adm-p-102", "1.32/admission frag-p-31-allowed"),
     ),
     "compares_memory_of_groups": Difference(
@@ -449,7 +449,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "node right",
         after="it starts if those of every group of NUMA nodes are right together",
         source="127074",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.31/admission frag-p-31-allowed", "1.32/memory initmem-best-effort-container"),
     ),
     "knows_best_effort_memory": Difference(
@@ -459,7 +459,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after='memoryManagerPolicy BestEffort is for Windows: policy "BestEffort" is not available for '
         'platform "linux"',
         source="memory_manager.go, 1.32",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "forgets_removed_pods": Difference(
         since=32,
@@ -468,7 +468,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         "another is admitted",
         after="CPUs, memory and devices of any pod that has gone come back with the next clean-up",
         source="cpu_manager.go, 1.32",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.31/fresh uncore-15-allowed", "1.32/fresh uncore-15"),
     ),
     "passes_over_pod_level_pods": Difference(
@@ -477,7 +477,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="containers of a pod with spec.resources get exclusive CPUs and memory like any others",
         after="containers of a pod with spec.resources get no exclusive CPUs, memory or hints",
         source="133279",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         gate="PodLevelResources",
         cases=("1.33/hints nodehints-p-144", "1.34/hints nodehints-p-142-ungated"),
     ),
@@ -487,7 +487,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pod_status_manager_state has the requests of containers, and the word on each resize",
         after="pod_status_manager_state has requests and limits in a string; older files make it panic",
         source="126620",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="InPlacePodVerticalScaling",
     ),
     "keeps_allocated_pods": Difference(
@@ -496,7 +496,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="resizes are kept in pod_status_manager_state",
         after="resizes are kept in allocated_pods_state and actuated_pods_state; the older file is not read",
         source="130599",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="InPlacePodVerticalScaling",
     ),
     "returns_actuated_error": Difference(
@@ -505,7 +505,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a kubelet panics over an actuated_pods_state that it cannot load",
         after="a kubelet ends with an error over an actuated_pods_state that it cannot load",
         source="kuberuntime_manager.go, 1.35",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "drops_flat_device_state": Difference(
         since=31,
@@ -513,7 +513,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a kubelet_internal_checkpoint without NUMA nodes (before 1.20) is read",
         after="a kubelet_internal_checkpoint without NUMA nodes is passed over: nobody holds devices then",
         source="manager.go, 1.31",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "writes_claims_as_string": Difference(
         since=31,
@@ -521,7 +521,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="dra_manager_state lists claims with a checksum over the values",
         after="dra_manager_state has claims in a string; a kubelet does not start on an older one",
         source="checkpoint.go, 1.31",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="DynamicResourceAllocation",
     ),
     "refuses_cgroup_v1_by_default": Difference(
@@ -530,7 +530,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="failCgroupV1 is false by default: a kubelet starts on a host with cgroup v1",
         after="failCgroupV1 is true by default: a kubelet does not start on a host with cgroup v1",
         source="KEP-5573",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "takes_cfs_periods": Difference(
         since=36,
@@ -538,7 +538,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="cpuCFSQuotaPeriod other than 100ms is refused",
         after="cpuCFSQuotaPeriod may be 1ms to 1s",
         source="kube_features.go, 1.36",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         gate="CustomCPUCFSQuotaPeriod",
     ),
     "resizes_pod_level_resources": Difference(
@@ -547,7 +547,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pod-level resources are not resized in place",
         after="pod-level resources are resized in place",
         source="KEP-5419",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="InPlacePodLevelResourcesVerticalScaling",
     ),
     "protects_memory_by_class": Difference(
@@ -556,7 +556,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="MemoryQoS writes memory.min for every memory request",
         after="MemoryQoS writes memory.min or memory.low by class, with memoryReservationPolicy only",
         source="KEP-2570",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="MemoryQoS",
     ),
     "memory_throttling_is_opt_in": Difference(
@@ -565,7 +565,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="memoryThrottlingFactor is 0.9 by default, and MemoryQoS is off",
         after="memoryThrottlingFactor has no default, and MemoryQoS is on",
         source="KEP-2570",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="MemoryQoS",
     ),
     "aligns_distribution_to_sockets": Difference(
@@ -574,7 +574,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="distribute-cpus-across-numa does not look at align-by-socket",
         after="distribute-cpus-across-numa with align-by-socket prefers NUMA nodes of one socket",
         source="139778",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.37/assignment take137-p-0",),
     ),
     "limits_shares_to_whole_groups": Difference(
@@ -583,7 +583,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a NUMA node can be asked for more CPUs than its whole cores have",
         after="a NUMA node is asked for as many CPUs as its whole cores have at most",
         source="139778",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.37/assignment take137-p-0",),
     ),
     "writes_cpu_checkpoint_v4": Difference(
@@ -592,7 +592,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="cpu_manager_state is written in format 2 (3 with PodLevelResourceManagers)",
         after="cpu_manager_state is written in format 4, which older kubelets read as format 2",
         source="139102",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
     ),
     "refuses_cpu_checkpoint_v1": Difference(
         since=37,
@@ -600,7 +600,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a cpu_manager_state of format 1 is migrated",
         after="a cpu_manager_state of format 1 is refused",
         source="139102",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
     ),
     "tolerates_pod_level_cpu_state": Difference(
         since=37,
@@ -608,7 +608,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a cpu_manager_state of format 3 is refused while PodLevelResourceManagers is off",
         after="a cpu_manager_state of format 3 is read, without its pod-level part while the gate is off",
         source="139102",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
     ),
     "keeps_baselines": Difference(
         since=37,
@@ -616,7 +616,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="cpu_manager_state does not record the CPUs promised at admission",
         after="cpu_manager_state records the CPUs promised at admission",
         source="140314",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="InPlacePodVerticalScalingExclusiveCPUs",
     ),
     "writes_memory_checkpoint_v3": Difference(
@@ -625,7 +625,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="memory_manager_state is written in format 1 (2 with PodLevelResourceManagers)",
         after="memory_manager_state is written in format 3, which older kubelets read as format 1",
         source="139626",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
     ),
     "empty_pod_level_resources_do_not_count": Difference(
         since=37,
@@ -633,7 +633,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="spec.resources that is present and empty makes a pod BestEffort",
         after="spec.resources that is present and empty does not count",
         source="137150",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="PodLevelResourcesFixKubeletQOSClass",
     ),
     "defaults_pod_level_last": Difference(
@@ -642,7 +642,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pod-level defaults are filled in before LimitRanges change containers",
         after="pod-level defaults are filled in after LimitRanges have changed containers",
         source="140514",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "defaults_pod_level_limits": Difference(
         since=37,
@@ -650,7 +650,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="pod-level limits are what the manifest says",
         after="a pod-level limit that is not given is the sum of the containers' limits, if all have one",
         source="140514",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
         gate="PodLevelResourcesFixDefaulting",
     ),
     "floors_distribution_by_hint": Difference(
@@ -659,7 +659,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="CPUs are distributed over as few NUMA nodes as hold them",
         after="CPUs are distributed over as many NUMA nodes as the topology hint names, at least",
         source="139456",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.38/assignment take138-p-220",),
     ),
     "counts_whole_groups": Difference(
@@ -668,7 +668,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a remainder over NUMA nodes with odd numbers of free CPUs can loop for ever",
         after="a remainder goes only to NUMA nodes that have whole cores enough for it",
         source="140730",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.37/assignment take137-p-169",),
     ),
     "copies_combinations": Difference(
@@ -677,7 +677,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="the best combination of NUMA nodes can be overwritten by a later one",
         after="the best combination of NUMA nodes is kept",
         source="141238",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.37/assignment take137-p-149", "1.38/assignment take138-p-257"),
     ),
     "spreads_over_real_cores": Difference(
@@ -686,7 +686,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="distribute-cpus-across-cores goes by CPU numbers",
         after="distribute-cpus-across-cores goes round the cores, those with the fewest free CPUs first",
         source="140766",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=("1.38/assignment take138-p-0",),
     ),
     "restores_pod_level_cpus": Difference(
@@ -695,7 +695,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a restarted kubelet allocates the CPUs of a pod-level pod a second time",
         after="a restarted kubelet gives a pod-level pod the CPUs it had",
         source="141041",
-        standing=Evidence.VERIFIED,
+        evidence=Evidence.VERIFIED,
         cases=(
             "1.37/podrestart plr137-set-all-guaranteed-best-effort",
             "1.38/podrestart plr137-set-all-guaranteed-best-effort",
@@ -707,7 +707,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a restarted kubelet allocates the memory of a pod-level pod a second time",
         after="a restarted kubelet gives a pod-level pod the memory it had",
         source="141077",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "pod_scope_memory_hints_after_restart": Difference(
         since=38,
@@ -715,7 +715,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="a restarted kubelet finds no memory hints for a pod-level pod with several containers",
         after="a restarted kubelet takes the memory hints of a pod-level pod from the blocks of the pod",
         source="141070",
-        standing=Evidence.DOCUMENTED,
+        evidence=Evidence.DOCUMENTED,
     ),
     "resizes_exclusive_cpus": Difference(
         since=38,
@@ -723,7 +723,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="exclusive CPUs do not change when a container is resized",
         after="exclusive CPUs follow when a container is resized",
         source="KEP-5554",
-        standing=Evidence.PREVIEW,
+        evidence=Evidence.PREVIEW,
         gate="InPlacePodVerticalScalingExclusiveCPUs",
     ),
     "delays_scale_down": Difference(
@@ -732,6 +732,6 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="CPUs are taken from a container that is resized at once",
         after="CPUs are taken from a container that is resized after its scale-delay-time",
         source="KEP-6122",
-        standing=Evidence.PREVIEW,
+        evidence=Evidence.PREVIEW,
     ),
 }

@@ -163,9 +163,9 @@ def _changed(before: Owners, after: Owners) -> int:
 def _status(owners: Owners, cpu: int) -> CPUStatus:
     """Tell what one CPU (a mask) is; of containers that follow each other in a pod, the last one counts."""
     owner = leaver = ""
-    for name, holding in owners.containers.items():
-        owner = name if holding.stays & cpu else owner
-        leaver = name if holding.goes & cpu else leaver
+    for name, held in owners.containers.items():
+        owner = name if held.stays & cpu else owner
+        leaver = name if held.goes & cpu else leaver
     if owner and leaver and _pod(owner) != _pod(leaver):
         return CPUStatus(CPUUse.CONTESTED, owner)
     if owner:

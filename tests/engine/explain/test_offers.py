@@ -44,11 +44,11 @@ def offer(hints: HintList | None, seen: Node, resource: str = "memory") -> Offer
 
 
 @pytest.mark.parametrize(
-    ("answer", "standing"), [(None, OfferStatus.NO_PREFERENCE), ({}, OfferStatus.NO_HINTS)]
+    ("answer", "status"), [(None, OfferStatus.NO_PREFERENCE), ({}, OfferStatus.NO_HINTS)]
 )
-def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, standing: OfferStatus) -> None:
+def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, status: OfferStatus) -> None:
     (found,) = offers(answer, node())
-    assert found == Offer(provider="devices", resource="devices", standing=standing)
+    assert found == Offer(provider="devices", resource="devices", status=status)
     assert (found.hints, found.usable, found.rule, found.request) == ((), frozenset(), None, None)
 
 
@@ -58,17 +58,17 @@ def test_every_resource_is_an_offer_of_its_own() -> None:
         Offer(
             provider="devices",
             resource="memory",
-            standing=OfferStatus.USABLE,
+            status=OfferStatus.USABLE,
             hints=(LEFT,),
             usable=frozenset({NodeMask(1)}),
             request=2 * GIB,
         ),
-        Offer(provider="devices", resource="example.com/card", standing=OfferStatus.NO_PREFERENCE),
+        Offer(provider="devices", resource="example.com/card", status=OfferStatus.NO_PREFERENCE),
     ]
 
 
 @pytest.mark.parametrize(
-    ("hints", "standing", "usable", "alone"),
+    ("hints", "status", "usable", "alone"),
     [
         ([], OfferStatus.IMPOSSIBLE, [], []),
         ([DONT_CARE], OfferStatus.NO_PREFERENCE, [], []),
@@ -79,17 +79,17 @@ def test_every_resource_is_an_offer_of_its_own() -> None:
     ],
 )
 def test_what_a_policy_takes_of_a_list(
-    hints: list[Hint], standing: OfferStatus, usable: list[int], alone: list[int]
+    hints: list[Hint], status: OfferStatus, usable: list[int], alone: list[int]
 ) -> None:
     """``single-numa-node`` takes no hint of several nodes, preferred or not."""
     found, single = offer(hints, node()), offer(hints, node("single-numa-node"))
-    assert (found.standing, found.hints, sorted(found.usable or ())) == (standing, tuple(hints), usable)
-    assert (single.standing, single.hints, sorted(single.usable or ())) == (standing, tuple(hints), alone)
+    assert (found.status, found.hints, sorted(found.usable or ())) == (status, tuple(hints), usable)
+    assert (single.status, single.hints, sorted(single.usable or ())) == (status, tuple(hints), alone)
 
 
 def test_a_wide_hint_alone_is_nothing_for_a_single_node() -> None:
-    assert offer([WIDE], node("single-numa-node")).standing is OfferStatus.UNUSABLE
-    assert offer([WIDE], node()).standing is OfferStatus.USABLE
+    assert offer([WIDE], node("single-numa-node")).status is OfferStatus.UNUSABLE
+    assert offer([WIDE], node()).status is OfferStatus.USABLE
 
 
 def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
@@ -104,7 +104,7 @@ def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
 
 
 @pytest.mark.parametrize(
-    ("policy", "free", "request_", "width", "standing", "usable"),
+    ("policy", "free", "request_", "width", "status", "usable"),
     [
         ("restricted", [1, 4], 3, 1, OfferStatus.USABLE, ["1"]),
         ("restricted", [2, 2], 3, 1, OfferStatus.UNUSABLE, []),
@@ -115,11 +115,11 @@ def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
     ],
 )
 def test_what_a_policy_takes_of_a_rule(
-    policy: str, free: list[int], request_: int, width: int, standing: OfferStatus, usable: list[str]
+    policy: str, free: list[int], request_: int, width: int, status: OfferStatus, usable: list[str]
 ) -> None:
     hints = rule(free, request_, width)
     found = offer(hints, node(policy), "cpu")
-    assert (found.standing, found.rule, found.request) == (standing, hints, request_)
+    assert (found.status, found.rule, found.request) == (status, hints, request_)
     assert found.hints == tuple(hints)
     assert sorted(str(CPUSet(nodes)) for nodes in found.usable or ()) == usable
 
@@ -128,11 +128,11 @@ def test_what_a_policy_takes_of_a_rule(
 def test_hints_of_very_many_nodes_are_not_listed(nodes: int, listed: bool) -> None:
     found = offer(rule([2] * nodes, 2), node("restricted", nodes))
     assert (found.hints is not None, found.usable is not None) == (listed, listed)
-    assert found.standing is OfferStatus.USABLE
+    assert found.status is OfferStatus.USABLE
 
 
 @pytest.mark.parametrize(
-    ("policy", "free", "request_", "standing", "usable"),
+    ("policy", "free", "request_", "status", "usable"),
     [
         ("restricted", {3: 2}, 2, OfferStatus.USABLE, None),
         ("restricted", {3: 2}, 3, OfferStatus.UNUSABLE, None),
@@ -142,12 +142,12 @@ def test_hints_of_very_many_nodes_are_not_listed(nodes: int, listed: bool) -> No
     ],
 )
 def test_what_a_policy_takes_where_hints_are_not_listed(
-    policy: str, free: dict[int, int], request_: int, standing: OfferStatus, usable: list[str] | None
+    policy: str, free: dict[int, int], request_: int, status: OfferStatus, usable: list[str] | None
 ) -> None:
     counts = {**dict.fromkeys(range(LISTED_NODES + 1), 1), **free}
     hints = rule(list(counts.values()), request_)
     found = offer(hints, node(policy, LISTED_NODES + 1))
-    assert (found.standing, found.hints) == (standing, None)
+    assert (found.status, found.hints) == (status, None)
     sets = None if found.usable is None else sorted(str(CPUSet(nodes)) for nodes in found.usable)
     assert sets == usable
 
@@ -156,7 +156,7 @@ def test_a_single_node_is_taken_only_where_its_hint_is_preferred() -> None:
     """More nodes than one may be the size that is preferred, although one has enough."""
     nodes = LISTED_NODES + 1
     found = offer(rule([2] * nodes, 2, width=2), node("single-numa-node", nodes))
-    assert (found.standing, found.usable) == (OfferStatus.UNUSABLE, frozenset())
+    assert (found.status, found.usable) == (OfferStatus.UNUSABLE, frozenset())
 
 
 @pytest.mark.parametrize(

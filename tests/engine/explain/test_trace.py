@@ -43,13 +43,13 @@ def test_offers_show_hints_and_what_the_policy_takes() -> None:
     offer = offers(explanation)["cpu"]
     assert offer.hints is not None
     assert [(hint.nodes, hint.preferred) for hint in offer.hints] == [(0b10, True), (0b11, False)]
-    assert (offer.request, offer.standing, sets(offer.usable)) == (6, OfferStatus.USABLE, ["1"])
-    assert offers(explanation)["memory"].standing is OfferStatus.NO_PREFERENCE
+    assert (offer.request, offer.status, sets(offer.usable)) == (6, OfferStatus.USABLE, ["1"])
+    assert offers(explanation)["memory"].status is OfferStatus.NO_PREFERENCE
 
 
 def test_single_numa_node_takes_no_wide_hint() -> None:
     offer = offers(explained(TWO_NODES, named("a", whole(9)), **SINGLE))["cpu"]
-    assert (offer.standing, offer.usable) == (OfferStatus.UNUSABLE, frozenset())
+    assert (offer.status, offer.usable) == (OfferStatus.UNUSABLE, frozenset())
     assert sets(offers(explained(TWO_NODES, named("a", whole(9)), **RESTRICTED))["cpu"].usable) == ["0-1"]
 
 
@@ -57,7 +57,7 @@ def test_memory_without_any_hint_has_no_say() -> None:
     pods = named("a", whole(1)), named("b", whole(1, memory="12Gi"))
     explanation = explained(TEN, *pods, **RESTRICTED, **memory_config())
     offer = offers(explanation)["memory"]
-    assert (offer.standing, offer.request) == (OfferStatus.NO_HINTS, 12 * GIB)
+    assert (offer.status, offer.request) == (OfferStatus.NO_HINTS, 12 * GIB)
     assert any("has no say" in defect.text for defect in explanation.defects)
 
 
@@ -67,7 +67,7 @@ def test_hints_of_many_nodes_are_not_listed(config: dict[str, Any], usable: froz
     explanation = explained(MANY_NODES, named("a", whole(2)), **config, **MANY, **reserved)
     offer = offers(explanation)["cpu"]
     assert (offer.hints, offer.usable) == (None, usable)
-    assert offer.standing is (OfferStatus.USABLE if usable is None else OfferStatus.UNUSABLE)
+    assert offer.status is (OfferStatus.USABLE if usable is None else OfferStatus.UNUSABLE)
 
 
 def test_every_cpu_of_a_node_is_somebodys() -> None:

@@ -1,4 +1,4 @@
-"""How sets of NUMA nodes of equal standing compare."""
+"""How sets of NUMA nodes of equal rank compare."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ RUNNING = Owners.of([pod("u1", app(name="main"), app(name="log"), inits=(init(na
 
 
 @pytest.mark.parametrize(
-    ("uid", "container", "standing"),
+    ("uid", "container", "status"),
     [
         ("u1", "log", OwnerStatus.RUNNING),
         ("u1", "first", OwnerStatus.RUNNING),
@@ -21,14 +21,14 @@ RUNNING = Owners.of([pod("u1", app(name="main"), app(name="log"), inits=(init(na
         ("u3", "main", OwnerStatus.POD_GONE),
     ],
 )
-def test_what_became_of_somebody(uid: str, container: str, standing: OwnerStatus) -> None:
-    assert RUNNING.standing(uid, container) is standing
-    assert NOBODY_SAYS.standing(uid, container) is OwnerStatus.UNKNOWN
+def test_what_became_of_somebody(uid: str, container: str, status: OwnerStatus) -> None:
+    assert RUNNING.status(uid, container) is status
+    assert NOBODY_SAYS.status(uid, container) is OwnerStatus.UNKNOWN
 
 
 def test_what_became_of_a_pod() -> None:
-    standings = [RUNNING.standing("u1"), RUNNING.standing("u3"), NOBODY_SAYS.standing("u1")]
-    assert standings == [OwnerStatus.RUNNING, OwnerStatus.POD_GONE, OwnerStatus.UNKNOWN]
+    statuses = [RUNNING.status("u1"), RUNNING.status("u3"), NOBODY_SAYS.status("u1")]
+    assert statuses == [OwnerStatus.RUNNING, OwnerStatus.POD_GONE, OwnerStatus.UNKNOWN]
 
 
 def test_a_container_is_found_by_its_name() -> None:

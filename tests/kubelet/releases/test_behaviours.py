@@ -54,7 +54,7 @@ def test_differences_by_gate_begin_where_the_gate_turns_on(name: str) -> None:
 
 
 def test_what_is_announced_is_not_called_verified() -> None:
-    assert {name for name, difference in DIFFERENCES.items() if difference.standing is Evidence.PREVIEW} == {
+    assert {name for name, difference in DIFFERENCES.items() if difference.evidence is Evidence.PREVIEW} == {
         "resizes_exclusive_cpus",
         "delays_scale_down",
     }

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SHARES: Final = ("cpus", "reserved", "own", "held", "free")
 _SETS_SHOWN = 6
 _HOLDERS_SHOWN = 8
-_STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
+_STATUS_TEXTS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
 
 
 def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
@@ -249,8 +249,8 @@ def _amount(offer: ProviderOffer) -> str:
 
 
 def _hints(offer: ProviderOffer) -> str:
-    if offer["standing"] in _STANDING_WORDS:
-        return _STANDING_WORDS[offer["standing"]]
+    if offer["standing"] in _STATUS_TEXTS:
+        return _STATUS_TEXTS[offer["standing"]]
     if offer["hints"] is None:
         return f"all of {counted(offer['narrowest'], 'node')} or more with enough"
     nodes = (hint["numaNodes"] for hint in offer["hints"])

@@ -30,9 +30,9 @@ def seen(policy: str = "restricted", **more: Any) -> Node:
 
 
 def offer(
-    provider: str, standing: OfferStatus, usable: frozenset[NodeMask] = frozenset(), **more: Any
+    provider: str, status: OfferStatus, usable: frozenset[NodeMask] = frozenset(), **more: Any
 ) -> Offer:
-    return Offer(provider=provider, resource=provider, standing=standing, usable=usable, **more)
+    return Offer(provider=provider, resource=provider, status=status, usable=usable, **more)
 
 
 def decision(*offers: Offer, merged: Merged | KubeletFault = NO, node: Node | None = None) -> Decision | None:
@@ -129,8 +129,8 @@ IMPOSSIBLE = "it asks for more of example.com/card than is free on the whole nod
     ],
 )
 def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule: Rule, why: str) -> None:
-    standing = OfferStatus.UNUSABLE if hints.narrowest else OfferStatus.IMPOSSIBLE
-    found = decision(offer("example.com/card", standing, rule=hints), node=seen(policy))
+    status = OfferStatus.UNUSABLE if hints.narrowest else OfferStatus.IMPOSSIBLE
+    found = decision(offer("example.com/card", status, rule=hints), node=seen(policy))
     assert found == Decision(rule=rule, why=why, container="main", provider="example.com/card")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict, final
 
 from cpuctl.answers.findings import FindingCounts, Found, Graded
 from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import SettingPlace, SettingToMend, Start
+from cpuctl.answers.start import SettingPlace, SettingToFix, Start
 from cpuctl.answers.topology import TopologyCounts
 from cpuctl.answers.values import Amount, ApiVersion, Bounds, Count, CPUList, Minor, Pattern, Release
 
@@ -216,7 +216,7 @@ class Proposal(TypedDict):
     """A KubeletConfiguration with these settings, as YAML."""
     flags: list[str]
     """The same as flags of the kubelet, not quoted for a shell."""
-    replaces: list[SettingToMend]
+    replaces: list[SettingToFix]
     """Where these settings stand now."""
     findings: list[ConfigFinding]
 

@@ -17,7 +17,7 @@ class SettingPlace(TypedDict):
     """File and line, or the flag; null where nobody has set it."""
 
 
-class SettingToMend(SettingPlace, _From):
+class SettingToFix(SettingPlace, _From):
     pass
 
 
@@ -25,16 +25,16 @@ class Started(TypedDict):
     outcome: Literal["Started"]
 
 
-class WayOut(TypedDict, total=False):
+class Remedy(TypedDict, total=False):
     later: list[str]
     """Errors to which the kubelet comes once the first is mended, in this order."""
-    mend: list[SettingToMend]
+    mend: list[SettingToFix]
     """The settings that the kubelet stumbles over."""
     fix: str
     """What to do about a configuration that the kubelet cannot load."""
 
 
-class StartRefused(WayOut):
+class StartRefused(Remedy):
     outcome: Literal["Refused"]
     stage: str
     error: str
@@ -43,7 +43,7 @@ class StartRefused(WayOut):
     """The whole text that the kubelet logs, where it is known."""
 
 
-class KubeletFault(WayOut):
+class KubeletFault(Remedy):
     outcome: Literal["KubeletFault"]
     fault: Fault
     where: str

@@ -96,7 +96,7 @@ class PodLintSubject:
         return self.field_path_of(container.name)
 
     def field_path_of(self, name: str) -> FieldPath:
-        """Return the field path of the resources of the container of this name; without a name, of the whole spec."""
+        """Return the field path of a container's resources, by name; without a name, of the spec."""
         if name not in self._places:
             return self.spec
         group, number = self._places[name]

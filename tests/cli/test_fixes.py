@@ -1,6 +1,6 @@
 """Every start that fails is an error with a ``fix:``, in what people read; followed, the kubelet starts.
 
-What validation refuses is in ``test_ways_out.py``; here is what refuses later, and what cannot be loaded.
+What validation refuses is in ``test_refusal_fixes.py``; here is what refuses later, and what does not load.
 """
 
 from __future__ import annotations

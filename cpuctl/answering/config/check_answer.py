@@ -88,7 +88,7 @@ def _refusal(
         code=code,
         place=paths[0] if paths else (),
         message=start_text(outcome),
-        fix=way_out(outcome, loaded),
+        fix=suggested_fix(outcome, loaded),
     )
     yield remark_on(loaded, finding)
 
@@ -193,7 +193,7 @@ UNSET: Mapping[str, str] = {
 """What to do about a setting that a kubelet misses, or whose default it refuses."""
 
 
-def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
+def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     """Say what to change; nothing where the outcome does not tell."""
     text = start_text(outcome)
     if _NO_CPU in text:

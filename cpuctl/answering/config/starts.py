@@ -15,7 +15,7 @@ from cpuctl.kubelet.configuration.remarks import SettingPlace
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
 if TYPE_CHECKING:
-    from cpuctl.answers.start import NotStarted, SettingToMend, Start, WayOut
+    from cpuctl.answers.start import NotStarted, Remedy, SettingToFix, Start
     from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
 
 _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
@@ -39,7 +39,7 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
                 "fault": "crash",
                 "where": LOADING,
                 "why": error,
-                **_way_out(outcome),
+                **_remedy(outcome),
             }
         case Refusal(stage=stage, error=error, logged=logged):
             return {
@@ -47,15 +47,15 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
                 "stage": stage,
                 "error": error,
                 "logged": logged,
-                **_way_out(outcome),
+                **_remedy(outcome),
             }
         case Undetermined():
             return {"outcome": "Undetermined", "why": outcome.text}
 
 
-def _way_out(refusal: Refusal) -> WayOut:
-    """Tell what to mend first, how, and what comes after it."""
-    answer: WayOut = {}
+def _remedy(refusal: Refusal) -> Remedy:
+    """Tell what to fix first, how, and what comes after it."""
+    answer: Remedy = {}
     if refusal.later:
         answer["later"] = list(refusal.later)
     place = setting_place(refusal.where)
@@ -106,9 +106,9 @@ def settings_to_fix(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     return (("featureGates",),) if at_gates else ()
 
 
-def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToMend]:
+def fix_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[SettingToFix]:
     """Say where each setting stands; one that nobody has set is to be added."""
-    answer: list[SettingToMend] = []
+    answer: list[SettingToFix] = []
     for path in paths:
         origin = loaded.origin(*path)
         answer.append({"setting": path_name(path), "from": origin.kind.value, "where": origin.place or None})

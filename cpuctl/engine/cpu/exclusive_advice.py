@@ -126,13 +126,13 @@ def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPo
         return
     changes: list[SpecEdit] = []
 
-    def mended(path: str, each: Container) -> Container:
-        mends = list(_edits(path, each, whole=True)) if each.name == container.name else []
-        changes.extend(mends)
-        return each._replace(resources=_applied(each.resources, mends))
+    def edited(path: str, each: Container) -> Container:
+        edits = list(_edits(path, each, whole=True)) if each.name == container.name else []
+        changes.extend(edits)
+        return each._replace(resources=_applied(each.resources, edits))
 
-    inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
-    apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
+    inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
+    apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
     yield pod._replace(init_containers=inits, containers=apps), tuple(changes)
 
 
@@ -167,13 +167,13 @@ def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[SpecEdit, ...]
     if pod.resources is not None:
         changes.append(SpecEdit("spec.resources", _ALL_OF_THE_POD))
 
-    def mended(path: str, container: Container) -> Container:
-        mends = list(_edits(path, container, whole=container.name == name))
-        changes.extend(mends)
-        return container._replace(resources=_applied(container.resources, mends))
+    def edited(path: str, container: Container) -> Container:
+        edits = list(_edits(path, container, whole=container.name == name))
+        changes.extend(edits)
+        return container._replace(resources=_applied(container.resources, edits))
 
-    inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
-    apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
+    inits = tuple(edited(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
+    apps = tuple(edited(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
     return pod._replace(init_containers=inits, containers=apps, resources=None), tuple(changes)
 
 

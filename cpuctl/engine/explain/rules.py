@@ -344,11 +344,11 @@ def _no_own_resources(container: str, policy: str) -> str:
     """Tell what the Memory Manager does with a container that asks for nothing by itself."""
     no_policy = policy == "none"
     how = "without a Topology Manager policy" if no_policy else "with scope container"
-    way_out = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
+    instead = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
     return (
         f"{how} the managers look at containers only, {container} has no cpu and memory requests equal to "
         "its limits, and the Static policy fails at setting no memory aside; KEP-5526 has such a container "
-        f"run in the node's shared pool (way out: {way_out}, or requests of its own equal to limits)"
+        f"run in the node's shared pool (way out: {instead}, or requests of its own equal to limits)"
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
-from cpuctl.cli.render.tables.start import mend_cells
+from cpuctl.cli.render.tables.start import setting_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import shared_sentence
 
@@ -31,7 +31,7 @@ def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
     yield Cell(*start_word(start, who))
     if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
-    yield from mend_cells(start)
+    yield from setting_cells(start)
     if node := document.get("node"):
         yield Cell(_node_line(node))
         if node["cpuManagerPolicy"] == "static":

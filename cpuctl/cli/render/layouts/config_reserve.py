@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import CONFIGURATION, finding_lines
-from cpuctl.cli.render.tables.start import fix_cells, mend_line, settings_to_mend
+from cpuctl.cli.render.tables.start import fix_cells, setting_text, settings_to_fix
 from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import byte_text, counted
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigReserve, NodeMemory, Proposal, Refusal
-    from cpuctl.answers.start import SettingToMend
+    from cpuctl.answers.start import SettingToFix
 
 _ADDENDS: Final = ("kubeReserved", "systemReserved", "evictionHard")
 _Size = Literal["total", "hugePages", "reserved", "allocatable"]
@@ -49,8 +49,8 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
     if start := refusal.get("start"):
         yield Cell(*start_word(start, who))
         # A setting that nobody has set yet is one of those that would be proposed.
-        places = (place for place in settings_to_mend(start) if place["where"])
-        yield from (Cell(f"  mend {mend_line(place)}") for place in places)
+        places = (place for place in settings_to_fix(start) if place["where"])
+        yield from (Cell(f"  mend {setting_text(place)}") for place in places)
         yield from fix_cells(start)
 
 
@@ -78,6 +78,6 @@ def _nodes(nodes: Sequence[NodeMemory]) -> Table:
     return Table(tuple(Column(name, "right") for name in ("NODE", *_SIZES.values())), rows)
 
 
-def _replaced(places: Sequence[SettingToMend]) -> Iterator[Cell]:
+def _replaced(places: Sequence[SettingToFix]) -> Iterator[Cell]:
     for place in places:
         yield Cell(f"in place of {place['setting']} at {place['where'] or place['from']}")

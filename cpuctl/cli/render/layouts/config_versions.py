@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.tables.start import way_out_cells
+from cpuctl.cli.render.tables.start import remedy_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import counted
 
@@ -50,7 +50,7 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
 
 def _start(start: Start, version: str) -> Iterator[Cell]:
     yield Cell(*start_word(start, f"Kubelet {version}"))
-    yield from way_out_cells(start)
+    yield from remedy_cells(start)
 
 
 def _behaviours(document: answers.ComparedVersions, *, wide: bool) -> Iterator[Cell]:

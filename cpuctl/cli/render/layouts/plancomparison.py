@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.tables.start import way_out_cells
+from cpuctl.cli.render.tables.start import remedy_cells
 from cpuctl.exports.outcomes import PODS, rejection_words, start_sentence
 from cpuctl.exports.wording import counted, few
 
@@ -61,7 +61,7 @@ def _side(name: str, side: Side) -> Iterator[Cell]:
     what = f"{name.upper()}: {side['settings'] or 'the configuration as it is'}"
     if "totals" not in side:
         yield Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
-        yield from way_out_cells(side["start"])
+        yield from remedy_cells(side["start"])
         return
     kubelet = side["kubelet"]
     policies = ", ".join(f"{word} {kubelet[key]}" for key, word in _POLICIES.items())

@@ -9,17 +9,17 @@ from cpuctl.cli.render.blocks import Cell, Lines
 from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
-    from cpuctl.answers.start import SettingToMend, Start
+    from cpuctl.answers.start import SettingToFix, Start
 
 
 def start_block(start: Start, who: str = "The kubelet") -> Lines:
     """Say whether *who* comes up and, of one that cannot load its configuration, what mends it."""
-    return Lines((Cell(*start_word(start, who)), *way_out_cells(start)))
+    return Lines((Cell(*start_word(start, who)), *remedy_cells(start)))
 
 
-def way_out_cells(start: Start) -> Iterator[Cell]:
+def remedy_cells(start: Start) -> Iterator[Cell]:
     """Say where to mend a configuration that cannot be loaded, how, and what the kubelet comes to then."""
-    yield from mend_cells(start)
+    yield from setting_cells(start)
     yield from fix_cells(start)
 
 
@@ -31,19 +31,19 @@ def fix_cells(start: Start) -> Iterator[Cell]:
         yield from (Cell(f"  {each} (once the first is mended)") for each in start.get("later", ()))
 
 
-def mend_cells(start: Start) -> Iterator[Cell]:
+def setting_cells(start: Start) -> Iterator[Cell]:
     """Say where the settings stand that a kubelet stumbles over, or that nobody has set them."""
-    for place in settings_to_mend(start):
-        if text := mend_line(place):
+    for place in settings_to_fix(start):
+        if text := setting_text(place):
             yield Cell(f"  mend {text}")
 
 
-def settings_to_mend(start: Start) -> Sequence[SettingToMend]:
+def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
     """Return the settings that a kubelet stumbles over, as far as an answer names them."""
     return start.get("mend", ()) if start["outcome"] in ("Refused", "KubeletFault") else ()
 
 
-def mend_line(place: SettingToMend) -> str:
+def setting_text(place: SettingToFix) -> str:
     """Say where a setting stands that is to be mended."""
     if place["where"] is None:
         return f"{place['setting']}, which nobody has set" if place["setting"] else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.answering.config.check_answer import way_out
+from cpuctl.answering.config.check_answer import suggested_fix
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.kubelet import Kubelet
@@ -78,7 +78,7 @@ def test_what_validation_refuses_starts_once_its_fix_is_done(minor: int) -> None
         for _ in range(5):
             if isinstance(outcome, Started) or getattr(outcome, "stage", "") not in STAGES:
                 break
-            fix = way_out(outcome, loaded)
+            fix = suggested_fix(outcome, loaded)
             assert fix, (name, outcome)
             changed = followed(changed, fix)
             loaded, outcome = started(changed, minor)
@@ -103,15 +103,15 @@ NOT_HERE = (
 )
 
 
-def test_every_way_out_is_taken() -> None:
+def test_every_suggested_fix_is_taken() -> None:
     """A new one needs a configuration that a kubelet refuses, here or in ``test_fixes.py``."""
     told: set[str] = set()
     broken = [(minor, config) for minor in (27, 36) for _, config in refused(minor)]
     for minor, config in (*broken, *LOADED):
         loaded, outcome = started(config, minor)
         if not isinstance(outcome, Started):
-            told.update(way_out(outcome, loaded).split("; "), [way_out(outcome, loaded)])
-    ways = texts_of("cpuctl.answering.config.check_answer", "way_out") - {""}
+            told.update(suggested_fix(outcome, loaded).split("; "), [suggested_fix(outcome, loaded)])
+    ways = texts_of("cpuctl.answering.config.check_answer", "suggested_fix") - {""}
     left = [way for way in ways if not any(re.fullmatch(way, each) for each in told)]
     assert [way for way in left if not re.sub(r"\\(.)", r"\1", way).startswith(NOT_HERE)] == []
     assert len(left) == len(NOT_HERE)

@@ -1,3 +1,41 @@
-"""cpuctl: what the kubelet's CPU, memory and topology managers do on a node, and why."""
+"""cpuctl: what the kubelet's CPU, memory and topology managers do on a node, and why.
 
+What is in ``__all__`` is public (``docs/library.md``, types in ``__init__.pyi``); it is loaded when it
+is first asked for.
+"""
+
+__all__ = [
+    "LIBRARY_VERSION",
+    "CPUSet",
+    "Configuration",
+    "CpuctlError",
+    "Decision",
+    "Explanation",
+    "InputError",
+    "Machine",
+    "Node",
+    "NodeAccessError",
+    "NotStartedError",
+    "Pod",
+    "ResizeDecision",
+    "UsageError",
+    "make_node",
+    "read_configuration",
+    "read_machine",
+    "read_pods",
+]
 __version__ = "0.1.0.dev0"
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for; raise AttributeError for any other."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    from importlib import import_module
+
+    return getattr(import_module("cpuctl.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

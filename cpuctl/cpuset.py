@@ -105,6 +105,9 @@ class CPUSet:
     def __str__(self) -> str:
         return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in self.runs())
 
+    def __repr__(self) -> str:
+        return f"CPUSet.parse({str(self)!r})"
+
     def runs(self) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of every unbroken stretch, ascending."""
         if self.mask.bit_length() > _MANY:

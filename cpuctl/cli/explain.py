@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,9 +35,8 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
-    from cpuctl.answers.explanation import Explanation, PendingResize
+    from cpuctl.answers.explanation import Explanation
     from cpuctl.answers.messages import Messages
-    from cpuctl.operations.resize import Pending
 
 app = command_group()
 
@@ -199,30 +197,13 @@ def _explanation(
 
 
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
-    from cpuctl.answering.command_lines import planning_command
-    from cpuctl.answering.explain.explain_answer import explanation_document, not_started_document
-    from cpuctl.answering.plan.plan_document import mixed_cores, planning_head
+    from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
+    from cpuctl.answering.plan.plan_document import planning_head
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.explain import Explained, explain_pod
 
     with ProgressBar(style) as progress:
         found = explain_pod(planning, text, progress)
-    head = planning_head(planning)
     if not isinstance(found, Explained):
-        return not_started_document(found, {**head})
-    told = planning.sources.entries.get("events")
-    events = ("--events", told["value"]) if told else ()
-    ask_with = partial(planning_command, planning.inputs, ("explain", found.name, *events))
-    mixed = mixed_cores(planning.source.machine, [found.admission])
-    return explanation_document(found, ask_with, head, mixed, _pending(planning, found.resize))
-
-
-def _pending(planning: Planning, pending: "Pending | None") -> "PendingResize | None":
-    """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
-    from cpuctl.answering.command_lines import planning_command
-    from cpuctl.answering.resize_answer import decision_document
-
-    if pending is None:
-        return None
-    decision = decision_document(pending.attempted, pending.rules.release)
-    return {**decision, "command": planning_command(planning.inputs, ("resize",))}
+        return not_started_document(found, {**planning_head(planning)})
+    return explained_document(planning, found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.cgroups.values import CgroupSettings
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import Pod, StoredPod
 
 
 class Resizes(NamedTuple):
@@ -68,6 +68,29 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
         state_file=state_texts(running.node, planning.kubelet)[CPU_FILE],
         warnings=tuple(_warnings(running.node, done, path)),
     )
+
+
+def resize_running(planning: Planning, node: Node, pod: StoredPod, wanted: Pod) -> Resizes:
+    """Give a *pod* that runs on a node, and that has all it asks for, the resources of *wanted*."""
+    from cpuctl.engine.resize.pending import resize_all
+    from cpuctl.engine.resize.running import PodResize, RunningPod
+    from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.inputs.kubelet import kubelet_gates
+
+    running = RunningNode(node, (), kubelet_gates(planning.kubelet, planning.sources))
+    path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
+    assert path.server is not None
+    edited = pod._replace(
+        containers=wanted.containers, init_containers=wanted.init_containers, resources=wanted.resources
+    )
+    request = PodResize(RunningPod.settled(pod), path.server.stored(pod, edited))
+    # What runs is stored: a resize has rules of its own.
+    server, node.server = node.server, None
+    try:
+        done = resize_all(node, [request], path)
+    finally:
+        node.server = server
+    return Resizes(done=done, node=node, path=path, settings=_settings(planning, running))
 
 
 def pending_resize(planning: Planning, uid: str) -> Pending | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
+from cpuctl.answering.command_lines import planning_command
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.memory_answer import memory_left
 from cpuctl.answering.plan.plan_answer import cpu_list, inside_answer, node_answer, pod_answer
@@ -30,7 +32,31 @@ if TYPE_CHECKING:
     from cpuctl.engine.hints.hints import HintRule
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.explain import Explained
+    from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.resize import Pending
     from cpuctl.pods.reading.events import RejectionEvent
+
+
+def explained_document(planning: Planning, explained: Explained) -> answers.ExplainedDecision:
+    """Describe a decision under a planning, with the commands that try what would change it."""
+    from cpuctl.answering.plan.plan_document import mixed_cores, planning_head
+
+    told = planning.sources.entries.get("events")
+    events = ("--events", told["value"]) if told else ()
+    ask_with = partial(planning_command, planning.inputs, ("explain", explained.name, *events))
+    mixed = mixed_cores(planning.source.machine, [explained.admission])
+    resize = _pending(planning, explained.resize)
+    return explanation_document(explained, ask_with, planning_head(planning), mixed, resize)
+
+
+def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
+    """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
+    from cpuctl.answering.resize_answer import decision_document
+
+    if pending is None:
+        return None
+    decision = decision_document(pending.attempted, pending.rules.release)
+    return {**decision, "command": planning_command(planning.inputs, ("resize",))}
 
 
 def explanation_document(

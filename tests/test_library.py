@@ -1,0 +1,180 @@
+"""The public names are those of docs/library.md, typed, and loaded only when they are asked for."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cpuctl
+
+ROOT = Path(__file__).parents[1]
+MACHINE = "fixtures/machines/2s-2numa-32cpu.tar.xz"
+STATIC = "fixtures/kubelet/static.yaml"
+
+NAMES = {
+    "LIBRARY_VERSION": "'1.0'",
+    "CPUSet": "(mask: 'int' = 0) -> 'None'",
+    "Configuration": "version warnings",
+    "CpuctlError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
+    "Decision": "admitted answer cpus message outcome pod reason",
+    "Explanation": "answer pod rule suggestions why",
+    "InputError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
+    "Machine": "cpus name numa_nodes",
+    "Node": "admit copy explain free pods remove resize restart shared_pool warnings",
+    "NodeAccessError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
+    "NotStartedError": "start",
+    "Pod": "containers name uid with_resources",
+    "ResizeDecision": "answer cpus message outcome pod reason",
+    "UsageError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
+    "make_node": "(machine: 'Machine', configuration: 'Configuration', *, state: 'Name' = '', "
+    "running: 'Name' = '', devices: 'Name' = '') -> 'Node'",
+    "read_configuration": "(name: 'Name | None' = None, machine: 'Machine | None' = None, *, "
+    "arguments: 'str' = '', feature_gates: 'str' = '', version: 'str' = '') -> 'Configuration'",
+    "read_machine": "(name: 'Name' = 'live', *, memory: 'str' = '') -> 'Machine'",
+    "read_pods": "(*names: 'Name', templates: 'Iterable[str]' = ()) -> 'tuple[Pod, ...]'",
+}
+"""With ``LIBRARY_VERSION``: whoever changes this changes what other people's programs call."""
+METHODS = {
+    "Pod.with_resources": "(self, container: 'str', *, cpu: 'str' = '', memory: 'str' = '') -> 'Pod'",
+    "Node.admit": "(self, pod: 'Pod') -> 'Decision'",
+    "Node.copy": "(self) -> 'Node'",
+    "Node.explain": "(self, pod: 'Pod') -> 'Explanation'",
+    "Node.remove": "(self, name: 'str') -> 'None'",
+    "Node.resize": "(self, pod: 'Pod') -> 'ResizeDecision'",
+    "Node.restart": "(self, configuration: 'Configuration | None' = None) -> 'tuple[Decision, ...]'",
+}
+
+
+def members(kind: type) -> set[str]:
+    """Public attributes: properties, methods, fields, and what ``__init__`` sets."""
+    own = {name for name in vars(kind) if not name.startswith("_") and name not in ("_fields", "exit_code")}
+    set_at_start = inspect.getsource(kind.__init__) if "__init__" in vars(kind) else ""  # type: ignore[misc]
+    lines = (line.strip() for line in set_at_start.splitlines())
+    own |= {line[5:].partition(" ")[0] for line in lines if line.startswith("self.") and line[5] != "_"}
+    return own
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(NAMES) == sorted(cpuctl.__all__)
+    for name, told in NAMES.items():
+        found = getattr(cpuctl, name)
+        if told.startswith("("):
+            assert str(inspect.signature(found)) == told, name
+        elif isinstance(found, type):
+            assert sorted(members(found)) == told.split(), name
+        else:
+            assert repr(found) == told, name
+
+
+def test_the_methods_take_what_they_are_said_to_take() -> None:
+    for name, told in METHODS.items():
+        kind, method = name.split(".")
+        assert str(inspect.signature(getattr(getattr(cpuctl, kind), method))) == told, name
+
+
+def test_every_name_has_its_type_in_the_stub() -> None:
+    stub = (ROOT / "cpuctl" / "__init__.pyi").read_text()
+    assert {line.rpartition(" ")[2] for line in stub.splitlines() if " as " in line} == set(cpuctl.__all__)
+
+
+def test_names_are_loaded_when_they_are_asked_for() -> None:
+    script = (
+        "import sys, cpuctl; cpuctl.__version__;"
+        "before = [m for m in sys.modules if m.startswith('cpuctl.')];"
+        "cpuctl.read_machine; print(before, 'cpuctl.api' in sys.modules, 'yaml' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "[] True False\n"
+
+
+def test_other_names_are_not_there() -> None:
+    assert not hasattr(cpuctl, "start_node")
+    assert set(cpuctl.__all__) <= set(dir(cpuctl))
+
+
+def test_the_page_tells_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "library.md"), module_relative=False)
+    assert not failed
+    assert tried > 15
+
+
+def printed(*words: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "cpuctl", *words, "-q", "-o", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> cpuctl.Node:
+    monkeypatch.chdir(ROOT)
+    machine = cpuctl.read_machine(MACHINE)
+    return cpuctl.make_node(machine, cpuctl.read_configuration(STATIC, machine))
+
+
+def test_decisions_are_those_of_the_command_line(node: cpuctl.Node) -> None:
+    pods = cpuctl.read_pods("fixtures/pods", templates=["big=40/40,2Gi"])
+    decisions = [node.admit(pod) for pod in pods]
+    words = ("-m", MACHINE, "--kubelet-config", STATIC, "-f", "fixtures/pods", "-T", "big=40/40,2Gi")
+    planned = printed("plan", *words)
+    assert [decision.answer for decision in decisions] == planned["pods"]
+    assert str(node.free) == planned["after"]["freeCPUs"]
+    explained = printed("explain", "default/big", *words)
+    told = node.explain(pods[-1])
+    assert told.answer["decision"] == explained["decision"]
+    assert told.answer["suggestions"][0]["change"] == explained["suggestions"][0]["change"]
+
+
+def test_a_copy_goes_its_own_way(node: cpuctl.Node) -> None:
+    [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
+    copied = node.copy()
+    assert copied.admit(web).admitted
+    assert (node.pods, copied.pods) == ((), ("default/web",))
+    assert len(node.free) - len(copied.free) == 4
+
+
+def test_a_restart_keeps_what_runs_and_may_change_the_configuration(node: cpuctl.Node) -> None:
+    [web, odd] = cpuctl.read_pods(templates=["web=4/4,2Gi", "odd=3/3,1Gi"])
+    before = node.admit(web).cpus
+    assert not node.admit(odd).admitted
+    [again] = node.restart()
+    assert again.cpus == before
+    loose = cpuctl.read_configuration(STATIC, arguments="--cpu-manager-policy-options=full-pcpus-only=false")
+    [again] = node.restart(loose)
+    assert again.cpus == before
+    assert node.explain(odd).rule == "admitted"
+    assert node.admit(odd).admitted
+
+
+def test_a_kubelet_that_does_not_come_up_again_leaves_the_node_as_it_is(node: cpuctl.Node) -> None:
+    [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
+    node.admit(web)
+    free, none = node.free, cpuctl.read_configuration("fixtures/kubelet/none.yaml")
+    with pytest.raises(cpuctl.NotStartedError, match="policy"):
+        node.restart(none)
+    assert (node.free, node.pods) == (free, ("default/web",))
+
+
+def test_a_resize_may_have_effect(node: cpuctl.Node) -> None:
+    [web] = cpuctl.read_pods(templates=["web=1500m/2,1Gi"])
+    assert node.admit(web).admitted
+    resized = node.resize(web.with_resources("web", cpu="2", memory="2Gi"))
+    assert (resized.outcome, resized.cpus) == ("Forbidden", {})
+    with pytest.raises(cpuctl.UsageError, match="no container"):
+        web.with_resources("other", cpu="2")
+    with pytest.raises(cpuctl.UsageError, match="there is no pod"):
+        node.remove("other")

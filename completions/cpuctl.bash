@@ -48,7 +48,7 @@ _cpuctl_options() {
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet check') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet check') options='--nrt --pods --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
@@ -150,6 +150,8 @@ _cpuctl_value() {
         'fleet list:--svg' | \
         'fleet list:--html' | \
         'fleet list:...' | \
+        'fleet check:--nrt' | \
+        'fleet check:--pods' | \
         'fleet check:--resume' | \
         'fleet check:--kubelet-config' | \
         'fleet check:...' | \
@@ -533,10 +535,10 @@ _cpuctl_value() {
         'dra allocate:--group-by') value='words numanode socket machine' ;;
         'fleet list:-o' | \
         'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
-        'fleet check:--check' | \
-        'fleet diff:--check') value='words config state audit' ;;
+        'fleet check:--check') value='words config state audit nrt' ;;
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
+        'fleet diff:--check') value='words config state audit' ;;
         'checkpoint dump:-o' | \
         'checkpoint dump:--output' | \
         'checkpoint verify:-o' | \

@@ -411,6 +411,8 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--publisher' \
     'fleet list:-o' \
     'fleet list:--output' \
+    'fleet check:--nrt' \
+    'fleet check:--pods' \
     'fleet check:--resume' \
     'fleet check:--kubelet-config' \
     'fleet check:--config-dir' \
@@ -1011,6 +1013,8 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answ
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
@@ -1019,7 +1023,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-version -x -a '1.38
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l check -x -a 'config state audit' -d 'Make only these checks.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l check -x -a 'config state audit nrt' -d 'Make only these checks.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l strict -d 'Exit 3 also where there are warnings.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'

@@ -641,6 +641,8 @@ _cpuctl_run() {
             ;;
         'fleet check')
             _arguments \
+                '(--nrt)'--nrt='[NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.]:FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.]:FILE:_files' \
                 '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
@@ -649,7 +651,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--check)'--check='[Make only these checks.]:config,state,audit:(config state audit)' \
+                '(--check)'--check='[Make only these checks.]:config,state,audit,nrt:(config state audit nrt)' \
                 '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
                 '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \

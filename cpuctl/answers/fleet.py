@@ -14,7 +14,7 @@ from cpuctl.answers.values import ApiVersion, Count, CPUList, Items, Pattern, Re
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
 
 
-FleetCheckName = Literal["config", "state", "audit"]
+FleetCheckName = Literal["config", "state", "audit", "nrt"]
 
 
 class MetricsPart(TypedDict, total=False):
@@ -343,7 +343,8 @@ class FleetPlan(RepeatedPart):
 
 class CheckedPart(TypedDict):
     check: FleetCheckName
-    """config is what cpuctl config check looks at, state cpuctl checkpoint verify, audit cpuctl audit."""
+    """config is what cpuctl config check looks at, state cpuctl checkpoint verify, audit cpuctl audit; nrt
+    is whether the NodeResourceTopology is true of the node."""
 
 
 class FindingPlace(TypedDict):

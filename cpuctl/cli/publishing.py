@@ -45,7 +45,8 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
             complain(start_sentence(not_started_answer(node), "The kubelet"))
         return False
     machine, kubelet = planning.source.machine, planning.kubelet
-    found = publish(node_name(planning.inputs.machine), machine, kubelet, node, asked)
+    name = node_name(planning.inputs.machine)
+    found = publish(name, machine, kubelet, node, asked, planning.initial.names)
     for remark in found.remarks:
         note(f"note: {remark}", style)
     emit(topologies_document([found.topology]), style)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.findings import Found, Graded
     from cpuctl.answers.fleet import CheckedNode, NodeFinding, UncheckedPart
     from cpuctl.answers.start import Start
+    from cpuctl.fleet.topology_check import PublishedNodes
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.machine.sources import MachineSource
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
         """What every finding has."""
 
 
-CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)
+CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)[:-1]
+"""The checks that need nothing but recordings."""
+NRT: FleetCheckName = "nrt"
+"""The check of what is published, for which objects are given."""
 _OF_THE_START = {"not-started", "undetermined", "not-loaded-next"}
 _ASSUMED = "the kubelet's configuration: none is recorded, its defaults are assumed"
 _ENDS_BEFORE = "the kubelet ends before it reads its state files"
@@ -38,13 +42,19 @@ _NOT_LOADED = "all of it: the kubelet cannot load its configuration"
 _WORST_FIRST = ("error", "warning", "note")
 
 
-def named_checks(text: str) -> tuple[FleetCheckName, ...]:
-    """Read a list of checks, all where none is named; raise UsageError for one that there is not."""
+def named_checks(text: str, *, published: bool = False) -> tuple[FleetCheckName, ...]:
+    """Read a list of checks, all where none is named; raise UsageError for one that there is not.
+
+    What is *published* can be checked where somebody tells it.
+    """
     names = {name.strip() for name in text.split(",") if name.strip()}
-    if unknown := sorted(names.difference(CHECKS)):
-        hint = f"choose from {', '.join(CHECKS)}"
+    known = (*CHECKS, NRT) if published else CHECKS
+    if unknown := sorted(names.difference(known)):
+        hint = f"choose from {', '.join(known)}"
+        if unknown[0] == NRT:
+            raise UsageError("needs the published objects (--nrt FILE)", where="--check nrt")
         raise UsageError(f"no check is called {unknown[0]!r}", where="--check", hint=hint)
-    return tuple(name for name in CHECKS if name in names or not names)
+    return tuple(name for name in known if name in names or not names)
 
 
 class _Checked(NamedTuple):
@@ -58,16 +68,22 @@ class _Checked(NamedTuple):
 class NodeChecker(KubeletFiles):
     """Checks one node after the other, each as the commands that check a single node do."""
 
-    def __init__(self, kubelet: KubeletInputs, checks: Sequence[FleetCheckName] = CHECKS) -> None:
-        self._kubelet, self._checks = kubelet, checks
+    def __init__(
+        self,
+        kubelet: KubeletInputs,
+        checks: Sequence[FleetCheckName] = CHECKS,
+        published: PublishedNodes | None = None,
+    ) -> None:
+        self._kubelet, self._checks, self._published = kubelet, checks, published
 
-    def asks(self, name: str) -> str:  # noqa: ARG002  # it is the same for all nodes
-        """Name the question, with what the kubelets are told."""
-        return f"check {','.join(self._checks)} {self._kubelet}"
+    def asks(self, name: str) -> str:
+        """Name the question, with what the kubelets are told, and what is published of the node."""
+        published = f" {self._published.digest(name)}" if self._published else ""
+        return f"check {','.join(self._checks)} {self._kubelet}{published}"
 
     def __call__(self, source: str, name: str) -> CheckedNode:
         """Read a recording and check it; raise CpuctlError where it cannot be used."""
-        found = list(self._found(load_machine(source, Sources()), source))
+        found = list(self._found(load_machine(source, Sources()), source, name))
         starts = [each.start for each in found if each.start is not None]
         failing = (start for start in starts if start["outcome"] != "Started")
         findings = [_local(finding, source) for each in found for finding in each.findings]
@@ -91,7 +107,7 @@ class NodeChecker(KubeletFiles):
             ],
         }
 
-    def _found(self, machine: MachineSource, source: str) -> Iterator[_Checked]:
+    def _found(self, machine: MachineSource, source: str, name: str) -> Iterator[_Checked]:
         inputs = CheckpointInputs(kubelet=self._kubelet)
         configured = _configured(inputs, machine)
         if "config" in self._checks:
@@ -100,6 +116,8 @@ class NodeChecker(KubeletFiles):
             yield _of_state(inputs, machine, configured if "config" in self._checks else None)
         if "audit" in self._checks:
             yield _of_audit(NodeInputs(machine=source, kubelet=self._kubelet), machine)
+        if self._published and NRT in self._checks:
+            yield _of_published(self._published, self._kubelet, source, name)
 
 
 def _configured(inputs: CheckpointInputs, machine: MachineSource) -> _Checked:
@@ -156,6 +174,31 @@ def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
         return _Checked(unchecked=_unchecked("audit", [str(error)]))
     findings = [_finding("audit", each["subject"], each["path"] or "", each) for each in document["findings"]]
     return _Checked(findings, _unchecked("audit", (each["missing"] for each in document["unchecked"])))
+
+
+def _of_published(published: PublishedNodes, kubelet: KubeletInputs, source: str, name: str) -> _Checked:
+    """Compare what is published of the node."""
+    try:
+        compared = published.compare(kubelet, source, name)
+    except ConfigRefusedError:
+        return _Checked(unchecked=_unchecked(NRT, [_NOT_LOADED]))
+    except CpuctlError as error:
+        return _Checked(unchecked=_unchecked(NRT, [str(error)]))
+    findings: list[NodeFinding] = [
+        {
+            "check": NRT,
+            "severity": each.severity.value,
+            "code": each.code,
+            "about": each.place,
+            "where": "",
+            "expected": each.expected,
+            "detected": each.detected,
+            "message": each.message,
+            "fix": "",
+        }
+        for each in compared.findings
+    ]
+    return _Checked(findings, _unchecked(NRT, compared.missing))
 
 
 def _finding(check: FleetCheckName, about: str, where: str, told: Told) -> NodeFinding:

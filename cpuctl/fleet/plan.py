@@ -15,11 +15,11 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.errors import InputError
 from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.fleet.topology_check import differences, publisher_of
 from cpuctl.fleet.topology_plugin import (
     PluginView,
     Topologies,
     WronglyFiltered,
-    differences,
     plugin_refusal,
     plugin_score,
     why_filtered,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 """What keeps pods off a node whose kubelet does not run."""
+_EXPORTER = Publisher()
 _NOT_STARTED = "it is bound, but the kubelet of its node does not start"
 _MOST_TRIED = 64
 """Lots on which a rejected pod is tried to tell where it would have fitted."""
@@ -214,12 +215,15 @@ class FleetPlanner:
         """Yield the nodes of whose objects something is not true, and what; of those that have one."""
         told = (self._topologies and self._topologies.told) or {}
         for lot in self._lots:
-            names = [self._nodes[index]["node"] for index in lot.members]
-            known = lot.starts and any(name in told for name in names)
-            if not known or (now := self._published(lot)) is None:
-                continue
-            for name in names:
-                if name in told and (found := tuple(differences(told[name], now))):
+            published: dict[Publisher, NodeTopology | None] = {}
+            for name in (self._nodes[index]["node"] for index in lot.members if lot.starts):
+                if name not in told:
+                    continue
+                publisher = publisher_of(told[name])
+                if publisher not in published:
+                    published[publisher] = self._published(lot, publisher)
+                now = published[publisher]
+                if now is not None and (found := tuple(map(str, differences(told[name], now)))):
                     yield name, found
 
     def plan(self, pod: StoredPod) -> Placed:
@@ -376,7 +380,8 @@ class FleetPlanner:
         own = totals([passed[lot] for lot in lots])
         found = [score + more.value for score, more in zip(own, added, strict=True)]
         lot = _best(lots, found)
-        seen, now = self._topology(lot), self._published(lot)
+        seen = self._topology(lot)
+        now = seen and self._published(lot, publisher_of(seen))
         placed = self._chosen(lots, found, pod, Wanted.of(pod))
         if placed.admission is not None and not placed.admitted:
             why = why_passed(placed.admission.verdict, asking, seen, now)
@@ -406,7 +411,7 @@ class FleetPlanner:
                 refusals[wrongly[0]],
                 asking,
                 seen,
-                self._published(wrongly[0]),
+                self._published(wrongly[0], publisher_of(seen)),
                 reserves=topologies.options.reserves,
             )
             view = view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
@@ -426,15 +431,16 @@ class FleetPlanner:
             lot.seen, lot.published = self._published(lot), True
         return lot.seen
 
-    def _published(self, lot: _Lot) -> NodeTopology | None:
+    def _published(self, lot: _Lot, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
         """Return what an exporter publishes of nodes as they are; None where it crashes, or none is known."""
         if not lot.starts:
             return None
         kubelet = self._kubelet(lot)
         assert lot.planning is not None, "it is read with its kubelet"
-        machine, told = lot.planning.source.machine, lot.planning.kubelet
+        planning = lot.planning
+        machine, told, names = planning.source.machine, planning.kubelet, planning.initial.names
         try:
-            return publish(lot.node.name, machine, told, kubelet, Publisher()).topology
+            return publish(lot.node.name, machine, told, kubelet, publisher, names).topology
         except InputError:
             return None
 

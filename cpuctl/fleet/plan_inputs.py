@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cpuctl.errors import InputError, UsageError
 from cpuctl.exports.wording import few
 from cpuctl.fleet.plan_nodes import FleetInputs, load_answer, read_node
+from cpuctl.fleet.topology_check import PublishedNodes
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.pods import load_pods, rules_of_pods
 from cpuctl.inputs.sources import Sources
@@ -90,6 +91,12 @@ def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
         _running(inputs.pods, sources) if inputs.pods else None,
         _topologies(inputs.topologies, sources) if inputs.topologies else None,
     )
+
+
+def load_published(topologies: str, pods: str, sources: Sources) -> PublishedNodes:
+    """Read what is published of nodes, and who runs there; raise InputError for what is neither."""
+    running = _running(pods, sources) if pods else None
+    return PublishedNodes(_topologies(topologies, sources), running)
 
 
 def _topologies(name: str, sources: Sources) -> dict[str, NodeTopology]:

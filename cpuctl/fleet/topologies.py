@@ -37,7 +37,8 @@ class TopologyPublisher(KubeletFiles):
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):
             raise InputError(start_sentence(not_started_answer(node), "The kubelet"), where=name)
-        found = publish(name, planning.source.machine, planning.kubelet, node, self._publisher)
+        names, machine = planning.initial.names, planning.source.machine
+        found = publish(name, machine, planning.kubelet, node, self._publisher, names)
         return {
             "node": name,
             "source": source,

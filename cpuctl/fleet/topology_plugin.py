@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.errors import UsageError
+from cpuctl.fleet.topology_check import differences
 from cpuctl.quantity import Quantity
-from cpuctl.scheduler.node_topology import (
-    FINGERPRINT_ATTRIBUTE,
-    METHOD_ATTRIBUTE,
-    POLICY_ATTRIBUTE,
-    SCOPE_ATTRIBUTE,
-    topology_settings,
-)
+from cpuctl.scheduler.node_topology import topology_settings
 from cpuctl.scheduler.topology_match import (
     NANO,
     Asking,
@@ -29,7 +24,7 @@ from cpuctl.scheduler.topology_match import (
 
 if TYPE_CHECKING:
     from cpuctl.engine.outcome import Verdict
-    from cpuctl.scheduler.node_topology import NodeTopology, Zone
+    from cpuctl.scheduler.node_topology import NodeTopology
 
 OPTION = "--scheduler-plugin"
 NAME = "noderesourcetopologymatch"
@@ -155,7 +150,7 @@ def why_filtered(
     if now is not None and seen.zones != now.zones:
         if reserves:
             return "the reserve cache has taken what pods request off every zone, and not off theirs alone"
-        return "the object is stale: " + next(differences(seen, now), "its zones are not those of the node")
+        return f"the object is not true of the node: {_first_difference(seen, now)}"
     if name == "cpu" and not any(each.allocatable.sign for each in listing):
         return "every zone has 0 CPUs, as the kubelet's CPU Manager has the policy none"
     asked = asking.whole if not refusal.container else _of(refusal.container, asking)
@@ -183,7 +178,7 @@ def why_passed(verdict: Verdict, asking: Asking, seen: NodeTopology | None, now:
     if verdict.reason is not RejectionReason.TOPOLOGY_AFFINITY:
         return "zones tell of NUMA nodes only"
     if now is not None and seen.zones != now.zones:
-        return "the object is stale: " + next(differences(seen, now), "its zones are not those of the node")
+        return f"the object is not true of the node: {_first_difference(seen, now)}"
     policy = topology_settings(seen).policy
     if policy != "single-numa-node":
         return f"the plug-in filters for single-numa-node only, and the object says {policy}"
@@ -192,44 +187,5 @@ def why_passed(verdict: Verdict, asking: Asking, seen: NodeTopology | None, now:
     return _LOWEST
 
 
-def differences(told: NodeTopology, now: NodeTopology) -> Iterator[str]:
-    """Say what of a published object is no longer, or never was, true of its node.
-
-    *now* is what an exporter would publish; a fingerprint is compared where both have one of one method.
-    """
-    before, after = topology_settings(told), topology_settings(now)
-    if before.policy != after.policy:
-        yield f"{POLICY_ATTRIBUTE}: the object says {before.policy}, the kubelet has {after.policy}"
-    if before.scope != after.scope:
-        yield f"{SCOPE_ATTRIBUTE}: the object says {before.scope}, the kubelet has {after.scope}"
-    zones = {zone.name: zone for zone in told.zones}
-    for zone in now.zones:
-        if zone.name in zones:
-            yield from _amounts(zones.pop(zone.name), zone)
-        else:
-            yield f"{zone.name}: the object has no such zone"
-    yield from (f"{name}: the node has no such NUMA node" for name in zones)
-    if told.fingerprint and now.fingerprint and told.fingerprint_method is now.fingerprint_method:
-        if told.fingerprint != now.fingerprint:
-            yield f"{FINGERPRINT_ATTRIBUTE}: other pods ran then than are known of now"
-    elif told.fingerprint and now.fingerprint:
-        yield f"{METHOD_ATTRIBUTE}: not compared, the fingerprint covers {told.fingerprint_method}"
-
-
-def _amounts(told: Zone, now: Zone) -> Iterator[str]:
-    resources = {each.name: each for each in told.resources}
-    for each in now.resources:
-        if each.name not in resources:
-            yield f"{now.name}: the object does not list {each.name}"
-            continue
-        found = resources[each.name]
-        for word, said, real in (
-            ("allocatable", found.allocatable, each.allocatable),
-            ("available", found.available, each.available),
-        ):
-            if said != real:
-                yield f"{now.name}: the object says {said} of {each.name} {word}, the node has {real}"
-    listed = {each.name for each in now.resources}
-    for name in resources:
-        if name not in listed:
-            yield f"{now.name}: the object lists {name}, and the node does not"
+def _first_difference(seen: NodeTopology, now: NodeTopology) -> str:
+    return str(next(differences(seen, now), "its zones are not those of the node"))

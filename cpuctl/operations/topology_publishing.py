@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine, NumaNode
+    from cpuctl.pods.model import Container
 
 _UPDATE_ANNOTATION = ("k8stopoawareschedwg/rte-update", "periodic")
 _COUNTED_PAGES = ("hugepages-2Mi", "hugepages-1Gi")
@@ -90,7 +91,11 @@ class Held(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A pod as ``List`` tells of it; ``whole`` are the CPUs that it has as a whole (KEP-5526)."""
+    """A pod as ``List`` tells of it.
+
+    ``integral`` tells whether a container requests whole CPUs, ``due`` whether one that is listed is to have
+    some exclusively; ``whole`` are the CPUs that the pod has as a whole (KEP-5526).
+    """
 
     namespace: str
     name: str
@@ -98,14 +103,22 @@ class Listed(NamedTuple):
     integral: bool
     containers: tuple[Held, ...]
     whole: CPUSet = CPUSet()
+    due: bool = False
 
 
-def publish(name: str, machine: Machine, kubelet: Kubelet, node: Node, publisher: Publisher) -> Published:
-    """Make the object of a started node.
+def publish(
+    name: str,
+    machine: Machine,
+    kubelet: Kubelet,
+    node: Node,
+    publisher: Publisher,
+    names: Mapping[str, tuple[str, str]] | None = None,
+) -> Published:
+    """Make the object of a started node; *names* are namespaces and names of pods, by UID.
 
     Raise InputError where the exporter crashes, and publishes nothing.
     """
-    writer = _Writer(machine, kubelet, settled(node), publisher)
+    writer = _Writer(machine, kubelet, settled(node), publisher, names or {})
     attributes, annotations = writer.fingerprint()
     settings = [
         (SCOPE_ATTRIBUTE, kubelet.config.topology_manager_scope),
@@ -133,10 +146,19 @@ def publish(name: str, machine: Machine, kubelet: Kubelet, node: Node, publisher
 class _Writer:
     """Counts what one node's kubelet answers, as an exporter does."""
 
-    def __init__(self, machine: Machine, kubelet: Kubelet, node: Node, publisher: Publisher) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        kubelet: Kubelet,
+        node: Node,
+        publisher: Publisher,
+        names: Mapping[str, tuple[str, str]],
+    ) -> None:
         self.machine, self.kubelet, self.node, self.publisher = machine, kubelet, node, publisher
         self.by_rte = publisher.name is PublisherName.RTE
         self.sidecars = kubelet.gates.enabled("SidecarContainers")
+        self.names = names
+        self.by_state: list[str] = []
         self.unnamed: list[str] = []
         self.pods = list(self._listed())
         self.allocatable = self._allocatable()
@@ -150,19 +172,28 @@ class _Writer:
                 for each in pod.all_containers
                 if each.kind is ContainerKind.APP or (self.sidecars and each.kind is ContainerKind.SIDECAR)
             ]
-            requests = (each.resources.requests.get("cpu", Quantity()) for each in pod.all_containers)
-            integral = any(each.sign and each.is_integral_cpu for each in requests)
+            integral = any(map(_asks_whole_cpus, pod.all_containers))
+            qos = pod_qos(pod).qos_class
             # A pod that a state file alone tells of is called by its UID, and holds what Guaranteed pods do.
-            unnamed = pod.name == uid
-            if unnamed:
-                self.unnamed.append(uid)
+            by_state = pod.name == uid
+            namespace, name = pod.namespace, pod.name
+            if by_state:
+                self.by_state.append(uid)
+                if uid in self.names:
+                    namespace, name = self.names[uid]
+                else:
+                    self.unnamed.append(uid)
             yield Listed(
-                pod.namespace,
-                pod.name,
-                QosClass.GUARANTEED if unnamed else pod_qos(pod).qos_class,
-                integral=integral or unnamed,
+                namespace,
+                name,
+                QosClass.GUARANTEED if by_state else qos,
+                integral=integral or by_state,
                 containers=tuple(self._held(uid, each.name) for each in listed),
                 whole=CPUSet(self.node.cpu.state.pod_entries.get(uid, 0)),
+                due=bool(self.node.policy)
+                and qos is QosClass.GUARANTEED
+                and any(map(_asks_whole_cpus, listed))
+                and not pod.resources,
             )
 
     def _held(self, uid: str, name: str) -> Held:
@@ -255,7 +286,7 @@ class _Writer:
         """Return the attributes and the annotations that tell who ran."""
         method = self.publisher.method
         attributes, annotations = [], []
-        if method is not None and not self.unnamed:
+        if method is not None and not self._left_out():
             exclusive = method is FingerprintMethod.EXCLUSIVE
             pods = ((pod.namespace, pod.name) for pod in self.pods if not exclusive or self._exclusive(pod))
             value = pods_fingerprint(pods)
@@ -266,6 +297,16 @@ class _Writer:
         if self.by_rte:
             annotations.append(_UPDATE_ANNOTATION)
         return attributes, annotations
+
+    def _left_out(self) -> str:
+        """Say why there is no fingerprint where there should be one."""
+        if self.publisher.method is None:
+            return ""
+        if self.unnamed:
+            return f"state files name pods by UID alone ({len(self.unnamed)} of them)"
+        if self.by_state and self.publisher.method is FingerprintMethod.ALL:
+            return "it covers pods without exclusive resources, too, and state files do not tell of them"
+        return ""
 
     def _exclusive(self, pod: Listed) -> bool:
         return any(held.cpus or held.memory or self._near_a_node(held) for held in pod.containers)
@@ -304,11 +345,8 @@ class _Writer:
                 "the Memory Manager's policy is None: the kubelet lists no memory, and neither do zones "
                 "(NodeResourceTopologyMatch then keeps every pod off that requests some)"
             )
-        if self.unnamed and self.publisher.method is not None:
-            yield (
-                f"the fingerprint is left out: state files name pods by UID alone ({len(self.unnamed)} of "
-                "them); --pods FILE says which they are"
-            )
+        if why := self._left_out():
+            yield f"the fingerprint is left out: {why}; --pods FILE says which pods run"
         yield from self._miscounts()
 
     def _miscounts(self) -> Iterator[str]:
@@ -324,6 +362,12 @@ class _Writer:
                 f"memory of {_few(spread)} lies on several NUMA nodes and is taken in full from each: less "
                 "is told to be available than there is"
             )
+        without = {pod.name for pod in self.pods if pod.due and not any(held.cpus for held in pod.containers)}
+        if without:
+            yield (
+                f"no state file tells which CPUs {_few(without)} holds: they are told to be available, and "
+                "are not"
+            )
         pools = {
             pod.name
             for pod in self.pods
@@ -334,6 +378,11 @@ class _Writer:
                 f"CPUs that {_few(pools)} has as a whole, and no container alone, are told to be available, "
                 "and are not"
             )
+
+
+def _asks_whole_cpus(container: Container) -> bool:
+    amount = container.resources.requests.get("cpu", Quantity())
+    return bool(amount.sign) and amount.is_integral_cpu
 
 
 def _take(left: dict[int, Counter[str]], number: int, resource: str, amount: int) -> None:

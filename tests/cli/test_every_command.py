@@ -268,6 +268,7 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("checkpoint migrate", "--pods"): ("--state", str(RECORDED), "--to-kubelet", "1.36"),
     ("checkpoint repair", "--pods"): ("-m", str(RECORDED), *V36),
     ("checkpoint diff", "--pods"): (str(RECORDED), str(RECORDED)),
+    ("fleet check", "--pods"): (str(RECORDED), "--nrt", str(ROOT / "fixtures/fleet/nrt.json")),
     ("fleet plan", "-f"): (str(RECORDED),),
     ("fleet plan", "--pods"): (str(RECORDED), "-T", "a=1/1"),
 }

@@ -97,3 +97,50 @@ def test_metrics_tell_findings(recorded: Path, cpuctl: Cpuctl) -> None:
     labels = '{check="audit",code="quota-on-exclusive",severity="error"}'
     assert f"cpuctl_fleet_affected_nodes{labels} 4" in lines
     assert 'cpuctl_fleet_unchecked_nodes{check="state"} 1' in lines
+
+
+NOT_PUBLISHED = "no object has the name of the node: the scheduler's plug-in lets every pod pass"
+PUBLISHED = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0", "--kubelet-version", "1.36")
+
+
+def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    for name in ("a", "b", "c"):
+        shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", tmp_path / f"{name}.tar.xz")
+    fleet = f"{tmp_path}/*.xz"
+    nrt = cpuctl("fleet", "list", fleet, *PUBLISHED, "-o", "nrt", "-q").out
+    objects: Any = yaml.safe_load(nrt)
+    objects["items"][1]["attributes"][-1]["value"] = "restricted"
+    objects["items"][2]["metadata"]["name"] = "gone"
+    (tmp_path / "nrt.json").write_text(json.dumps(objects))
+    words = ("fleet", "check", fleet, *PUBLISHED, "--check", "nrt", "--nrt")
+    found = cpuctl(*words, str(tmp_path / "nrt.json"))
+    assert found.code == 3
+    assert "NodeResourceTopologies without a recording are left out: gone" in found.err
+    assert found.out.splitlines()[:4] == [
+        "error: other-settings: topologyManagerPolicy: the object says restricted, the kubelet has none",
+        "  1 node: b",
+        f"warning: not-published: {NOT_PUBLISHED}",
+        "  1 node: c",
+    ]
+    answer = cpuctl(*words, "-", "-o", "json", "-j", "1", stdin=nrt.encode())
+    document: Any = json.loads(answer.out)
+    jsonschema.validate(document, json.loads(schema_text("fleetcheck")))
+    assert (document["checks"], document["findings"]) == (["nrt"], [])
+    missing = "what is available: the state files of the kubelet's managers are not recorded"
+    assert {each["missing"] for each in document["unchecked"]} == {
+        missing,
+        "fingerprint: the state files that tell which pods have CPUs and memory are not recorded",
+    }
+
+
+def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -> None:
+    words = ("fleet", "check", str(recorded))
+    for more, message in (
+        (("--check", "nrt"), "--check nrt: needs the published objects (--nrt FILE)"),
+        (("--nrt", "x", "--check", "state"), "--nrt: is read by the check nrt only"),
+        (("--pods", "x"), "--pods: is compared with what is published only"),
+        (("--nrt", "-", "--pods", "-"), "(-) is named twice"),
+    ):
+        refused = cpuctl(*words, *more)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in refused.err

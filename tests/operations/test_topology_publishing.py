@@ -203,3 +203,16 @@ def test_a_publisher_that_there_is_not(text: str) -> None:
     with pytest.raises(UsageError, match="expected rte, nfd"):
         Publisher.parse(text)
     assert Publisher.parse("rte") == (PublisherName.RTE, FingerprintMethod.EXCLUSIVE)
+
+
+def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -> None:
+    pod = tmp_path / "pods.yaml"
+    pod.write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: a, uid: u}, status: {phase: Running}, "
+        "spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}"
+    )
+    found = published(pods=str(pod))
+    assert "no state file tells which CPUs a holds: they are told to be available, and are not" in (
+        found.remarks
+    )
+    assert not any("no state file" in remark for remark in published("b=2/2,1Gi", "c=1/2,1Gi").remarks)

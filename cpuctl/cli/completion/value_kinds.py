@@ -63,6 +63,7 @@ _BY_METAVAR = {
     "POD[/CONTAINER]:cpu=N": Value(Kind.RESIZE),
     "NS/POD/CONTAINER=CPUS": Value(Kind.CONTAINER),
     "config,state,audit": Value(Kind.WORDS, ("config", "state", "audit")),
+    "config,state,audit,nrt": Value(Kind.WORDS, ("config", "state", "audit", "nrt")),
 }
 _BY_NAME = {"--check": Value(Kind.CHECKS), "--columns": Value(Kind.COLUMNS)}
 

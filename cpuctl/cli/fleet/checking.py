@@ -8,21 +8,27 @@ from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import (
     FleetOutputOption,
+    FleetPodsOption,
     JobsOption,
     RecordingsArgument,
     ResumeOption,
     SchedulerOption,
+    TopologiesOption,
 )
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
-from cpuctl.cli.output import FleetOutput, Style, emit
-from cpuctl.errors import InputError
+from cpuctl.cli.output import FleetOutput, Style, emit, note
+from cpuctl.errors import InputError, UsageError
+from cpuctl.exports.wording import few
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpuctl.answers.fleet import CheckedNode, FleetCheckName
     from cpuctl.cli.fleet.asking import FleetAnswers
+    from cpuctl.fleet.topology_check import PublishedNodes
 
 app = command_group()
 
@@ -32,12 +38,18 @@ What is checked: config, as cpuctl config check does; state, the kubelet's state
 verify does; audit, as cpuctl audit does. Findings that differ only in names and numbers are told as one, with
 ... for these. What was not recorded of a node is named as not checked, never taken for clean.
 
+With --nrt, nrt is checked, too: is the NodeResourceTopology of each node, by which the scheduler's plug-in
+goes, true of it? Its policies, zones and amounts are compared with what an exporter would publish of the
+recording, and its fingerprint with the pods that run (--pods).
+
 Examples:
 
 \b
   cpuctl fleet check recordings/
   cpuctl fleet check recordings/ --kubelet-version 1.37    # before an upgrade
   cpuctl fleet check recordings/ --check config --kubelet-config new.yaml
+  kubectl get noderesourcetopologies -o json > nrt.json
+  cpuctl fleet check recordings/ --check nrt --nrt nrt.json
   cpuctl fleet check recordings/ -o json | jq '.findings[] | .code, .nodes'
   cpuctl fleet check recordings/ -q -o prom > fleet.prom.new
 
@@ -48,7 +60,7 @@ also where there are warnings; with --exit-zero 0), 2 usage, 4 a recording or an
 
 FleetChecksOption = Annotated[
     str,
-    typer.Option("--check", metavar="config,state,audit", help="Make only these checks."),
+    typer.Option("--check", metavar="config,state,audit,nrt", help="Make only these checks."),
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 
@@ -58,6 +70,8 @@ def check(
     context: typer.Context,
     recordings: RecordingsArgument,
     checks: FleetChecksOption = "",
+    nrt: TopologiesOption = "",
+    pods: FleetPodsOption = "",
     strict: StrictOption = False,
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
@@ -71,15 +85,21 @@ def check(
     from cpuctl.fleet.check_answer import is_clean
     from cpuctl.fleet.checking import NodeChecker, named_checks
 
-    style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks)
-    checker = NodeChecker(kubelet_words(context), names)
-    clean = True
+    refuse_stdin_twice(*recordings, nrt, pods)
+    style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
+    _refuse_unread(names, nrt=nrt, pods=pods)
+    published = _published(nrt, pods, style) if nrt else None
+    checker = NodeChecker(kubelet_words(context), names, published)
+    clean, unknown = True, set(published.topologies if published else ())
 
     def look(row: "Mapping[str, Any]") -> None:
         nonlocal clean
+        unknown.discard(row["node"])
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
     asked = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
+    if unknown and not asked.stopped:
+        note(f"note: NodeResourceTopologies without a recording are left out: {few(sorted(unknown))}", style)
     # Metrics of half a fleet would be taken for those of all of it.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and asked.stopped):
         _answer(asked, names, style)
@@ -91,6 +111,24 @@ def check(
         raise typer.Exit(InputError.exit_code)
     if not clean:
         raise typer.Exit(EXIT_NO)
+
+
+def _refuse_unread(checks: "Sequence[FleetCheckName]", *, nrt: str, pods: str) -> None:
+    """Raise UsageError for files that no check would read."""
+    if nrt and "nrt" not in checks:
+        raise UsageError("is read by the check nrt only", where="--nrt", hint="add it to --check")
+    if pods and not nrt:
+        hint = "name the objects with --nrt FILE"
+        raise UsageError("is compared with what is published only", where="--pods", hint=hint)
+
+
+def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":
+    from cpuctl.fleet.plan_inputs import load_published
+
+    sources = Sources()
+    published = load_published(nrt, pods, sources)
+    print_sources(sources, style)
+    return published
 
 
 def _answer(asked: "FleetAnswers", names: "Sequence[FleetCheckName]", style: Style) -> None:

@@ -45,6 +45,25 @@ ResumeOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+TopologiesOption = Annotated[
+    str,
+    typer.Option(
+        "--nrt",
+        metavar="FILE",
+        help="NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.",
+        rich_help_panel=INPUT,
+    ),
+]
+FleetPodsOption = Annotated[
+    str,
+    typer.Option(
+        "--pods",
+        metavar="FILE",
+        help="The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a "
+        "node do not count.",
+        rich_help_panel=INPUT,
+    ),
+]
 SchedulerOption = Annotated[
     str,
     typer.Option(

@@ -6,7 +6,13 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import JobsOption, MaybeRecordingsArgument, SchedulerOption
+from cpuctl.cli.fleet.options import (
+    FleetPodsOption,
+    JobsOption,
+    MaybeRecordingsArgument,
+    SchedulerOption,
+    TopologiesOption,
+)
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -82,16 +88,6 @@ NodesOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-FleetPodsOption = Annotated[
-    str,
-    typer.Option(
-        "--pods",
-        metavar="FILE",
-        help="The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a "
-        "node do not count.",
-        rich_help_panel=INPUT,
-    ),
-]
 DrainOption = Annotated[
     list[str],
     typer.Option(
@@ -127,15 +123,6 @@ PluginOption = Annotated[
         "--scheduler-plugin",
         metavar="NAME[,...]",
         help="Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.",
-    ),
-]
-TopologiesOption = Annotated[
-    str,
-    typer.Option(
-        "--nrt",
-        metavar="FILE",
-        help="NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.",
-        rich_help_panel=INPUT,
     ),
 ]
 

@@ -1,0 +1,188 @@
+"""Is what is published of a node still true of it: a NodeResourceTopology beside a recording of the node."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.diagnostics import Diagnostic, Severity
+from cpuctl.engine.node import Node
+from cpuctl.errors import InputError
+from cpuctl.exports.outcomes import start_sentence
+from cpuctl.exports.wording import few
+from cpuctl.fleet.facts import content_digest
+from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish
+from cpuctl.scheduler.node_topology import (
+    FINGERPRINT_ATTRIBUTE,
+    METHOD_ATTRIBUTE,
+    NUMA_ZONE,
+    POLICY_ATTRIBUTE,
+    SCOPE_ATTRIBUTE,
+    FingerprintMethod,
+    topology_settings,
+)
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+
+if TYPE_CHECKING:
+    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.starting_state import StartingState
+    from cpuctl.pods.model import Pod
+    from cpuctl.scheduler.node_topology import NodeTopology, Zone
+
+Untrue = Diagnostic[str]
+"""What of an object is not so on its node; the place is the part of the object."""
+
+_UNKNOWN_AMOUNTS = "what is available: the state files of the kubelet's managers are not recorded"
+_AVAILABLE = " available"
+
+
+def publisher_of(topology: NodeTopology) -> Publisher:
+    """Tell who has published an object, by what only one of the exporters writes."""
+    if topology.policies and topology.attribute(METHOD_ATTRIBUTE) is None and not topology.annotations:
+        return Publisher(PublisherName.NFD, FingerprintMethod.ALL)
+    return Publisher(method=topology.fingerprint_method if topology.fingerprint else None)
+
+
+def differences(told: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
+    """Say what of a published object is no longer, or never was, true of its node.
+
+    *now* is what an exporter would publish. Fingerprints are compared where both have one of one method;
+    devices where anything is known of them.
+    """
+    before, after = topology_settings(told), topology_settings(now)
+    for name, said, real in (
+        (POLICY_ATTRIBUTE, before.policy, after.policy),
+        (SCOPE_ATTRIBUTE, before.scope, after.scope),
+    ):
+        if said != real:
+            message = f"the object says {said}, the kubelet has {real}"
+            yield Untrue(Severity.ERROR, "other-settings", name, message, real, said)
+    if told.zones and all(zone.type != NUMA_ZONE for zone in told.zones):
+        kinds = few(list(dict.fromkeys(zone.type for zone in told.zones)))
+        message = f"none is a NUMA node ({kinds}): the scheduler's plug-in sees no resources, and filters all"
+        yield Untrue(Severity.ERROR, "other-zones", "zones", message, NUMA_ZONE, kinds)
+        return
+    unknown = unknown_devices(told, now)
+    zones = {zone.name: zone for zone in told.zones}
+    for zone in now.zones:
+        if zone.name in zones:
+            yield from _of_zone(zones.pop(zone.name), zone, unknown)
+        else:
+            yield Untrue(Severity.ERROR, "other-zones", zone.name, "the object has no such zone", zone.name)
+    for name in zones:
+        yield Untrue(Severity.ERROR, "other-zones", name, "the node has no such NUMA node", detected=name)
+    comparable = now.fingerprint and told.fingerprint_method is now.fingerprint_method
+    if comparable and told.fingerprint and told.fingerprint != now.fingerprint:
+        message = "other pods ran then than are known of now"
+        place, real = FINGERPRINT_ATTRIBUTE, now.fingerprint or ""
+        yield Untrue(Severity.WARNING, "stale", place, message, real, told.fingerprint)
+
+
+def unknown_devices(told: NodeTopology, now: NodeTopology) -> frozenset[str]:
+    """Name the devices that an object lists, and of which nobody told whether the node has them."""
+    listed, known = (
+        {each.name for zone in topology.zones for each in zone.resources} for topology in (told, now)
+    )
+    return frozenset(name for name in listed - known if "/" in name)
+
+
+def _of_zone(told: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Untrue]:
+    if told.costs != now.costs:
+        message = "the object tells other distances"
+        expected, detected = (" ".join(str(cost) for _, cost in zone.costs) for zone in (now, told))
+        yield Untrue(Severity.ERROR, "other-zones", f"{now.name} costs", message, expected, detected)
+    resources = {each.name: each for each in told.resources}
+    for each in now.resources:
+        if each.name not in resources:
+            message = "the object does not list it"
+            yield Untrue(Severity.ERROR, "other-zones", f"{now.name} {each.name}", message, each.name)
+            continue
+        found = resources.pop(each.name)
+        for word, said, real in (
+            ("allocatable", found.allocatable, each.allocatable),
+            ("available", found.available, each.available),
+            ("capacity", found.capacity, each.capacity),
+        ):
+            if said != real:
+                lasting = word != "available"
+                severity = Severity.ERROR if lasting else Severity.WARNING
+                place = f"{now.name} {each.name} {word}"
+                message = f"the object says {said}, the node has {real}"
+                code = "other-amounts" if lasting else "stale"
+                yield Untrue(severity, code, place, message, str(real), str(said))
+    for name in resources:
+        if name not in unknown:
+            message = "the object lists it, and the node does not"
+            yield Untrue(Severity.ERROR, "other-zones", f"{now.name} {name}", message, detected=name)
+
+
+class Compared(NamedTuple):
+    """What is not true of a node, and what could not be compared."""
+
+    findings: tuple[Untrue, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class PublishedNodes(NamedTuple):
+    """The objects of a fleet by name, with the pods that run by node: None where nobody said."""
+
+    topologies: Mapping[str, NodeTopology]
+    running: Mapping[str, Sequence[Pod]] | None = None
+
+    def digest(self, name: str) -> str:
+        """Return a text that changes with what is told of a node, of all of them where it is not named."""
+        if name not in self.topologies:
+            return content_digest((self.topologies, self.running))[:16]
+        return content_digest((self.topologies[name], (self.running or {}).get(name)))[:16]
+
+    def compare(self, kubelet: KubeletInputs, source: str, name: str) -> Compared:
+        """Start the kubelet of a recording, and compare what an exporter there would publish.
+
+        Raise CpuctlError where the recording cannot be used.
+        """
+        told = self.topologies.get(name)
+        if told is None:
+            message = "no object has the name of the node: the scheduler's plug-in lets every pod pass"
+            return Compared((Untrue(Severity.WARNING, "not-published", "", message, name),))
+        planning = read_node(source, name, FleetInputs(kubelet, running=self.running))
+        node = planning.start(planning.kubelet, Sources())
+        if not isinstance(node, Node):
+            return Compared(missing=(start_sentence(not_started_answer(node), "The kubelet"),))
+        publisher, initial = publisher_of(told), planning.initial
+        names, machine = initial.names, planning.source.machine
+        try:
+            now = publish(name, machine, planning.kubelet, node, publisher, names).topology
+        except InputError as error:
+            return Compared(missing=(error.message,))
+        devices = unknown_devices(told, now)
+        found, missing = [*differences(told, now)], []
+        if devices:
+            missing.append(f"devices: nobody told what the node has of {few(sorted(devices))}")
+        if not _told_amounts(node, initial):
+            missing.append(_UNKNOWN_AMOUNTS)
+            found = [each for each in found if not each.place.endswith(_AVAILABLE)]
+        if told.fingerprint and (unknown := _unknown_pods(now, node, initial, devices)):
+            missing.append(f"fingerprint: {unknown}")
+            found = [each for each in found if each.place != FINGERPRINT_ATTRIBUTE]
+        return Compared(tuple(found), tuple(missing))
+
+
+def _told_amounts(node: Node, initial: StartingState) -> bool:
+    """Tell whether the state files of all managers that have one are there: only they know what is taken."""
+    cpus = node.policy is None or CPU_FILE in initial.digests
+    return cpus and (node.memory.policy is None or MEMORY_FILE in initial.digests)
+
+
+def _unknown_pods(now: NodeTopology, node: Node, initial: StartingState, devices: Collection[str]) -> str:
+    """Say why not all pods are known that the fingerprint covers; empty where they are."""
+    if now.fingerprint is None or (now.fingerprint_method is FingerprintMethod.ALL and not initial.known):
+        return "nobody told which pods run (--pods FILE)"
+    if now.fingerprint_method is FingerprintMethod.EXCLUSIVE:
+        if devices:
+            return "nobody told which pods have devices"
+        if not _told_amounts(node, initial):
+            return "the state files that tell which pods have CPUs and memory are not recorded"
+    return ""

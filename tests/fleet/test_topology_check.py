@@ -1,0 +1,225 @@
+"""What is published of nodes beside recordings of them: what is not true any more, and what nobody knows."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import UsageError
+from cpuctl.fleet.checking import CHECKS, NRT, NodeChecker, named_checks
+from cpuctl.fleet.plan_inputs import load_published
+from cpuctl.fleet.topologies import TopologyPublisher
+from cpuctl.fleet.topology_check import PublishedNodes, differences, publisher_of
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.topology_publishing import Publisher
+from cpuctl.pods.reading.template import pods_from_template
+from cpuctl.quantity import Quantity
+from cpuctl.scheduler.node_topology import NodeTopology, Zone, ZoneResource, pods_fingerprint
+from cpuctl.scheduler.reading import read_node_topologies
+from tests.fleet.test_topology_plugin import BARE, SINGLE, TWO, kubelet, objects
+
+if TYPE_CHECKING:
+    from cpuctl.answers.fleet import CheckedNode
+    from cpuctl.pods.model import Pod
+
+MACHINE = Path(__file__).parents[2] / "fixtures/machines/2s-2numa-32cpu.tar.xz"
+
+
+def topology(tmp_path: Path, arguments: str = SINGLE, **fleet: str) -> NodeTopology:
+    name = objects(tmp_path / "one.yaml", arguments, **fleet)
+    return read_node_topologies(Path(name).read_bytes(), name)[0]
+
+
+def texts(told: NodeTopology, now: NodeTopology) -> list[str]:
+    return [str(each) for each in differences(told, now)]
+
+
+def test_what_is_not_true_of_a_node_any_more(tmp_path: Path) -> None:
+    now = topology(tmp_path, **TWO)
+    assert texts(now, now) == []
+    more = topology(
+        tmp_path, SINGLE.replace("single-numa-node", "restricted"), n1="synthetic:2s3n6c1t,across"
+    )
+    assert texts(more, now)[0] == (
+        "topologyManagerPolicy: the object says restricted, the kubelet has single-numa-node"
+    )
+    assert "node-2: the node has no such NUMA node" in texts(more, now)
+    assert "node-2: the object has no such zone" in texts(now, more)
+    bare = topology(tmp_path, f"{BARE} --topology-manager-scope=pod", **TWO)
+    assert texts(bare, now) == [
+        "topologyManagerScope: the object says pod, the kubelet has container",
+        "node-0 memory: the object does not list it",
+        "node-1 memory: the object does not list it",
+    ]
+    assert "node-0 memory: the object lists it, and the node does not" in texts(now, bare)
+    other = now._replace(attributes=(("nodeTopologyPodsFingerprint", "pfp0v001"), *now.attributes[1:]))
+    assert texts(other, now) == ["nodeTopologyPodsFingerprint: other pods ran then than are known of now"]
+    everyone = other._replace(attributes=(other.attributes[0], *now.attributes[2:]))
+    assert texts(everyone, now) == [], "fingerprints of other pods are not compared"
+    far = now._replace(zones=(now.zones[0]._replace(costs=(("node-0", 10), ("node-1", 31))), now.zones[1]))
+    (distant,) = differences(far, now)
+    assert (str(distant), distant.expected, distant.detected) == (
+        "node-0 costs: the object tells other distances",
+        "10 21",
+        "10 31",
+    )
+
+
+def test_an_object_without_numa_nodes_is_told_once(tmp_path: Path) -> None:
+    """As the balloons policy of nri-plugins publishes it."""
+    now = topology(tmp_path, **TWO)
+    balloons = NodeTopology("n1", (Zone("reserved[0]", "balloon"), Zone("default[0]", "balloon")))
+    assert [text for text in texts(balloons, now) if "zones" in text] == [
+        "zones: none is a NUMA node (balloon): the scheduler's plug-in sees no resources, and filters all"
+    ]
+
+
+def test_devices_that_nobody_told_of_are_no_difference(tmp_path: Path) -> None:
+    now = topology(tmp_path, **TWO)
+    card = ZoneResource("vendor.com/nic", *map(Quantity.from_value, (2, 2, 1)))
+    more = now._replace(
+        zones=(now.zones[0]._replace(resources=(*now.zones[0].resources, card)), now.zones[1])
+    )
+    assert texts(more, now) == []
+    compared = PublishedNodes({"n1": more}).compare(kubelet(SINGLE), TWO["n1"], "n1")
+    assert compared.missing[0] == "devices: nobody told what the node has of vendor.com/nic"
+    assert texts(now, more) == ["node-0 vendor.com/nic: the object does not list it"]
+
+
+def test_who_has_published_is_told_by_what_one_alone_writes(tmp_path: Path) -> None:
+    for words in ("rte", "rte,fingerprint=all", "rte,fingerprint=none", "nfd"):
+        publisher = Publisher.parse(words)
+        row = TopologyPublisher(kubelet(SINGLE), publisher)(TWO["n1"], "n1")
+        file = tmp_path / "one.json"
+        file.write_text(str(row["object"]).replace("'", '"'))
+        (read,) = read_node_topologies(file.read_bytes(), str(file))
+        assert publisher_of(read) == publisher
+        assert texts(read, read) == []
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record a node whose state file gives CPUs 2-5 to a pod; it is called n1."""
+    directory = tmp_path_factory.mktemp("recordings") / "n1"
+    with tarfile.open(MACHINE) as archive:
+        archive.extractall(directory, filter="data")
+    state = CPUStateFile("static", CPUSet.parse("0-1,6-31"), {"uid-a": {"a": CPUSet.parse("2-5")}})
+    kept = directory / "var/lib/kubelet"
+    kept.mkdir(parents=True)
+    (kept / "cpu_manager_state").write_text(write_cpu_state(state))
+    return directory
+
+
+def running(*names: str) -> dict[str, list[Pod]]:
+    pods = [pod for name in names for pod in pods_from_template(f"{name}=4/4,1Gi")]
+    return {"n1": [pod._replace(uid=f"uid-{pod.name}") for pod in pods]}
+
+
+def checked(node: Path, published: PublishedNodes, arguments: str = BARE) -> CheckedNode:
+    return NodeChecker(kubelet(arguments), (NRT,), published)(str(node), "n1")
+
+
+def told(found: CheckedNode) -> list[tuple[str, str, str]]:
+    return [(each["severity"], each["code"], each["about"]) for each in found["findings"]]
+
+
+def published_by(node: Path, publisher: str = "rte", arguments: str = BARE) -> NodeTopology:
+    row = TopologyPublisher(kubelet(arguments), Publisher.parse(publisher))(str(node), "n1")
+    file = node.parent / "published.json"
+    file.write_text(str(row["object"]).replace("'", '"'))
+    return read_node_topologies(file.read_bytes(), str(file))[0]
+
+
+def with_fingerprint(topology: NodeTopology, value: str) -> NodeTopology:
+    method = ("nodeTopologyPodsFingerprintMethod", "with-exclusive-resources")
+    return topology._replace(
+        attributes=(("nodeTopologyPodsFingerprint", value), method, *topology.attributes)
+    )
+
+
+def test_a_node_on_which_all_is_as_published(node: Path) -> None:
+    object_ = with_fingerprint(published_by(node), pods_fingerprint([("default", "a")]))
+    found = checked(node, PublishedNodes({"n1": object_}, running("a")))
+    assert (found["findings"], found["unchecked"], found["summary"]["error"]) == ([], [], 0)
+
+
+def test_a_stale_object_a_wrong_fingerprint_and_another_policy(node: Path) -> None:
+    object_ = with_fingerprint(published_by(node), "pfp0v001ef46db3751d8e999")
+    zones = tuple(
+        zone._replace(
+            resources=tuple(each._replace(available=each.allocatable) for each in zone.resources),
+        )
+        for zone in object_.zones
+    )
+    empty = object_._replace(zones=zones)
+    found = checked(node, PublishedNodes({"n1": empty}, running("a")))
+    assert told(found) == [
+        ("warning", "stale", "node-0 cpu available"),
+        ("warning", "stale", "nodeTopologyPodsFingerprint"),
+    ]
+    assert found["findings"][0]["message"] == "the object says 15, the node has 11"
+    other = checked(node, PublishedNodes({"n1": empty}), BARE.replace("single-numa-node", "restricted"))
+    assert told(other)[0] == ("error", "other-settings", "topologyManagerPolicy")
+    assert other["unchecked"] == [
+        {"check": "nrt", "missing": "fingerprint: nobody told which pods run (--pods FILE)"}
+    ]
+
+
+def test_without_state_files_nobody_knows_what_is_available(node: Path) -> None:
+    object_ = published_by(node)
+    fresh = PublishedNodes({"n1": object_}, running("a")).compare(kubelet(BARE), str(MACHINE), "n1")
+    assert fresh.findings == ()
+    assert fresh.missing == ("what is available: the state files of the kubelet's managers are not recorded",)
+
+
+def test_nodes_without_an_object_and_kubelets_that_do_not_start(node: Path) -> None:
+    object_ = published_by(node)
+    assert told(checked(node, PublishedNodes({"other": object_}))) == [("warning", "not-published", "")]
+    found = checked(node, PublishedNodes({"n1": object_}), BARE.replace("reserved-cpus=0", "reserved-cpus=3"))
+    assert found["findings"] == []
+    assert found["unchecked"][0]["missing"].startswith("The kubelet would not start")
+    sparse = PublishedNodes({"n1": object_}).compare(
+        kubelet(BARE), "synthetic:2s2n4c1t,nodes=0-3/2:4-7", "n1"
+    )
+    assert sparse.missing[0].startswith("the resource topology exporter crashes on NUMA nodes 0,2")
+
+
+def test_the_question_tells_objects_and_pods_apart(node: Path) -> None:
+    object_ = published_by(node)
+    askings = {
+        NodeChecker(kubelet(BARE), (NRT,), each).asks(name)
+        for each in (
+            None,
+            PublishedNodes({"n1": object_}),
+            PublishedNodes({"n1": object_._replace(zones=())}),
+            PublishedNodes({"n1": object_}, running("a")),
+        )
+        for name in ("n1", "n2")
+    }
+    assert len(askings) == 7
+
+
+def test_the_check_is_made_where_objects_are_given() -> None:
+    assert named_checks("") == CHECKS
+    assert named_checks("", published=True) == (*CHECKS, NRT)
+    assert named_checks("nrt,state", published=True) == ("state", "nrt")
+    with pytest.raises(UsageError, match="needs the published objects"):
+        named_checks("nrt")
+
+
+def test_objects_and_pods_are_read_by_the_names_of_nodes(tmp_path: Path) -> None:
+    pods = tmp_path / "pods.yaml"
+    pods.write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: a, uid: u}, "
+        "spec: {nodeName: n1, containers: [{name: c}]}}"
+    )
+    sources = Sources()
+    read = load_published(objects(tmp_path / "nrt.yaml", **TWO), str(pods), sources)
+    assert (list(read.topologies), [pod.name for pod in (read.running or {})["n1"]]) == (["n1"], ["a"])
+    assert load_published(objects(tmp_path / "nrt.yaml", **TWO), "", sources).running is None

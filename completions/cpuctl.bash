@@ -20,10 +20,10 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -194,6 +194,7 @@ _cpuctl_value() {
         'capture:1') value='file' ;;
         'plan:-T' | \
         'plan:--template' | \
+        'plan:--driver-args' | \
         'plan:--ephemeral-storage' | \
         'plan:--memory' | \
         'plan:--kubelet-args' | \
@@ -210,6 +211,7 @@ _cpuctl_value() {
         'explain:--message' | \
         'explain:-T' | \
         'explain:--template' | \
+        'explain:--driver-args' | \
         'explain:--ephemeral-storage' | \
         'explain:--memory' | \
         'explain:--kubelet-args' | \

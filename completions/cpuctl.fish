@@ -102,6 +102,7 @@ set -g __cpuctl_values 'plan:-f' \
     'plan:--state' \
     'plan:--pods' \
     'plan:--devices' \
+    'plan:--driver-args' \
     'plan:--ephemeral-storage' \
     'plan:--memory' \
     'plan:--kubelet-config' \
@@ -167,6 +168,7 @@ set -g __cpuctl_values 'plan:-f' \
     'explain:--pods' \
     'explain:--events' \
     'explain:--devices' \
+    'explain:--driver-args' \
     'explain:--ephemeral-storage' \
     'explain:--memory' \
     'explain:--kubelet-config' \
@@ -559,6 +561,7 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'Start from a state
 complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
@@ -647,6 +650,7 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that ru
 complete -c cpuctl -n '__cpuctl_at "explain"' -l events -r -F -d 'Events, as kubectl get events -o json prints them: the pod rejected last is explained.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'

@@ -42,7 +42,8 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
     words += ["--ignore-unknown-gates"] if kubelet.ignores_unknown_gates else []
     words += ["--skip-api-server"] if inputs.skip_api_server else []
     words += ["--include-completed"] if inputs.include_completed else []
-    words += ["--assume-devices"] if inputs.assume_devices else []
+    words += ["--assume-devices"] if inputs.node.assume_devices else []
+    words += ["--driver-args", inputs.node.driver_arguments] if inputs.node.driver_arguments else []
     pods = [
         *(word for name in inputs.filenames for word in ("-f", name)),
         *(word for template in inputs.templates for word in ("-T", template)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.dra.allocation import Unsatisfied
+from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.prepare import Prepared
 from cpuctl.dra.slices import NUMA_NODE, driver_devices, most_devices
 from cpuctl.engine.outcome import Undetermined
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
     from cpuctl.answers.sources import Source
     from cpuctl.dra.driver import DriverMachine
     from cpuctl.dra.model import Grant
+    from cpuctl.dra.node import ClaimOutcome, NodeClaims, PodClaims
     from cpuctl.dra.slices import DriverDevice
     from cpuctl.inputs.dra import LoadedDriver
-    from cpuctl.operations.claims import ClaimOutcome, ClaimsPlan, PodClaims
+    from cpuctl.operations.claims import ClaimsPlan
+    from cpuctl.pods.model import Pod
+
+_FIXED = "--fixed of cpuctl dra allocate shows what it should get"
 
 
 def devices_document(driver: LoadedDriver, sources: Mapping[str, Source]) -> DriverDevices:
@@ -65,8 +70,79 @@ def claims_document(
         "available": str(plan.driver.available),
         "shared": str(plan.driver.shared),
         "reserved": str(driver.settings.reserved),
-        "warnings": list(_warnings(plan)),
+        "warnings": [text for _, text in claim_warnings(plan.pods)],
     }
+
+
+def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:
+    """Describe what a pod has for its claims; nothing where it has none, or none is allocated."""
+    known = claims.pods.get(pod.uid)
+    if known is None or not known.claims:
+        return {}
+    part: answers.ClaimsPart = {"claims": [_claim(each, claims.driver.machine) for each in known.claims]}
+    return {**part, "claimProblem": known.problem} if known.problem else part
+
+
+def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
+    """Describe how devices stand to what a pod's claims ask for."""
+    from cpuctl.dra.standing import standings
+
+    return {
+        "claimDevices": [
+            {
+                "claim": each.claim,
+                "request": each.request,
+                "driver": each.driver,
+                "numaNode": each.numa_node,
+                "devices": each.devices,
+                "matching": each.matching,
+                "free": each.free,
+                "capacities": [
+                    {
+                        "name": one.name,
+                        "asked": _amount(one.asked),
+                        "most": _amount(one.most),
+                        "left": _amount(one.left),
+                        "total": _amount(one.total),
+                    }
+                    for one in each.capacities
+                ],
+                "heldBy": list(each.holders),
+            }
+            for each in standings(claims, pod)
+        ]
+    }
+
+
+def _amount(nano: int) -> str:
+    return str(nano // 10**9) if nano % 10**9 == 0 else f"{nano / 10**9:g}"
+
+
+def driver_answer(claims: NodeClaims) -> answers.ClaimDriver:
+    """Describe the driver as the last pod left it."""
+    return {
+        "node": claims.name,
+        "available": str(claims.driver.available),
+        "shared": str(claims.driver.shared),
+        "reserved": str(claims.driver.settings.reserved),
+    }
+
+
+def claim_warnings(pods: Iterable[PodClaims]) -> Iterator[tuple[str, str]]:
+    """Yield what to beware of, and the pod it is about."""
+    for pod in pods:
+        name = pod.pod.full_name
+        if pod.problem:
+            yield name, f"pod {name} is admitted, and does not start: {pod.problem}"
+        for claim in pod.claims:
+            named = f"claim {claim.claim} of pod {name}"
+            if isinstance(claim.prepared, Undetermined):
+                yield name, f"which CPUs {named} gets is not known: {claim.prepared.text}"
+            if isinstance(claim.prepared, Prepared) and claim.prepared.strays:
+                text = f"{named} gets CPUs {claim.prepared.strays}, which are outside its devices"
+                yield name, f"{text}: core ids repeat across sockets ({_FIXED})"
+            if claim.cpus and not claim.containers:
+                yield name, f"{named} is named by no container, and keeps its CPUs from others"
 
 
 def _pod(pod: PodClaims, machine: DriverMachine) -> answers.PodClaims:
@@ -85,21 +161,39 @@ def _outcome(pod: PodClaims) -> tuple[answers.ClaimOutcomeName, str | None]:
             return "Undetermined", pod.why.text
         case Unsatisfied():
             return "Unsatisfied", f"claim {pod.why.claim}, request {pod.why.request}: {pod.why.why}"
+        case None if pod.problem:
+            return "NotPrepared", pod.problem
         case None:
-            return ("NotPrepared", pod.problem) if pod.problem else ("Allocated", None)
+            unknown = (each.prepared for each in pod.claims)
+            doubt = next((each for each in unknown if isinstance(each, Undetermined)), None)
+            return ("Undetermined", doubt.text) if doubt else ("Allocated", None)
 
 
 def _claim(claim: ClaimOutcome, machine: DriverMachine) -> answers.PodClaim:
     prepared = claim.prepared if isinstance(claim.prepared, Prepared) else None
-    return {
+    nodes = {machine.cpus[cpu].numa_node for cpu in claim.cpus if cpu in machine.cpus}
+    answer: answers.PodClaim = {
         "name": claim.name,
         "claim": claim.claim,
         "containers": list(claim.containers),
         "devices": [_device(each) for each in claim.grants],
         "cpus": str(prepared.cpus) if prepared else None,
-        "numaNodes": sorted({machine.cpus[cpu].numa_node for cpu in claim.cpus if cpu in machine.cpus}),
+        "numaNodes": sorted(nodes),
+        "aligned": _aligned(claim, nodes),
         "strays": str(prepared.strays) if prepared else "",
     }
+    if isinstance(claim.prepared, Undetermined):
+        answer["whyUnknown"] = claim.prepared.text
+    return answer
+
+
+def _aligned(claim: ClaimOutcome, nodes: set[int]) -> bool | None:
+    """Tell whether all is on one NUMA node, by the CPUs and the attributes of other drivers' devices."""
+    others = [each.device.attributes.get(NUMA_NODE) for each in claim.grants if each.device.driver != DRIVER]
+    known = {each for each in others if isinstance(each, int)} | nodes
+    if not known or None in others:
+        return None
+    return len(known) == 1
 
 
 def _device(grant: Grant) -> answers.ClaimDevice:
@@ -111,16 +205,3 @@ def _device(grant: Grant) -> answers.ClaimDevice:
         "consumed": {name: str(amount) for name, amount in grant.consumed.items()},
         "numaNode": node if isinstance(node, int) else None,
     }
-
-
-def _warnings(plan: ClaimsPlan) -> Iterator[str]:
-    for pod in plan.pods:
-        for claim in pod.claims:
-            named = f"claim {claim.claim} of pod {pod.pod.full_name}"
-            if isinstance(claim.prepared, Prepared) and claim.prepared.strays:
-                yield (
-                    f"{named} gets CPUs {claim.prepared.strays}, which are outside its devices: core ids "
-                    "repeat across sockets (--fixed shows what it should get)"
-                )
-            if claim.cpus and not claim.containers:
-                yield f"{named} is named by no container, and keeps its CPUs from others"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.downward import DownwardItem
+from cpuctl.answers.dra import ClaimsPart
 from cpuctl.answers.start import Fault, StaticPolicy
 from cpuctl.answers.topology import TopologyCounts
 from cpuctl.answers.values import (
@@ -19,12 +20,13 @@ from cpuctl.answers.values import (
     Together,
 )
 
-Outcome = Literal["Admitted", "Rejected", "Forbidden", "KubeletFault", "Undetermined"]
-RefusedOutcome = Literal["Rejected", "Forbidden", "KubeletFault", "Undetermined"]
+Outcome = Literal["Admitted", "Rejected", "Forbidden", "Pending", "KubeletFault", "Undetermined"]
+RefusedOutcome = Literal["Rejected", "Forbidden", "Pending", "KubeletFault", "Undetermined"]
 _SAYS_WHY = Requires(
     (
         ("Rejected", ("reason", "message")),
         ("Forbidden", ("message", "refusals")),
+        ("Pending", ("message",)),
         ("KubeletFault", ("fault", "where", "why")),
         ("Undetermined", ("why",)),
     )
@@ -37,7 +39,7 @@ class Reasons(TypedDict, total=False):
     reason: str
     """The reason in the pod's status."""
     message: str
-    """The kubelet's message."""
+    """The kubelet's message; where the outcome is Pending, why the scheduler cannot satisfy a claim."""
     refusals: list[str]
     """Where the outcome is Forbidden: what the API server says, in its order."""
     container: str
@@ -229,7 +231,7 @@ class DownwardPart(TypedDict, total=False):
     """What references of an admitted pod to resources read, in variables and files."""
 
 
-class Pod(Verdict, PodCPUs, DownwardPart):
+class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart):
     """A pod, what becomes of it, and what its containers get."""
 
     namespace: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from cpuctl.answers.sources import Source, Sources
 from cpuctl.answers.values import ApiVersion, CPUList
@@ -68,8 +68,70 @@ class PodClaim(TypedDict):
     """What the driver gives its container; null where none of its devices are CPUs, or it is not prepared."""
     numaNodes: list[int]
     """Of the CPUs."""
+    aligned: bool | None
+    """Whether its devices and CPUs are on one NUMA node; null where nobody tells of which they are."""
     strays: str
     """CPUs that are outside its devices."""
+    whyUnknown: NotRequired[str]
+    """Why it is not known which CPUs the driver gives."""
+
+
+class ClaimsPart(TypedDict, total=False):
+    claims: list[PodClaim]
+    """What the pod has for its resource claims: no manager of the kubelet's has a say in that."""
+    claimProblem: str
+    """Why the pod does not start, although the kubelet admits it."""
+
+
+class CapacityLeft(TypedDict):
+    name: str
+    asked: str
+    """Of one device."""
+    most: str
+    """What is left on the one that has the most."""
+    left: str
+    """On all of them together."""
+    total: str
+
+
+class ClaimDevices(TypedDict):
+    """How devices next to one NUMA node stand to one request of a claim."""
+
+    claim: str
+    request: str
+    driver: str
+    numaNode: int | None
+    """Null where the driver names none."""
+    devices: int
+    matching: int | None
+    """Null where its selectors cannot be evaluated."""
+    free: int
+    """Devices that match, and that no claim has for itself."""
+    capacities: list[CapacityLeft]
+    """Of devices that claims share."""
+    heldBy: list[str]
+    """The claims that have some of them, or a share."""
+
+
+class ClaimDevicesPart(TypedDict, total=False):
+    claimDevices: list[ClaimDevices]
+    """For a pod whose claims are not satisfied: the devices of the node when it came."""
+
+
+class ClaimDriver(TypedDict):
+    """The driver dra.cpu on the node, after the last pod."""
+
+    node: str
+    available: str
+    """CPUs of the driver, those of claims among them."""
+    shared: str
+    """CPUs on which it keeps containers without a claim."""
+    reserved: str
+
+
+class DriverPart(TypedDict, total=False):
+    driver: ClaimDriver
+    """Only where pods have resource claims."""
 
 
 class ClaimDevice(TypedDict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from cpuctl.answers.decisions import Block, DevicesLeft, HintRound, MemoryTable, Node, PlacedContainer, Pod
+from cpuctl.answers.dra import ClaimDevicesPart
 from cpuctl.answers.resize import ResizeDecision
 from cpuctl.answers.start import NotStarted, PlanningHead, Started, UnstartedHead
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
@@ -58,6 +59,7 @@ class Decision(TypedDict):
         "emptyPool",
         "overBudget",
         "nodeFit",
+        "resourceClaims",
         "kubeletFault",
         "apiServer",
         "failedBefore",
@@ -293,7 +295,7 @@ class SaidPart(TypedDict, total=False):
 
 
 @final
-class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, SaidPart):
+class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart):
     """Why a kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion

@@ -17,6 +17,7 @@ from cpuctl.answers.decisions import (
     TablesPart,
     Verdict,
 )
+from cpuctl.answers.dra import DriverPart
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import (
@@ -49,7 +50,12 @@ class UnstartedPlanHead(StatePart, UnstartedHead):
     pass
 
 
-class Summary(TypedDict):
+class PendingCount(TypedDict, total=False):
+    pending: Count
+    """Pods whose resource claims the scheduler cannot satisfy; not there where none is."""
+
+
+class Summary(PendingCount):
     pods: Count
     admitted: Count
     rejected: Count
@@ -126,7 +132,7 @@ class MetricsPart(TypedDict, total=False):
     """What the kubelet's own metrics would read afterwards; durations are left out."""
 
 
-class PlanParts(MetricsPart, RepeatPart, CapacityPart, ExplainPart, total=False):
+class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, ExplainPart, total=False):
     pass
 
 

@@ -12,6 +12,7 @@ from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
+    DriverArgsOption,
     EphemeralStorageOption,
     ExitZeroOption,
     IncludeCompletedOption,
@@ -32,7 +33,7 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation
@@ -104,6 +105,7 @@ def explain(
     events: EventsOption = "",
     devices: DevicesOption = "",
     assume_devices: AssumeDevicesOption = False,
+    driver_args: DriverArgsOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
@@ -127,7 +129,7 @@ def explain(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        assume_devices=assume_devices,
+        node=NodeWords(assume_devices, driver_args),
     )
     if message and events:
         raise UsageError("tells of pods, and does not go with --message", where="--events")

@@ -172,6 +172,16 @@ AssumeDevicesOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+DriverArgsOption = Annotated[
+    str,
+    typer.Option(
+        option_names.DRIVER_ARGS,
+        metavar="FLAGS",
+        help="The flags of the driver dra.cpu, for pods with resource claims: '--cpu-device-mode individual "
+        "--reserved-cpus 0,32'. Without it, CPUs are grouped by NUMA node, and none is reserved.",
+        rich_help_panel=INPUT,
+    ),
+]
 IncludeCompletedOption = Annotated[
     bool,
     typer.Option(

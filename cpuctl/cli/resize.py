@@ -38,7 +38,7 @@ from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
-from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import Resizes, resize_pods
 from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
@@ -132,7 +132,7 @@ def resize(
         state=state,
         pods=pods,
         devices=devices,
-        assume_devices=assume_devices,
+        node=NodeWords(assume_devices),
         ephemeral_storage=ephemeral_storage,
         memory=memory,
         skip_api_server=skip_api_server,

@@ -24,6 +24,7 @@ from cpuctl.dra.model import (
     Grant,
 )
 from cpuctl.dra.selectors import SelectorFailedError, Selectors, SelectorUnknownError
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.quantity import Quantity
 
@@ -48,29 +49,33 @@ class Unsatisfied(NamedTuple):
 Allocation = Allocated | Unsatisfied | Undetermined
 
 
-class Books:
+class Books(Copied):
     """Which devices, and what of those that are shared, is in use by claims."""
 
     def __init__(self) -> None:
         self.taken: set[tuple[str, str, str]] = set()
-        self.consumed: dict[tuple[str, str, str], dict[str, int]] = {}
+        self.consumed: dict[tuple[str, str, str], Mapping[str, int]] = {}
 
     def book(self, grant: Grant) -> None:
         """Take a device, or what a claim consumes of it."""
         if not grant.device.allows_many:
             self.taken.add(grant.device.id)
             return
-        consumed = self.consumed.setdefault(grant.device.id, {})
-        for name, amount in grant.consumed.items():
-            consumed[name] = consumed.get(name, 0) + amount.nano
+        self._consume(grant, 1)
 
     def release(self, grant: Grant) -> None:
         """Give it back."""
         if not grant.device.allows_many:
             self.taken.discard(grant.device.id)
             return
+        self._consume(grant, -1)
+
+    def _consume(self, grant: Grant, sign: int) -> None:
+        # In a mapping of its own, for copies of the books share what is in them.
+        consumed = dict(self.consumed.get(grant.device.id, {}))
         for name, amount in grant.consumed.items():
-            self.consumed[grant.device.id][name] -= amount.nano
+            consumed[name] = consumed.get(name, 0) + sign * amount.nano
+        self.consumed[grant.device.id] = consumed
 
     def left(self, device: Device, name: str) -> int:
         """Tell how much of a capacity is left, in billionths."""
@@ -78,10 +83,15 @@ class Books:
 
 
 class Inventory(NamedTuple):
-    """All devices that the node can reach, in the order of their slices, and the classes of devices."""
+    """All devices that the node can reach, in the order of their slices, and the classes of devices.
+
+    ``incomplete`` are pools that lack slices, ``invalid`` those that nothing is taken from, with the reason.
+    """
 
     devices: tuple[Device, ...]
     classes: Mapping[str, DeviceClass]
+    incomplete: tuple[str, ...] = ()
+    invalid: Mapping[str, str] = {}
 
 
 class _TooManyTriedError(Exception):
@@ -148,11 +158,21 @@ def _need(
     if (device_class := inventory.classes.get(request.class_name)) is None:
         why = f"could not retrieve device class {request.class_name}: it is not there"
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
+    if request.all_devices and (pool := next(iter((*inventory.incomplete, *inventory.invalid)), "")):
+        is_ = "currently being updated" if pool in inventory.incomplete else "currently invalid"
+        why = f"asks for all devices, but resource pool {pool} is {is_}"
+        raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     expressions = (*device_class.selectors, *request.selectors)
     try:
         matching = tuple(each for each in inventory.devices if selectors.match(each, expressions))
     except SelectorFailedError as error:
         raise _CannotBeError(Unsatisfied(claim.full_name, label, str(error))) from None
+    if inventory.invalid:
+        pool, reason = next(iter(inventory.invalid.items()))
+        why = f"pool {pool} is invalid: {reason}"
+        if any(f"{each.driver}/{each.pool}" not in inventory.invalid for each in matching):
+            raise SelectorUnknownError(f"{why}: the scheduler stops there, and takes pools in no order")
+        raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     if odd := next((each for each in matching if each.unsupported), None):
         raise SelectorUnknownError(
             f"device {odd.name} of {odd.driver} has {odd.unsupported}, which is not looked at"
@@ -303,7 +323,7 @@ def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
     told = []
     for name in dict.fromkeys(name for device in devices for name in device.capacity):
         having = [device for device in devices if name in device.capacity]
-        asked = _amount(need.request.capacity.get(name), having[0].capacity[name])
+        asked = amount_of(need.request.capacity.get(name), having[0].capacity[name])
         most = max(books.left(device, name) for device in having)
         told.append(f"{name}: {asked} asked, at most {_number(most)} left on one")
     lacking = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]
@@ -319,7 +339,7 @@ def _fits(request: DeviceRequest, device: Device, books: Books) -> bool:
     if any(name not in device.capacity for name in request.capacity):
         return False
     for name, capacity in device.capacity.items():
-        amount = _amount(request.capacity.get(name), capacity)
+        amount = amount_of(request.capacity.get(name), capacity)
         if _against_policy(amount, capacity) or amount.nano > books.left(device, name):
             return False
     return True
@@ -329,10 +349,10 @@ def _consumed(request: DeviceRequest, device: Device) -> dict[str, Quantity]:
     """Return what a claim consumes of a device; nothing of one that it has for itself."""
     if not device.allows_many:
         return {}
-    return {name: _amount(request.capacity.get(name), each) for name, each in device.capacity.items()}
+    return {name: amount_of(request.capacity.get(name), each) for name, each in device.capacity.items()}
 
 
-def _amount(asked: Quantity | None, capacity: Capacity) -> Quantity:
+def amount_of(asked: Quantity | None, capacity: Capacity) -> Quantity:
     """Return what a request comes to: without one the default or all, else rounded up as the policy says."""
     policy = capacity.policy
     if asked is None:

@@ -91,8 +91,23 @@ class CPUConfig(NamedTuple):
     problem: str = ""
 
 
+class Result(NamedTuple):
+    """One device that a claim has been allocated, as its status names it."""
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    consumed: Mapping[str, Quantity] = {}
+
+
 class Claim(NamedTuple):
-    """A ResourceClaim, or what a template makes for a pod; ``str(origin)`` is where it was read."""
+    """A ResourceClaim, or what a template makes for a pod; ``str(origin)`` is where it was read.
+
+    ``results`` are the devices that it has been allocated already, None where it has not; ``users`` the UIDs
+    of the pods that it is reserved for. One that was made from a template belongs to a pod (``owner``, its
+    UID), which calls it ``pod_claim``.
+    """
 
     name: str
     namespace: str = "default"
@@ -100,6 +115,11 @@ class Claim(NamedTuple):
     constraints: tuple[Constraint, ...] = ()
     configs: tuple[CPUConfig, ...] = ()
     origin: object = ""
+    uid: str = ""
+    results: tuple[Result, ...] | None = None
+    users: tuple[str, ...] = ()
+    owner: str = ""
+    pod_claim: str = ""
 
     @property
     def full_name(self) -> str:

@@ -14,10 +14,11 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DRIVER, DeviceMode, DriverMachine, DriverSettings, GroupBy
 from cpuctl.dra.model import CPUConfig, Grant
 from cpuctl.dra.slices import CPU_CAPACITY, driver_devices
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.picking.packed import take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask
-from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Undetermined
 
 
 class Prepared(NamedTuple):
@@ -33,10 +34,11 @@ class NotPrepared(NamedTuple):
     error: str
 
 
-class Driver:
+class Driver(Copied):
     """The driver at work: it knows which CPUs claims have.
 
-    With *fixed*, cores are told apart by socket and cluster, too, as they should be.
+    With *fixed*, cores are told apart by socket and cluster, too, as they should be. ``untold`` names the
+    claims that have CPUs of groups already of which nobody knows which: what is picked beside them is open.
     """
 
     def __init__(self, machine: DriverMachine, settings: DriverSettings, *, fixed: bool = False) -> None:
@@ -44,6 +46,7 @@ class Driver:
         self.settings = settings
         self.available = machine.all_cpus - settings.reserved
         self.prepared = CPUSet()
+        self.untold: tuple[str, ...] = ()
         self._topology = driver_topology(machine, fixed=fixed)
         self._groups = {each.name: each for each in driver_devices(machine, settings)}
 
@@ -54,8 +57,13 @@ class Driver:
 
     def prepare(
         self, claim: str, grants: Sequence[Grant], configs: Sequence[CPUConfig] = ()
-    ) -> Prepared | NotPrepared:
+    ) -> Prepared | NotPrepared | Undetermined:
         """Pick the CPUs of a claim for the devices that it was given, and keep them from others."""
+        if self.untold:
+            return Undetermined(
+                f"which CPUs claim {self.untold[0]} has is not known: the node's /var/run/cdi/{DRIVER}.json "
+                "tells it"
+            )
         ours = [each for each in grants if each.device.driver == DRIVER]
         found = (
             self._named(claim, ours)
@@ -71,6 +79,25 @@ class Driver:
         for each in ours:
             given |= self._groups[each.device.name].cpus
         return Prepared(found, found - given)
+
+    def resume(self, claim: str, grants: Sequence[Grant], cpus: CPUSet | None) -> Prepared | None:
+        """Take over a claim that has been prepared, with its *cpus* where the driver's own files tell them.
+
+        None where nobody knows its CPUs.
+        """
+        if cpus is None:
+            ours = [each for each in grants if each.device.driver == DRIVER]
+            named = self._named(claim, ours) if self.settings.mode is DeviceMode.INDIVIDUAL else None
+            if not isinstance(named, CPUSet):
+                self.untold += (claim,)
+                return None
+            cpus = named
+        self.prepared |= cpus
+        return Prepared(cpus)
+
+    def unprepare(self, cpus: CPUSet) -> None:
+        """Give the CPUs of a claim back."""
+        self.prepared -= cpus
 
     def _named(self, claim: str, grants: Sequence[Grant]) -> CPUSet | NotPrepared:
         cpus = CPUSet()

@@ -18,6 +18,7 @@ from cpuctl.dra.model import (
     DeviceClass,
     DeviceRequest,
     RequestPolicy,
+    Result,
     Version,
 )
 from cpuctl.pods.reading.manifests import DRAObject
@@ -25,17 +26,24 @@ from cpuctl.pods.reading.pods import decode_name, decode_namespace
 from cpuctl.quantity import Quantity
 
 _MOST_COUNT = 1 << 31
+_POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
+_HOSTNAME = "kubernetes.io/hostname"
 
 
 class Slices(NamedTuple):
     """The devices of slices that a node can reach, by driver, in the order of slices.
 
-    ``drivers`` are all that publish something, ``passed_over`` the slices of other nodes.
+    ``drivers`` are all that publish something, ``passed_over`` the slices of other nodes; ``undecided`` are
+    drivers with slices of which nobody knows whether they are for this node. ``incomplete``
+    pools (``driver/pool``) lack slices, ``invalid`` ones have two devices of one name.
     """
 
     devices: tuple[Device, ...] = ()
     drivers: frozenset[str] = frozenset()
     passed_over: int = 0
+    undecided: frozenset[str] = frozenset()
+    incomplete: tuple[str, ...] = ()
+    invalid: Mapping[str, str] = {}
 
 
 class ClaimObjects(NamedTuple):
@@ -45,6 +53,11 @@ class ClaimObjects(NamedTuple):
     templates: Mapping[tuple[str, str], Claim] = {}
     classes: Mapping[str, DeviceClass] = {}
     slices: tuple[Cursor, ...] = ()
+
+    @property
+    def made(self) -> Mapping[tuple[str, str], Claim]:
+        """The claims that pods have from templates."""
+        return {(each.owner, each.pod_claim): each for each in self.claims.values() if each.pod_claim}
 
 
 def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
@@ -56,7 +69,7 @@ def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
     for kind, cursor in objects:
         match kind:
             case "ResourceClaim":
-                claim = _claim(cursor, cursor.required("spec"))
+                claim = _existing(cursor)
                 claims[claim.namespace, claim.name] = claim
             case "ResourceClaimTemplate":
                 claim = _claim(cursor, cursor.required("spec").required("spec"))
@@ -68,6 +81,18 @@ def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
             case _:
                 slices.append(cursor)
     return ClaimObjects(claims, templates, classes, tuple(slices))
+
+
+def node_names(objects: Iterable[DRAObject]) -> set[str]:
+    """Name the nodes that slices are for, and those whose CPUs claims have been allocated."""
+    names = set()
+    for kind, cursor in objects:
+        if kind == "ResourceSlice":
+            names.add(cursor.required("spec").optional("nodeName", Cursor.text, ""))
+        elif kind == "ResourceClaim":
+            results = _existing(cursor).results or ()
+            names |= {each.pool for each in results if each.driver == DRIVER}
+    return names - {""}
 
 
 def _claim(cursor: Cursor, spec: Cursor) -> Claim:
@@ -86,6 +111,54 @@ def _claim(cursor: Cursor, spec: Cursor) -> Claim:
         configs=tuple(_config(each) for each in members["config"] if _is_ours(each)),
         origin=cursor.origin,
     )
+
+
+def _existing(cursor: Cursor) -> Claim:
+    """Read a claim with what its status tells: the devices that it has, and the pods that use it."""
+    claim, metadata = _claim(cursor, cursor.required("spec")), cursor.required("metadata")
+    made_for = metadata.optional("annotations", Cursor.members, {}).get(_POD_CLAIM)
+    claim = claim._replace(
+        uid=metadata.optional("uid", Cursor.text, ""),
+        owner=next(_pods_among(metadata.optional("ownerReferences", Cursor.items, [])), ""),
+        pod_claim=made_for.text() if made_for is not None else "",
+    )
+    status = cursor.get("status")
+    allocation = status.get("allocation") if status is not None else None
+    if status is None or allocation is None:
+        return claim
+    devices = allocation.get("devices") or allocation
+    configs = [each for each in devices.optional("config", Cursor.items, []) if _is_ours(each)]
+    return claim._replace(
+        results=tuple(_result(each) for each in devices.optional("results", Cursor.items, [])),
+        users=tuple(_pods_among(status.optional("reservedFor", Cursor.items, []))),
+        # What is allocated goes by the configuration that was copied into the allocation.
+        configs=tuple(_of_class(_config(each), each) for each in configs),
+    )
+
+
+def _pods_among(references: Iterable[Cursor]) -> Iterator[str]:
+    """Yield the UIDs of pods: owners have a kind, consumers a resource."""
+    for each in references:
+        kind = each.optional("kind", Cursor.text, "") or each.optional("resource", Cursor.text, "")
+        if kind in ("Pod", "pods"):
+            yield each.required("uid").text()
+
+
+def _result(cursor: Cursor) -> Result:
+    return Result(
+        request=cursor.required("request").text(),
+        driver=cursor.required("driver").text(),
+        pool=cursor.required("pool").text(),
+        device=cursor.required("device").text(),
+        consumed=cursor.optional("consumedCapacity", _amounts, {}),
+    )
+
+
+def _of_class(config: CPUConfig, cursor: Cursor) -> CPUConfig:
+    """Refuse a configuration that comes from a class, as the driver does."""
+    if cursor.optional("source", Cursor.text, "FromClaim") == "FromClaim":
+        return config
+    return config._replace(problem="opaque config: configuration from DeviceClass is not supported")
 
 
 def _refuse_repeated(requests: Iterable[Cursor]) -> None:
@@ -170,46 +243,119 @@ def _amounts(cursor: Cursor) -> Mapping[str, Quantity]:
     return {name: each.quantity() for name, each in cursor.members().items()}
 
 
+class _Pool:
+    """The slices of a pool that reach the node, of the newest generation among them."""
+
+    def __init__(self) -> None:
+        self.generation = -1
+        self.count = 0
+        self.slices: list[tuple[str, Cursor]] = []
+
+    def add(self, name: str, spec: Cursor) -> None:
+        """Take a slice, unless there are newer ones."""
+        pool = spec.required("pool")
+        generation = pool.optional("generation", Cursor.integer, 0)
+        if generation > self.generation:
+            self.generation, self.slices = generation, []
+            self.count = pool.optional("resourceSliceCount", Cursor.integer, 1)
+        if generation == self.generation:
+            self.slices.append((name, spec))
+
+
 def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
     """Read the devices that a node can reach, slices by name; raise InputError for what makes no sense.
 
-    Of a pool only the newest generation counts. Slices for other nodes, or for some by a selector, are passed
-    over.
+    Of a pool only the newest generation counts. Slices for other nodes are passed over; where a selector
+    asks for more of the node than its name, nobody knows (``undecided``).
+
+    Rule: kubernetes ``dynamic-resource-allocation/structured``, ``pools_stable.go``.
     """
-    found: dict[tuple[str, str], tuple[int, list[tuple[str, Cursor]]]] = {}
+    found: dict[tuple[str, str], _Pool] = {}
     drivers: set[str] = set()
+    undecided: set[str] = set()
     passed_over = 0
     for cursor in slices:
         spec = cursor.required("spec")
-        if not _reaches(spec, node):
-            passed_over += 1
+        driver, pool = spec.required("driver").text(), spec.required("pool").required("name").text()
+        reached = _slice_reaches(spec, node)
+        if reached is None:
+            undecided.add(driver)
+        if not reached:
+            passed_over += reached is False
             continue
-        driver, pool = spec.required("driver").text(), spec.required("pool")
         drivers.add(driver)
-        generation = pool.optional("generation", Cursor.integer, 0)
-        kept, members = found.setdefault((driver, pool.required("name").text()), (generation, []))
-        if generation > kept:
-            kept, members = found[driver, pool.required("name").text()] = (generation, [])
-        if generation == kept:
-            members.append((decode_name(cursor.required("metadata")), spec))
-    devices = tuple(
-        device
-        for (driver, pool_name), (_, members) in sorted(found.items())
-        for _, spec in sorted(members, key=lambda each: each[0])
-        for device in _devices(spec, driver, pool_name)
+        found.setdefault((driver, pool), _Pool()).add(decode_name(cursor.required("metadata")), spec)
+    pools = {
+        (driver, name): [
+            device
+            for _, spec in sorted(pool.slices, key=lambda each: each[0])
+            for device in _devices(spec, driver, name, node)
+        ]
+        for (driver, name), pool in sorted(found.items())
+    }
+    return Slices(
+        devices=tuple(device for each in pools.values() for device in each),
+        drivers=frozenset(drivers),
+        passed_over=passed_over,
+        undecided=frozenset(undecided),
+        incomplete=tuple("/".join(key) for key, pool in found.items() if len(pool.slices) != pool.count),
+        invalid={"/".join(key): twice for key, each in pools.items() if (twice := _repeated(each))},
     )
-    return Slices(devices, frozenset(drivers), passed_over)
 
 
-def _reaches(spec: Cursor, node: str) -> bool:
+def _repeated(devices: Iterable[Device]) -> str:
+    seen: set[str] = set()
+    for each in devices:
+        if each.name in seen:
+            return f"duplicate device name {each.name}"
+        seen.add(each.name)
+    return ""
+
+
+def _slice_reaches(spec: Cursor, node: str) -> bool | None:
+    if not spec.optional("perDeviceNodeSelection", Cursor.boolean, False):
+        return _reaches(spec, node)
+    found = [_reaches(each, node) for each in spec.optional("devices", Cursor.items, [])]
+    return True if True in found else None if None in found else False
+
+
+def _reaches(spec: Cursor, node: str) -> bool | None:
+    """Tell whether a slice or device is for the node; None where its labels decide, which nobody tells."""
     name = spec.optional("nodeName", Cursor.text, "")
-    return name == node if name else spec.optional("allNodes", Cursor.boolean, False)
+    if name:
+        return name == node
+    if spec.optional("allNodes", Cursor.boolean, False):
+        return True
+    selector = spec.get("nodeSelector")
+    if selector is None:
+        return False
+    found = [_term_matches(each, node) for each in selector.required("nodeSelectorTerms").items()]
+    return True if True in found else None if None in found else False
 
 
-def _devices(spec: Cursor, driver: str, pool: str) -> Iterator[Device]:
+def _term_matches(term: Cursor, node: str) -> bool | None:
+    fields = term.optional("matchFields", Cursor.items, [])
+    labels = term.optional("matchExpressions", Cursor.items, [])
+    found = [_requirement(each, node, "metadata.name") for each in fields]
+    found += [_requirement(each, node, _HOSTNAME) for each in labels]
+    # A term without a requirement matches no node.
+    return False if False in found or not found else None if None in found else True
+
+
+def _requirement(cursor: Cursor, node: str, known: str) -> bool | None:
+    operator = cursor.required("operator").text()
+    if cursor.required("key").text() != known or operator not in ("In", "NotIn"):
+        return None
+    return (node in cursor.optional("values", Cursor.texts, ())) is (operator == "In")
+
+
+def _devices(spec: Cursor, driver: str, pool: str, node: str) -> Iterator[Device]:
+    by_device = spec.optional("perDeviceNodeSelection", Cursor.boolean, False)
     for each in spec.optional("devices", Cursor.items, []):
         # v1beta1 has all but the name in "basic".
-        yield decode_device(each, each.get("basic") or each, driver, pool)
+        body = each.get("basic") or each
+        if not by_device or _reaches(body, node):
+            yield decode_device(each, body, driver, pool)
 
 
 def decode_device(named: Cursor, cursor: Cursor, driver: str, pool: str) -> Device:

@@ -22,6 +22,7 @@ from cpuctl.engine.outcome import (
     Admitted,
     Forbidden,
     KubeletFault,
+    Pending,
     Rejected,
     StartRefused,
     Undetermined,
@@ -29,7 +30,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
-from cpuctl.engine.provider import Candidate, Provider
+from cpuctl.engine.provider import Candidate, ClaimSource, Provider
 from cpuctl.engine.readmission import pod_allocation_of, readmission_of
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
@@ -52,14 +53,15 @@ class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` is the
-    API server that new pods come through, None where nobody asks it. ``active`` are the
-    pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
-    back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``gone``
-    are the pods that may hold something, by UID, with the managers that have not looked since; ``stale`` are
-    managers that must look through all. ``delays`` tell how long a container that shrinks
-    keeps its CPUs: until somebody who has a clock settles that (``CPUManagerState.settle``).
-    ``forgets_pods`` is False for a kubelet whose managers each take the pod that they last saw at admission
-    (``last_seen``, by manager) for an active one, for as long as no other comes.
+    API server that new pods come through, None where nobody asks it. ``claims`` serves resource claims,
+    None where nobody tells of any. ``active`` are the pods it takes for running, by UID. Clean-up is lazy as
+    the kubelet's: what an inactive pod holds comes back when a manager is next asked for anything, and never
+    while ``sources_ready`` is False. ``gone`` are the pods that may hold something, by UID, with the managers
+    that have not looked since; ``stale`` are managers that must look through all. ``delays`` tell how long a
+    container that shrinks keeps its CPUs: until somebody who has a clock settles that
+    (``CPUManagerState.settle``). ``forgets_pods`` is False for a kubelet whose managers each take the pod
+    that they last saw at admission (``last_seen``, by manager) for an active one, for as long as no other
+    comes.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Node(Copied):
         self.delays: DelayRules = NO_DELAY
         self.allocatable: Allocatable | None = None
         self.server: PodServer | None = None
+        self.claims: ClaimSource | None = None
         self.fault: KubeletFault | None = None
         self.active: MutableMapping[str, StoredPod] = ActivePods()
         self.sources_ready = True
@@ -130,7 +133,9 @@ class Node(Copied):
     def admit(self, pod: StoredPod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
         if self.server is not None and (refusals := self.server.create(pod).refusals):
-            return self._never_stored(pod, refusals)
+            return self._never_comes(pod, Forbidden(refusals))
+        if self.claims is not None and (unserved := self.claims.allocate(pod)) is not None:
+            return self._never_comes(pod, unserved)
         before = self.cpu.state.default
         held = pod_allocation_of(self.cpu.state, self.memory.state, pod.uid)
         known = self.pod_rules.known(pod)
@@ -144,6 +149,8 @@ class Node(Copied):
             self.fault = verdict
         if not isinstance(verdict, Admitted):
             self.remove(pod.uid)
+        elif self.claims is not None:
+            self.claims.prepare(pod)
         pool, placements = self.cpu.state.default, _of_pod(pod, admission)
         return Admission(
             pod=pod,
@@ -161,12 +168,12 @@ class Node(Copied):
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
 
-    def _never_stored(self, pod: StoredPod, refusals: tuple[str, ...]) -> Admission:
-        """Tell of a pod that never gets here."""
+    def _never_comes(self, pod: StoredPod, verdict: Forbidden | Pending | Undetermined) -> Admission:
+        """Tell of a pod that never gets here, or of which nobody knows."""
         return Admission(
             pod=pod,
             qos=pod_qos(self.pod_rules.view(pod)),
-            verdict=Forbidden(refusals),
+            verdict=verdict,
             placements=(),
             asked=(),
             pod_cpus=0,
@@ -250,7 +257,9 @@ class Node(Copied):
             self.sources_ready, self.server = True, server
 
     def remove(self, uid: str) -> None:
-        """Let a pod end; what it holds comes back with the next clean-up."""
+        """Let a pod end; what it holds comes back with the next clean-up, its claims at once."""
+        if self.claims is not None:
+            self.claims.release(uid)
         self.active.pop(uid, None)
         self._gone(uid)
 
@@ -352,7 +361,7 @@ class Node(Copied):
 
     def _decide(self, admission: ScopedAdmission, given: StoredPod) -> Verdict:
         pod = self.active[given.uid]
-        if unknown := self.devices.unknown(pod):
+        if unknown := self.devices.unknown(pod, claims_served=self.claims is not None):
             return Undetermined(
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
                 f"{self._if_it_has_none(pod, unknown)}"

@@ -145,11 +145,20 @@ class Forbidden(_Outcome):
         self.refusals: Final = refusals
 
 
+class Pending(_Outcome):
+    """The scheduler finds no devices for the pod's claims, so no kubelet hears of it: why, in numbers."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message: Final = message
+
+
 class Admitted(ByContent):
     """The kubelet runs the pod."""
 
 
-Verdict = Admitted | Rejected | Forbidden | KubeletFault | Undetermined
+Verdict = Admitted | Rejected | Forbidden | Pending | KubeletFault | Undetermined
 
 
 class AllocationError(_Outcome):

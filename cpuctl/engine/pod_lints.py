@@ -21,6 +21,7 @@ from cpuctl.engine.outcome import (
     Admitted,
     Forbidden,
     KubeletFault,
+    Pending,
     Rejected,
     Undetermined,
     Verdict,
@@ -129,7 +130,7 @@ class TrialNode:
             case KubeletFault(kind=kind, where=where, why=why):
                 detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
                 yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, note=_NOTE)
-            case Undetermined(text=why):
+            case Undetermined(text=why) | Pending(message=why):
                 yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
 
     def _verdict(self, pod: StoredPod) -> Verdict:

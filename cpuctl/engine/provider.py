@@ -6,11 +6,11 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, hint providers.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, ProviderName
-from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import KubeletFault, Pending, Rejected, Undetermined
 from cpuctl.engine.placement import Placement
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import Qos
@@ -57,3 +57,22 @@ class Provider(Protocol):
 
     def remove_container(self, uid: str, container: str) -> None:
         """Release what one container holds."""
+
+
+class ClaimSource(Protocol):
+    """Who serves the resource claims of pods: the scheduler allocates devices, their drivers prepare them.
+
+    No manager of the kubelet's has a say, and none learns of it.
+    """
+
+    def copy(self) -> Self:
+        """Return one that goes on from the same state."""
+
+    def allocate(self, pod: StoredPod) -> Pending | Undetermined | None:
+        """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
+
+    def prepare(self, pod: StoredPod) -> None:
+        """Let drivers prepare the claims of a pod that the kubelet has admitted."""
+
+    def release(self, uid: str) -> None:
+        """Take back what a pod has that has gone."""

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import (
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Pending,
+    Rejected,
+    StartRefused,
+    Undetermined,
+)
 from cpuctl.engine.placement import Placement
 from cpuctl.quantity import Format, Quantity
 
@@ -90,6 +98,8 @@ def _fate(admission: Admission) -> str:
             return f"rejected: {reason}: {message}"
         case Forbidden(refusals=refusals):
             return f"rejected by the API server: {refusals[0]}"
+        case Pending(message=message):
+            return f"stays pending: {message}"
         case KubeletFault(where=where, why=why):
             return f"the kubelet fails in {where}: {why}"
         case Undetermined(why=why):

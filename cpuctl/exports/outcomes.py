@@ -28,6 +28,7 @@ PODS: Mapping[str, StyledWord] = {
     "Admitted": StyledWord("admitted", "green"),
     "Rejected": StyledWord("rejected", "red"),
     "Forbidden": StyledWord("rejected by the API server", "red"),
+    "Pending": StyledWord("pending", "red"),
     "Undetermined": StyledWord("undetermined", "yellow"),
     "KubeletFault": StyledWord("kubelet fault", "bold red"),
 }
@@ -86,6 +87,8 @@ def rejection_words(pod: Verdict | Refusal) -> str:
             return f"{pod['reason']}: {pod['message']}"
         case "Forbidden":
             return f"the API server rejects it (--skip-api-server asks the kubelet): {pod['message']}"
+        case "Pending":
+            return f"the scheduler leaves it pending: {pod['message']}"
         case "KubeletFault":
             return f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}"
         case _:
@@ -103,6 +106,7 @@ def counts_words(summary: Summary) -> str:
         "Admitted": summary["admitted"],
         "Rejected": summary["rejected"],
         "Forbidden": summary["forbidden"],
+        "Pending": summary.get("pending", 0),
         "Undetermined": summary["undetermined"],
         "KubeletFault": summary["kubeletFault"],
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -14,12 +15,26 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.reading.manifests import DRAObject
 
 _NODE = "node"
 """The node's name where nothing tells it."""
 _FEW_IDS = 5
+_BOOLEAN = ("true", "false")
+_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "--cpu-device-mode": tuple(DeviceMode),
+    "--group-by": tuple(GroupBy),
+    "--reserved-cpus": (),
+    "--expose-pcie-roots": _BOOLEAN,
+    "--publish-node-allocatable-resource-mapping": _BOOLEAN,
+    "--hostname-override": (),
+}
+"""The driver's flags, and a setting of its configuration file that has none, with the values they take."""
+_SWITCHES = [name for name, values in _FLAGS.items() if values is _BOOLEAN]
 
 
 class DriverWords(NamedTuple):
@@ -34,23 +49,84 @@ class DriverWords(NamedTuple):
 
 
 class LoadedDriver(NamedTuple):
-    """The driver on a machine: its settings, its view of the machine, and its node's name."""
+    """The driver on a machine: its settings, its view of the machine, and its node's name.
+
+    ``prepared`` are the CPUs of claims by UID, as the driver's own file has them. ``gates`` are those of the
+    cluster, None for the default release's.
+    """
 
     settings: DriverSettings
     machine: DriverMachine
     node: str
+    prepared: Mapping[str, CPUSet] = {}
+    gates: FeatureGates | None = None
+
+
+def read_driver_arguments(text: str) -> DriverWords:
+    """Read the driver's command line; raise UsageError for flags that say nothing of devices here."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise _bad_arguments(f"expected the flags of the driver: {error}") from None
+    told: dict[str, str] = {}
+    while words:
+        name, equals, value = words.pop(0).partition("=")
+        if name not in _FLAGS:
+            raise _bad_arguments(f"unknown flag {name}", hint=f"known are {', '.join(_FLAGS)}")
+        if not equals and name not in _SWITCHES:
+            if not words:
+                raise _bad_arguments(f"flag needs an argument: {name}")
+            value = words.pop(0)
+        told[name] = value if equals or name not in _SWITCHES else "true"
+    for name, allowed in _FLAGS.items():
+        if allowed and told.get(name, allowed[0]) not in allowed:
+            raise _bad_arguments(f"{name}: expected {' or '.join(allowed)}, found {told[name]!r}")
+    return DriverWords(
+        mode=DeviceMode(told.get("--cpu-device-mode", DeviceMode.GROUPED)),
+        group_by=GroupBy(told.get("--group-by", GroupBy.NUMA_NODE)),
+        reserved=told.get("--reserved-cpus", ""),
+        expose_pcie_roots=told.get("--expose-pcie-roots") == "true",
+        node_allocatable_mapping=told.get("--publish-node-allocatable-resource-mapping") == "true",
+        node=told.get("--hostname-override", ""),
+    )
+
+
+def _bad_arguments(message: str, hint: str = "") -> UsageError:
+    return UsageError(message, where=option_names.DRIVER_ARGS, hint=hint)
 
 
 def load_driver(
-    words: DriverWords, source: MachineSource, sources: Sources, kubelet: KubeletInputs
+    words: DriverWords,
+    source: MachineSource,
+    sources: Sources,
+    kubelet: KubeletInputs,
+    dra: Iterable[DRAObject] = (),
 ) -> LoadedDriver:
     """Start the driver on a machine; raise UsageError for CPUs that make no sense.
 
     Warn of CPUs that it would skip, of what it looks for and nobody has recorded, and of a kubelet beside it
     that does not go with it, where its configuration is known.
     """
+    loaded = _kubelet(kubelet, source, sources)
+    config = None if loaded is None or not loaded.told else loaded.kubelet.config
+    driver = driver_beside(words, source, sources, config, dra)
+    return driver if loaded is None else driver._replace(gates=loaded.kubelet.gates)
+
+
+def driver_beside(
+    words: DriverWords,
+    source: MachineSource,
+    sources: Sources,
+    kubelet: KubeletConfiguration | None,
+    dra: Iterable[DRAObject] = (),
+) -> LoadedDriver:
+    """Start the driver on a machine beside a kubelet; None is one that nobody knows.
+
+    The objects that decide on claims (*dra*) may name the node where nothing else does.
+    """
+    from cpuctl.dra.cdi import read_cdi
     from cpuctl.dra.conflicts import conflicts
-    from cpuctl.dra.discovery import discover, node_name
+    from cpuctl.dra.discovery import discover
 
     settings = DriverSettings(
         mode=words.mode,
@@ -60,17 +136,40 @@ def load_driver(
         node_allocatable_mapping=words.node_allocatable_mapping,
     )
     machine = discover(source.machine, source.files, pcie_roots=settings.expose_pcie_roots)
-    node = words.node or node_name(source.files)
-    sources.add("nodeName", node or _NODE, "given" if words.node else "capture" if node else "default")
+    node = _node_name(words, source, dra, sources)
     sources.warnings += _doubts(machine, settings, source.machine)
-    sources.warnings += conflicts(machine, settings, _configuration(kubelet, source, sources))
-    return LoadedDriver(settings, machine, node or _NODE)
+    sources.warnings += conflicts(machine, settings, kubelet)
+    cdi = read_cdi(source.files)
+    if cdi is not None:
+        sources.add("preparedClaims", f"{len(cdi.claims)} in {cdi.path}", "capture")
+    return LoadedDriver(settings, machine, node, cdi.claims if cdi else {})
 
 
-def _configuration(
-    words: KubeletInputs, source: MachineSource, sources: Sources
-) -> KubeletConfiguration | None:
-    """Return what the node's kubelet is told; None where only its defaults are assumed."""
+def _node_name(words: DriverWords, source: MachineSource, dra: Iterable[DRAObject], sources: Sources) -> str:
+    from cpuctl.dra.discovery import node_name
+    from cpuctl.dra.reading import node_names
+
+    if words.node:
+        sources.add("nodeName", words.node, "given")
+        return words.node
+    if name := node_name(source.files):
+        sources.add("nodeName", name, "capture")
+        return name
+    named = node_names(dra)
+    name = named.pop() if len(named) == 1 else ""
+    sources.add("nodeName", name or _NODE, "given" if name else "default")
+    return name or _NODE
+
+
+class _BesideIt(NamedTuple):
+    """The kubelet, and whether somebody told what it is told: else its defaults are assumed."""
+
+    kubelet: Kubelet
+    told: bool
+
+
+def _kubelet(words: KubeletInputs, source: MachineSource, sources: Sources) -> _BesideIt | None:
+    """Return the node's kubelet; None where it does not load what it is told."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -81,11 +180,11 @@ def _configuration(
     except ConfigRefusedError:
         sources.warnings.append("the kubelet does not start with its configuration (cpuctl config check)")
         return None
-    if own.assumed_configuration or own.origin("kubeletConfiguration") == "default":
-        return None
+    if not own.tells_kubelet:
+        return _BesideIt(loaded.kubelet, told=False)
     sources.entries.update(own.entries)
     sources.warnings += own.warnings
-    return loaded.kubelet.config
+    return _BesideIt(loaded.kubelet, told=True)
 
 
 def _reserved(text: str, machine: Machine) -> CPUSet:

@@ -42,6 +42,12 @@ class Sources:
         found = self.entries.get(name)
         return found["from"] if found else None
 
+    @property
+    def tells_kubelet(self) -> bool:
+        """Whether somebody has told what the kubelet is told; else its defaults are assumed."""
+        told = self.origin("kubeletConfiguration") != "default" and not self.assumed_configuration
+        return told or "kubeletArguments" in self.entries
+
     def add_unknown_flags(self, gap: str) -> None:
         """Remember why flags of the node's kubelet may be missing here: with them it may answer otherwise."""
         self.add(

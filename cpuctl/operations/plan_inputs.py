@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
@@ -15,6 +16,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from cpuctl.dra.node import NodeClaims
     from cpuctl.engine.node import Node
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
+
+
+class NodeWords(NamedTuple):
+    """What is said of the node's devices: there are enough of them, and the flags of the driver for CPUs."""
+
+    assume_devices: bool = False
+    driver_arguments: str = ""
 
 
 class PlanningInputs(NamedTuple):
@@ -46,14 +55,15 @@ class PlanningInputs(NamedTuple):
     devices: str = ""
     skip_api_server: bool = False
     include_completed: bool | None = None
-    assume_devices: bool = False
+    node: NodeWords = NodeWords()
 
 
 class Planning(NamedTuple):
     """What the inputs name: ``wanted`` are the pods that come, in their order.
 
     ``server`` is the API server that they come through, None where nobody asks it; ``ended`` names pods that
-    have been left out, as they have ended. ``rejections`` are what events tell, the last first.
+    have been left out, as they have ended. ``rejections`` are what events tell, the last first. ``claims``
+    serves resource claims, None where no pod has any.
     """
 
     inputs: PlanningInputs
@@ -66,6 +76,7 @@ class Planning(NamedTuple):
     server: PodServer | None = None
     ended: tuple[str, ...] = ()
     rejections: tuple[RejectionEvent, ...] = ()
+    claims: NodeClaims | None = None
 
     @property
     def kubelet(self) -> Kubelet:
@@ -88,6 +99,8 @@ class Planning(NamedTuple):
                 sources.warnings.append(CACHES_UNKNOWN)
             if self.server is not None:
                 node.server = self.server.copy()
+            if self.claims is not None:
+                node.claims = self.claims.copy()
         return node
 
 
@@ -135,8 +148,6 @@ def read_planning(
     rules = rules_of_pods(loaded.kubelet)
     wanted = given.stored(rules)
     sources.warnings += (*_doubts(wanted), *_never_stored(given))
-    if any(pod.resource_claims for pod in given.pods):
-        sources.warnings.append("claims are not looked at here: cpuctl dra allocate tells what they get")
     return Planning(
         inputs=inputs,
         wanted=wanted,
@@ -148,7 +159,38 @@ def read_planning(
         server=None if inputs.skip_api_server else given.server(rules.server, initial.running, wanted),
         ended=ended,
         rejections=rejections,
+        claims=_claims(inputs, given, wanted, initial.running, (source, loaded.kubelet), sources),
     )
+
+
+def _claims(
+    inputs: PlanningInputs,
+    given: GivenPods,
+    wanted: Sequence[StoredPod],
+    running: Sequence[StoredPod],
+    node: tuple[MachineSource, Kubelet],
+    sources: Sources,
+) -> NodeClaims | None:
+    """Read what decides on claims, where pods have any; most have none, and wait for nothing here."""
+    if not any(pod.resource_claims for pod in (*wanted, *running)):
+        if any(pod.resource_claims for pod in given.pods):
+            sources.warnings.append(
+                "DynamicResourceAllocation is off: an API server drops resource claims of new pods"
+            )
+        if inputs.node.driver_arguments:
+            sources.warnings.append(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
+        return None
+
+    from cpuctl.inputs.dra import driver_beside, read_driver_arguments
+    from cpuctl.operations.claims import node_claims
+
+    source, kubelet = node
+    words = read_driver_arguments(inputs.node.driver_arguments)
+    flags = inputs.node.driver_arguments or "none: CPUs grouped by NUMA node, none reserved"
+    sources.add("driverArguments", flags, "given" if inputs.node.driver_arguments else "default")
+    told = kubelet.config if sources.tells_kubelet else None
+    driver = driver_beside(words, source, sources, told, given.dra)
+    return node_claims(given.dra, driver._replace(gates=kubelet.gates), sources, running=running)
 
 
 def _never_stored(given: GivenPods) -> Iterator[str]:
@@ -179,7 +221,7 @@ def _devices(
     from cpuctl.exports.wording import few
     from cpuctl.machine.devices.inventory import draft_text, with_assumed
 
-    if inputs.assume_devices:
+    if inputs.node.assume_devices:
         sources.warnings.append(
             f"{few(asked)}: assumed to be there, enough of them next to every NUMA node (--assume-devices)"
         )

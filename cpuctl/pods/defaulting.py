@@ -31,8 +31,9 @@ class Step(NamedTuple):
 
 def creation_steps(rules: ServerRules) -> tuple[Step, ...]:
     """Return what happens to a new pod only: what the server knows and does not take goes unsaid."""
-    pod_level = () if rules.pod_level else (_DROP,)
-    return (*pod_level, _DROP_ASSIGNED) if rules.knows_assigned and not rules.takes_assigned else pod_level
+    dropped: tuple[Step, ...] = () if rules.pod_level else (_DROP,)
+    dropped += () if rules.claims else (_DROP_CLAIMS,)
+    return (*dropped, _DROP_ASSIGNED) if rules.knows_assigned and not rules.takes_assigned else dropped
 
 
 def update_steps(rules: ServerRules, before: Pod) -> tuple[Step, ...]:
@@ -130,6 +131,20 @@ def _pod_level(
     return apply
 
 
+def _without_claims(pod: Pod) -> Pod:
+    if not pod.resource_claims:
+        return pod
+    return pod._replace(
+        resource_claims=(),
+        containers=tuple(map(_claimless, pod.containers)),
+        init_containers=tuple(map(_claimless, pod.init_containers)),
+    )
+
+
+def _claimless(container: Container) -> Container:
+    return container._replace(resources=container.resources._replace(claims=()))
+
+
 def _in_milli(pod: Pod) -> Pod:
     return pod._replace(
         containers=tuple(_rounded_container(container) for container in pod.containers),
@@ -158,6 +173,7 @@ def _rounded(amounts: Mapping[str, Quantity]) -> Amounts:
 
 
 _DROP = Step("dropped by the API server", lambda pod: pod._replace(resources=None))
+_DROP_CLAIMS = Step("dropped by the API server", _without_claims)
 _DROP_ASSIGNED = Step("dropped by the API server", _without_assigned)
 _CONTAINERS = Step(REQUEST_FROM_LIMIT, _container_requests)
 _HUGEPAGES = Step("the containers' limits added up", _pod_level(_hugepage_limits))

@@ -10,9 +10,9 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.command_lines import planning_command
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.memory_answer import memory_left
-from cpuctl.answering.plan.plan_answer import cpu_list, inside_answer, node_answer, pod_answer
+from cpuctl.answering.plan.plan_answer import claims_answer, cpu_list, inside_answer, node_answer, pod_answer
 from cpuctl.answering.topology.devices_answer import devices_left
-from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, Holder, NodeShare
 from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.explain.replacement import replacement_of
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from cpuctl.answering.explain.suggestion_answer import AskWith
     from cpuctl.answers import explanation as answers
     from cpuctl.answers.decisions import MemoryTable, Pod
+    from cpuctl.answers.dra import ClaimDevicesPart
     from cpuctl.answers.start import PlanningHead, UnstartedHead
     from cpuctl.engine.admission import Admission
+    from cpuctl.engine.explain.scenario import Replay
     from cpuctl.engine.explain.searches.searches import Search
     from cpuctl.engine.hints.hints import HintRule
     from cpuctl.operations.configuration import NotStartedOutcome
@@ -73,7 +75,12 @@ def explanation_document(
     explanation = explained.explanation
     replay, asked = explanation.replay, _resources_asked_for(explanation)
     suggestions, searches = _searched(explanation.searches, ask_with)
-    pod = pod_answer(replay.before.topology, replay.admission, inside_answer(replay.after, replay.admission))
+    pod = pod_answer(
+        replay.before.topology,
+        replay.admission,
+        inside_answer(replay.after, replay.admission),
+        claims_answer(replay.after, replay.admission),
+    )
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
@@ -105,8 +112,21 @@ def explanation_document(
         "resize": resize,
         "replacement": _replacement(replay.admission, explanation.decision),
         **_pages(explained),
+        **_claim_devices(replay, explanation.decision),
         **_said(explained.rejection, pod),
     }
+
+
+def _claim_devices(replay: Replay, decision: Decision) -> ClaimDevicesPart:
+    """Describe the devices of the node where the scheduler finds none for a claim."""
+    if decision.rule is not Rule.CLAIMS:
+        return {}
+
+    from cpuctl.answering.dra_answer import claim_devices
+    from cpuctl.dra.node import NodeClaims
+
+    claims = replay.before.claims
+    return claim_devices(claims, replay.admission.pod) if isinstance(claims, NodeClaims) else {}
 
 
 def _replacement(admission: Admission, decision: Decision) -> answers.Replacement | None:

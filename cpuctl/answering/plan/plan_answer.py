@@ -17,14 +17,16 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined, Verdict
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Rejected, Undetermined, Verdict
 from cpuctl.engine.placement import Placement, PoolWarning
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers import decisions as answers
+    from cpuctl.answers.dra import ClaimsPart
     from cpuctl.answers.plan import (
         NotStartedPlan,
+        PendingCount,
         PlanHead,
         PlanParts,
         PlanWarning,
@@ -63,7 +65,10 @@ def plan_document(
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "summary": _summary(node, admissions),
-        "pods": [pod_answer(node.topology, each, inside_answer(node, each)) for each in admissions],
+        "pods": [
+            pod_answer(node.topology, each, inside_answer(node, each), claims_answer(node, each))
+            for each in admissions
+        ],
         "after": {**after_answer(node), **memory_left(node.memory), **devices_left(node.devices)},
         "warnings": [
             *_warnings(admissions, _missed_at_restart(node)),
@@ -71,9 +76,33 @@ def plan_document(
             *readmission_warnings(admissions),
             *device_warnings(admissions),
             *huge_page_warnings(node),
+            *_claim_warnings(node),
         ],
         **parts,
     }
+
+
+def claims_answer(node: Node, admission: Admission) -> ClaimsPart:
+    """Describe what an admitted pod has for its claims, where it has any."""
+    if node.claims is None or not isinstance(admission.verdict, Admitted):
+        return {}
+
+    from cpuctl.answering.dra_answer import claims_of_pod
+    from cpuctl.dra.node import NodeClaims
+
+    return claims_of_pod(node.claims, admission.pod) if isinstance(node.claims, NodeClaims) else {}
+
+
+def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
+    if node.claims is None:
+        return
+
+    from cpuctl.answering.dra_answer import claim_warnings
+    from cpuctl.dra.node import NodeClaims
+
+    if isinstance(node.claims, NodeClaims):
+        for pod, message in claim_warnings(node.claims.pods.values()):
+            yield {"pod": pod, "message": message}
 
 
 def not_started_document(start: NotStartedOutcome, head: UnstartedPlanHead) -> NotStartedPlan:
@@ -117,11 +146,13 @@ def node_answer(node: Node) -> answers.Node:
 def _summary(node: Node, admissions: Iterable[Admission]) -> Summary:
     outcomes = Counter(type(admission.verdict).__name__ for admission in admissions)
     exclusive = node.topology.cpus & ~node.state.default if node.policy else 0
+    pending: PendingCount = {"pending": outcomes["Pending"]} if outcomes["Pending"] else {}
     return {
         "pods": sum(outcomes.values()),
         "admitted": outcomes["Admitted"],
         "rejected": outcomes["Rejected"],
         "forbidden": outcomes["Forbidden"],
+        **pending,
         "kubeletFault": outcomes["KubeletFault"],
         "undetermined": outcomes["Undetermined"],
         "exclusiveCPUs": exclusive.bit_count() - _never_shared(node).bit_count(),
@@ -135,13 +166,17 @@ def _never_shared(node: Node) -> int:
 
 
 def pod_answer(
-    topology: CPUTopology, admission: Admission, inside: answers.DownwardPart | None = None
+    topology: CPUTopology,
+    admission: Admission,
+    inside: answers.DownwardPart | None = None,
+    claims: ClaimsPart | None = None,
 ) -> answers.Pod:
-    """Describe the decision on one pod; *inside* is what its containers read."""
+    """Describe the decision on one pod; *inside* is what its containers read, *claims* what it is served."""
     pod = admission.pod
     cpus = admission.pod_cpus if isinstance(admission.verdict, Admitted) else 0
     held: answers.PodCPUs = {"podCPUs": cpu_list(cpus)} if cpus else {}
     read: answers.DownwardPart = inside or {}
+    served: ClaimsPart = claims or {}
     return {
         "namespace": pod.namespace,
         "name": pod.name,
@@ -153,6 +188,7 @@ def pod_answer(
         **held,
         "hints": [round_answer(asked) for asked in admission.asked],
         "containers": list(_containers(topology, admission)),
+        **served,
         **read,
     }
 
@@ -229,6 +265,8 @@ def refusal_answer(verdict: Verdict) -> answers.Refusal:
                 "message": "; ".join(verdict.refusals),
                 "refusals": list(verdict.refusals),
             }
+        case Pending():
+            return {"outcome": "Pending", "message": verdict.message}
         case KubeletFault():
             return {
                 "outcome": "KubeletFault",

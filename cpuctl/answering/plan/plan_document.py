@@ -13,6 +13,7 @@ from cpuctl.engine.outcome import Admitted
 if TYPE_CHECKING:
     from cpuctl.answering.plan.comparison_answer import PlannedSide
     from cpuctl.answers import plan as answers
+    from cpuctl.answers.dra import DriverPart
     from cpuctl.answers.explanation import MixedCores
     from cpuctl.answers.start import KubeletPolicies, LoadedRelease, PlanningHead
     from cpuctl.inputs.sources import Sources
@@ -58,6 +59,7 @@ def planned_document(
 
     more: answers.ExplainPart = {"explain": explain} if explain else {}
     parts: answers.PlanParts = {
+        **_driver(plan.node),
         "metrics": metrics_answer(plan.node),
         **_copies(planner, plan),
         **_room(plan, plan.node),
@@ -67,6 +69,16 @@ def planned_document(
     mixed = mixed_cores(planner.planning.source.machine, plan.admissions)
     document["warnings"].extend(map(_mixed_warning, mixed))
     return document
+
+
+def _driver(node: Node) -> DriverPart:
+    if node.claims is None:
+        return {}
+
+    from cpuctl.answering.dra_answer import driver_answer
+    from cpuctl.dra.node import NodeClaims
+
+    return {"driver": driver_answer(node.claims)} if isinstance(node.claims, NodeClaims) else {}
 
 
 def _mixed_warning(mixed: MixedCores) -> answers.PlanWarning:

@@ -24,7 +24,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
 from cpuctl.operations.state_writing import changing
 
 app = command_group()
@@ -78,7 +78,7 @@ def new(
         machine=machine,
         memory=memory,
         devices=devices,
-        assume_devices=assume_devices,
+        node=NodeWords(assume_devices),
         kubelet=kubelet_words(context),
         state="",
         pods="",

@@ -12,6 +12,7 @@ from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
+    DriverArgsOption,
     EphemeralStorageOption,
     ExitZeroOption,
     ForceStateOption,
@@ -39,7 +40,7 @@ from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
-from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.metrics import Metrics
@@ -168,6 +169,7 @@ def plan(
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
     assume_devices: AssumeDevicesOption = False,
+    driver_args: DriverArgsOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
@@ -204,13 +206,12 @@ def plan(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        assume_devices=assume_devices,
+        node=NodeWords(assume_devices, driver_args),
     )
     with changing(write_state):
         with _answering_unloaded(words, sources, compare, style, exit_zero=exit_zero):
             planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
         options = PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity)
-        warn_of_order(planning, order)
         with ProgressBar(style) as progress:
             planned = _planned(Planner(planning, options, progress), compare)
         print_sources(planning.sources, style)
@@ -306,6 +307,7 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
     from cpuctl.answering.plan.plan_document import compared_document, planned_document
 
     planning = planner.planning
+    warn_of_order(planning, planner.options.order)
     if settings is not None:
         from cpuctl.operations.comparison import compare
 
@@ -350,4 +352,6 @@ def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> 
         verdicts = [verdict for pod in document["pods"] for verdict in (pod["a"], pod["b"]) if verdict]
         return started and all(verdict["outcome"] == "Admitted" for verdict in verdicts)
     started = document["start"]["outcome"] == "Started"
-    return started and all(pod["outcome"] == "Admitted" for pod in document["pods"])
+    return started and all(
+        pod["outcome"] == "Admitted" and "claimProblem" not in pod for pod in document["pods"]
+    )

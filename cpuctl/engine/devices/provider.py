@@ -62,14 +62,18 @@ class DeviceProvider(Copied):
         """What to call it in a trace."""
         return "devices"
 
-    def unknown(self, pod: StoredPod) -> list[str]:
-        """Name what a pod asks for of which nothing is known: claims, and resources of other plugins."""
+    def unknown(self, pod: StoredPod, *, claims_served: bool = False) -> list[str]:
+        """Name what a pod asks for of which nothing is known: claims, and resources of other plugins.
+
+        Where *claims_served*, these are only claims that the pod does not have.
+        """
+        served = {claim.name for claim in pod.resource_claims} if claims_served else set()
         names: dict[str, None] = {}
         for container in pod.all_containers:
             resources = container.resources
             asked = (*resources.requests, *resources.limits)
             names |= dict.fromkeys(name for name in asked if "/" in name and name not in self.pools)
-            names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims)
+            names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims if claim not in served)
         return list(names)
 
     def claim(self, pods: Iterable[StoredPod]) -> None:

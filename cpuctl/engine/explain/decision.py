@@ -32,6 +32,7 @@ class Rule(StrEnum):
     EMPTY_POOL = "emptyPool"
     OVER_BUDGET = "overBudget"
     NODE_FIT = "nodeFit"
+    CLAIMS = "resourceClaims"
     KUBELET_FAULT = "kubeletFault"
     API_SERVER = "apiServer"
     FAILED_BEFORE = "failedBefore"

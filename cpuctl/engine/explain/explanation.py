@@ -16,7 +16,7 @@ from cpuctl.engine.explain.offers import Round, round_of
 from cpuctl.engine.explain.scenario import Replay
 from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Rejected, Undetermined
 from cpuctl.pods.model import StoredPod
 
 if TYPE_CHECKING:
@@ -194,6 +194,8 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
         case Forbidden(refusals=refusals):
             why = f"the API server never stores this pod, and no kubelet hears of it: {'; '.join(refusals)}"
             return Decision(rule=Rule.API_SERVER, why=why)
+        case Pending(message=why):
+            return Decision(rule=Rule.CLAIMS, why=f"the scheduler leaves the pod pending: {why}")
         case Undetermined(text=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:

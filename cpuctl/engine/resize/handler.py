@@ -22,6 +22,7 @@ from cpuctl.engine.outcome import (
     Admitted,
     Forbidden,
     KubeletFault,
+    Pending,
     Rejected,
     RejectionReason,
     Undetermined,
@@ -183,7 +184,7 @@ def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> Res
             return ResizeResult.FORBIDDEN
         case KubeletFault():
             return ResizeResult.FAULT
-        case Undetermined():
+        case Undetermined() | Pending():  # claims of a pod that runs are served already
             return ResizeResult.UNKNOWN
         case Rejected(reason=reason):
             return _refusal(found, path, reason)
@@ -205,7 +206,7 @@ def _message(verdict: Verdict) -> str:
             return message
         case Forbidden(refusals=refusals):
             return "; ".join(refusals)
-        case KubeletFault(why=why) | Undetermined(text=why):
+        case KubeletFault(why=why) | Undetermined(text=why) | Pending(message=why):
             return why
 
 

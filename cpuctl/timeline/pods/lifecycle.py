@@ -12,7 +12,7 @@ from itertools import islice
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.topology_manager import HintRound, Merged
 from cpuctl.engine.node_fit import Allocatable, check_fit
-from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Rejected, Undetermined
 from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.effects import most_requested
@@ -140,7 +140,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             _refuse(world, life.name, "; ".join(refusals))
         case KubeletFault() as fault:
             kubelet_fails(world, fault)
-        case Undetermined(text=why):
+        case Undetermined(text=why) | Pending(message=why):
             life.reason, life.message = "Undetermined", why
             world.record(EntryKind.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
     return False

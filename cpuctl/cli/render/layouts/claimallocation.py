@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.wording import few
 
 if TYPE_CHECKING:
-    from cpuctl.answers.dra import ClaimAllocation, ClaimDevice, PodClaim, PodClaims
+    from cpuctl.answers.decisions import Pod
+    from cpuctl.answers.dra import (
+        ClaimAllocation,
+        ClaimDevice,
+        ClaimDevices,
+        ClaimDriver,
+        PodClaim,
+        PodClaims,
+    )
 
 _NAMES = ("POD", "CLAIM", "CONTAINER", "DEVICES", "CPUS", "COUNT", "NODE")
 _FEW = 4
@@ -18,10 +27,8 @@ _STYLES = {"Unsatisfied": "red", "NotPrepared": "red", "Undetermined": "yellow"}
 
 def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
     """Lay out a row a claim, then why pods do not get theirs."""
-    rows = [row for pod in document["pods"] for row in _rows(pod, wide=wide)]
-    if rows:
-        right = ("COUNT",)
-        yield Table(tuple(Column(name, "right" if name in right else "left") for name in _NAMES), tuple(rows))
+    if rows := [row for pod in document["pods"] for row in _rows(pod, wide=wide)]:
+        yield _table(rows)
     if whys := [
         Cell(f"{pod['pod']}: {_WORDS[pod['outcome']]}: {pod['reason']}", _STYLES[pod["outcome"]])
         for pod in document["pods"]
@@ -30,8 +37,53 @@ def blocks(document: ClaimAllocation, *, wide: bool) -> Iterator[Block]:
         yield Lines(tuple(whys))
     if document["warnings"]:
         yield Lines.of(*(f"warning: {each}" for each in document["warnings"]))
-    held = f", reserved {document['reserved']}" if document["reserved"] else ""
-    yield Lines.of(f"CPUs of containers without a claim: {document['shared'] or '-'}{held}")
+    yield Lines.of(shared_line(document))
+
+
+def claims_table(pods: Iterable[Pod], *, wide: bool) -> Table:
+    """Show a row a claim of pods that have been decided on."""
+    return _table(
+        [
+            _row(f"{pod['namespace']}/{pod['name']}", each, "red" if "claimProblem" in pod else "", wide=wide)
+            for pod in pods
+            for each in pod.get("claims", ())
+        ]
+    )
+
+
+def devices_table(devices: Iterable[ClaimDevices]) -> Table:
+    """Show how devices stand to what claims ask for, a row a driver and NUMA node."""
+    names = ("CLAIM", "REQUEST", "DRIVER", "NODE", "DEVICES", "MATCH", "FREE", "ASKED", "LEFT", "HELD BY")
+    right = names[3:9]
+    return Table(
+        tuple(Column(name, "right" if name in right else "left") for name in names),
+        tuple(
+            (
+                Cell(each["claim"]),
+                Cell(each["request"]),
+                Cell(each["driver"]),
+                Cell("-" if each["numaNode"] is None else str(each["numaNode"])),
+                Cell(str(each["devices"])),
+                Cell("?" if each["matching"] is None else str(each["matching"])),
+                Cell(str(each["free"])),
+                Cell(", ".join(one["asked"] for one in each["capacities"]) or "-"),
+                Cell(", ".join(f"{one['left']} of {one['total']}" for one in each["capacities"]) or "-"),
+                Cell(few(each["heldBy"]) if each["heldBy"] else "-"),
+            )
+            for each in devices
+        ),
+    )
+
+
+def shared_line(driver: ClaimAllocation | ClaimDriver) -> str:
+    """Say where containers without a claim run."""
+    held = f", reserved {driver['reserved']}" if driver["reserved"] else ""
+    return f"CPUs of containers without a claim: {driver['shared'] or '-'}{held}"
+
+
+def _table(rows: Iterable[tuple[Cell, ...]]) -> Table:
+    columns = (Column(name, "right" if name == "COUNT" else "left") for name in _NAMES)
+    return Table(tuple(columns), tuple(rows))
 
 
 def _rows(pod: PodClaims, *, wide: bool) -> Iterator[tuple[Cell, ...]]:
@@ -40,15 +92,26 @@ def _rows(pod: PodClaims, *, wide: bool) -> Iterator[tuple[Cell, ...]]:
         word = _WORDS.get(pod["outcome"], "no claims")
         yield (Cell(pod["pod"]), *(Cell("-"),) * 3, Cell(word, style), Cell("-"), Cell("-"))
     for claim in pod["claims"]:
-        yield (
-            Cell(pod["pod"]),
-            Cell(claim["name"]),
-            Cell(", ".join(claim["containers"]) or "-"),
-            Cell(_devices(claim, wide=wide)),
-            Cell("-" if claim["cpus"] is None else claim["cpus"] or "-", style),
-            Cell(_count(claim)),
-            Cell(",".join(map(str, claim["numaNodes"])) or "-"),
-        )
+        yield _row(pod["pod"], claim, style, wide=wide)
+
+
+def _row(pod: str, claim: PodClaim, style: str, *, wide: bool) -> tuple[Cell, ...]:
+    nodes = ",".join(map(str, claim["numaNodes"])) or "-"
+    return (
+        Cell(pod),
+        Cell(claim["name"]),
+        Cell(", ".join(claim["containers"]) or "-"),
+        Cell(_devices(claim, wide=wide)),
+        Cell(_cpus(claim), style),
+        Cell(_count(claim)),
+        Cell(nodes, "yellow" if claim["aligned"] is False else ""),
+    )
+
+
+def _cpus(claim: PodClaim) -> str:
+    if "whyUnknown" in claim:
+        return "unknown"
+    return claim["cpus"] or "-"
 
 
 def _count(claim: PodClaim) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.plan import pods_table
+from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.start import start_block
@@ -49,6 +49,7 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     yield _verdict(document)
     if any("alignment" in container for container in _containers(document)):
         yield pods_table([_shown(document)], wide=True)
+    yield from _claims(document, wide=wide)
     if document["rounds"]:
         yield _rounds(document)
     if document["numaNodes"]:
@@ -66,6 +67,15 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(runs_line(document))
 
 
+def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
+    """Show what the pod has for its claims, or how devices stand to them."""
+    yield from claims_blocks([document["pod"]], wide=wide)
+    if document.get("claimDevices"):
+        from cpuctl.cli.render.layouts.claimallocation import devices_table as claim_devices
+
+        yield claim_devices(document["claimDevices"])
+
+
 def _verdict(document: ExplainedDecision) -> Table:
     """Say what was decided by which rule, and what else there is to know, under the pod's name."""
     pod = document["pod"]
@@ -77,22 +87,13 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
     pod = document["pod"]
     restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
     yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", PODS[pod["outcome"]].style)
-    if pod["outcome"] != "Admitted":
-        yield from _rejection(document)
+    yield from _rejection(document)
     yield from _said(document)
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
     yield from (("FAR", Cell(text, "yellow")) for text in _far_devices(document))
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
-    shared = False
-    for container in _containers(document):
-        if "cpus" in container and not container["exclusive"]:
-            shared |= container["isolation"] == "host"
-            word = "POD POOL" if container["isolation"] == "pod" else "SHARED"
-            yield word, Cell(f"{container['name']}: {container['whyShared']}")
-    if shared and "sharedPool" in document:
-        reserved = document["node"].get("reservedCPUs", "")
-        yield "POOL", Cell(shared_sentence(document["sharedPool"], reserved))
+    yield from _sharing(document)
     for each in document["mixedCores"]:
         if document["asked"]["container"] in (None, each["container"]):
             yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")
@@ -110,7 +111,28 @@ def _facts(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
         )
 
 
+def _sharing(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
+    """Say why containers have no CPUs of their own, and where they run."""
+    shared = False
+    for container in _containers(document):
+        if claimed_cpus(document["pod"], container["name"]):
+            continue
+        if "cpus" in container and not container["exclusive"]:
+            shared |= container["isolation"] == "host"
+            word = "POD POOL" if container["isolation"] == "pod" else "SHARED"
+            yield word, Cell(f"{container['name']}: {container['whyShared']}")
+    if shared and "sharedPool" in document:
+        reserved = document["node"].get("reservedCPUs", "")
+        yield "POOL", Cell(shared_sentence(document["sharedPool"], reserved))
+
+
 def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
+    """Say by which rule the pod does not run, or what its claims lack for that."""
+    pod = document["pod"]
+    if "claimProblem" in pod:
+        yield "CLAIMS", Cell(f"it does not start: {pod['claimProblem']}", "red")
+    if pod["outcome"] == "Admitted":
+        return
     yield "RULE", Cell(_ruled(document["decision"]))
     if replacement := document["replacement"]:
         yield "THEN", Cell(replacement["text"], "yellow" if replacement["loops"] else "")
@@ -191,7 +213,8 @@ def _outcome(pod: Pod) -> str:
 
 
 def _message(pod: Pod) -> str:
-    return f": {pod['message']}" if "message" in pod else ""
+    """Repeat the message; why a pod stays pending, the rule tells."""
+    return f": {pod['message']}" if "message" in pod and pod["outcome"] != "Pending" else ""
 
 
 def _containers(document: ExplainedDecision) -> list[Container]:
@@ -347,8 +370,10 @@ _KINDS = {
 def suggestions_table(document: ExplainedDecision) -> Table:
     """Show the changes that admit or align the pod and what it gets then; below, what was tried in vain."""
     wanted = _wanted(document)
+    claims = document["decision"]["rule"] == "resourceClaims"
+    shared = "its claims are satisfied" if claims else "admitted, on the node's shared CPUs"
     found = (
-        (Cell(each["words"]), Cell(_effect(each), "yellow" if each["lost"] else ""))
+        (Cell(each["words"]), Cell(_effect(each, shared), "yellow" if each["lost"] else ""))
         for each in document["suggestions"]
     )
     in_vain = (
@@ -367,10 +392,10 @@ def command_lines(suggestions: Iterable[Suggestion]) -> Iterator[Cell]:
             yield Cell(each["command"])
 
 
-def _effect(suggestion: Suggestion) -> str:
+def _effect(suggestion: Suggestion, shared: str) -> str:
     kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
     several = len(suggestion["containers"]) > 1
-    parts = [_placed(each, named=several) for each in kept] or ["admitted, on the node's shared CPUs"]
+    parts = [_placed(each, named=several) for each in kept] or [shared]
     if lost := suggestion["lost"]:
         more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
         parts.append(f"but not {', '.join(lost[:_NAMES_SHOWN])}{more}")

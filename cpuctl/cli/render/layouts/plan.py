@@ -50,8 +50,9 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     if "node" not in document:
         yield start_block(document["start"])
         return
-    yield Lines.of(*node_lines(document["node"], document["kubelet"]))
+    yield Lines.of(*node_lines(document["node"], document["kubelet"], driver="driver" in document))
     yield pods_table(document["pods"], wide=wide, masks=True)
+    yield from claims_blocks(document["pods"], wide=wide)
     if lines := tuple(notes(document["warnings"], document["pods"], document.get("explain"))):
         yield Lines(lines)
     if wide and (told := tuple(_told(document["pods"]))):
@@ -66,6 +67,14 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield from room_blocks(document, wide=wide)
 
 
+def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
+    """Show what pods have for their resource claims, where any has."""
+    if any("claims" in pod for pod in pods):
+        from cpuctl.cli.render.layouts.claimallocation import claims_table
+
+        yield claims_table(pods, wide=wide)
+
+
 def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:
     """Yield the pods that read something of their resources, and what."""
     for pod in pods:
@@ -73,14 +82,18 @@ def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:
             yield _full_name(pod), pod["downwardAPI"]
 
 
-def node_lines(node: Node, kubelet: KubeletPolicies) -> Iterator[str]:
-    """Say what the node is, as its kubelet counts, and by which policies it goes."""
+def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) -> Iterator[str]:
+    """Say what the node is, as its kubelet counts, and by which policies it goes.
+
+    *driver*: it is the driver for CPUs that keeps containers on CPUs.
+    """
     counts = ((node[key], noun) for key, noun in _COUNTED.items())
     yield ", ".join(counted(count, noun) for count, noun in counts if count is not None)
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
     else:
-        yield "CPU Manager policy none: every container runs on all CPUs"
+        rest = "every container runs on all CPUs" if not driver else "the driver dra.cpu says who runs where"
+        yield f"CPU Manager policy none: {rest}"
     if "topologyManagerScope" in node:
         policy, scope = kubelet["topologyManagerPolicy"], node["topologyManagerScope"]
         yield f"Topology Manager policy {policy}, scope {scope}"
@@ -109,6 +122,12 @@ def _reached(pods: Iterable[Pod]) -> Iterator[tuple[Pod, bool]]:
         alive = alive and pod["outcome"] != "KubeletFault"
 
 
+def claimed_cpus(pod: Pod, container: str) -> str:
+    """Name the CPUs that a container has by claims; empty where it has none, or nobody knows."""
+    claims = pod.get("claims", ())
+    return ",".join(each["cpus"] for each in claims if each["cpus"] and container in each["containers"])
+
+
 def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
     name = Cell(_full_name(pod))
     for container in pod["containers"]:
@@ -118,12 +137,18 @@ def _pod_rows(pod: Pod, *, reached: bool) -> Iterator[dict[str, Cell]]:
             "KIND": Cell(container["kind"]),
             "QOS": Cell(pod["qosClass"]),
             **(_given(container) if "cpus" in container else {"CPUS": Cell("-")}),
+            **_claimed(pod, container["name"]),
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
         word, style = PODS[pod["outcome"]]
         outcome = Cell(word if reached else "not reached", style)
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
+
+
+def _claimed(pod: Pod, container: str) -> dict[str, Cell]:
+    cpus = claimed_cpus(pod, container)
+    return {"CPUS": Cell(f"claim: {CPUSet.parse(cpus)}", "cyan")} if cpus else {}
 
 
 def _mask(container: PlacedContainer) -> str:
@@ -164,7 +189,11 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
         if pod["outcome"] != "Admitted":
             refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
         for container in pod["containers"]:
-            if "cpus" in container and not container["exclusive"]:
+            if (
+                "cpus" in container
+                and not container["exclusive"]
+                and not claimed_cpus(pod, container["name"])
+            ):
                 pool = "in its pod's pool" if container["isolation"] == "pod" else "shared"
                 reason = f"{pool}, because {container['whyShared']}"
                 sharing.setdefault(reason, []).append(f"{name} {container['name']}")
@@ -205,4 +234,8 @@ def closing_lines(document: StartedPlan) -> Iterator[str]:
         yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     if "reservedCPUs" in document["node"]:
         yield shared_sentence(after["sharedPool"], document["node"]["reservedCPUs"])
+    if "driver" in document:
+        from cpuctl.cli.render.layouts.claimallocation import shared_line
+
+        yield shared_line(document["driver"])
     yield counts_words(summary)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, EarlierPosition, Removal, SettingChange
 from cpuctl.engine.explain.searches.guests import guest_changes
@@ -234,6 +234,9 @@ def search(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tupl
     }
     if replay.scenario.aligned:
         del methods[ChangeKind.REQUEST]  # a smaller pod is aligned in the end, and another pod
+    if decision.rule is Rule.CLAIMS:
+        # No kubelet is asked: neither its settings nor other requests of containers can help.
+        methods = {kind: methods[kind] for kind in (ChangeKind.REMOVAL, ChangeKind.ORDER)}
     return tuple(_search(replay, kind, method, tick) for kind, method in methods.items())
 
 

@@ -1,0 +1,72 @@
+"""The file in which the driver ``dra.cpu`` tells runtimes of prepared claims: a CDI specification, JSON.
+
+Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/cdi.go``: one device a claim, whose variable
+has its CPUs; the driver itself reads them back when it starts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
+from cpuctl.machine.tree import Tree
+
+CDI_FILE = "var/run/cdi/dra.cpu.json"
+_BELOW_RUN = "run/cdi/dra.cpu.json"
+"""Where recordings have it that follow the link from ``/var/run``."""
+CDI_KIND = "dra.k8s.io/cpu"
+_DEVICE = re.compile(r"claim-(.+)", re.ASCII)
+_VARIABLE = "DRA_CPUSET_"
+
+
+class CDIFile(NamedTuple):
+    """The CPUs of prepared claims by UID, and where they were read."""
+
+    path: str
+    claims: dict[str, CPUSet]
+
+
+def read_cdi(files: Tree | None) -> CDIFile | None:
+    """Read the driver's file; None where there is none. Raise InputError for one that makes no sense."""
+    if files is None:
+        return None
+    for path in (CDI_FILE, _BELOW_RUN):
+        if (text := files.read(path)) is not None:
+            return CDIFile(path, decode_cdi(text, path))
+    return None
+
+
+def decode_cdi(text: str, path: str) -> dict[str, CPUSet]:
+    """Read the claims of a specification; an empty file has none, as to the driver.
+
+    Raise InputError with its place for what makes no sense.
+    """
+    claims: dict[str, CPUSet] = {}
+    for document in load_documents(text, path) if text.strip() else ():
+        root = Cursor.at_root(document)
+        kind = root.required("kind")
+        if kind.text() != CDI_KIND:
+            raise kind.expected(CDI_KIND)
+        for device in root.optional("devices", Cursor.items, []):
+            name = device.required("name")
+            found = _DEVICE.fullmatch(name.text())
+            if not found:
+                raise name.expected("claim- and the UID of a claim")
+            claims[found[1]] = _cpus(device, found[1])
+    return claims
+
+
+def _cpus(device: Cursor, uid: str) -> CPUSet:
+    """Return the CPUs that the variable of a claim has."""
+    edits = device.required("containerEdits")
+    for variable in edits.optional("env", Cursor.items, []):
+        name, _, cpus = variable.text().partition("=")
+        if name == f"{_VARIABLE}{uid}":
+            try:
+                return CPUSet.parse(cpus)
+            except ValueError as error:
+                raise variable.error(str(error)) from None
+    raise edits.expected(f"a variable {_VARIABLE}{uid}")

@@ -1,0 +1,371 @@
+"""Claims on one node: allocated as pods come, prepared as they start, free again when they are gone.
+
+Rule: kubernetes ``scheduler/framework/plugins/dynamicresources`` and kubernetes-sigs/dra-driver-cpu at
+de98098, ``pkg/driver``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.dra.allocation import Allocated, Books, Inventory, Unsatisfied, allocate
+from cpuctl.dra.driver import DRIVER
+from cpuctl.dra.model import Claim, Device, DeviceRequest, Grant
+from cpuctl.dra.prepare import Driver, NotPrepared, Prepared
+from cpuctl.dra.reading import ClaimObjects
+from cpuctl.dra.selectors import Selectors
+from cpuctl.engine.changeable import Copied
+from cpuctl.engine.outcome import Pending, Undetermined
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.model import Pod, PodClaim
+
+Key = tuple[str, str]
+"""A claim: its namespace and name; one that a template makes has its pod's UID and name there."""
+
+
+class ClaimRules(NamedTuple):
+    """What the API server and the scheduler know of, by their gates; what they do not is dropped.
+
+    ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
+    ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816).
+    """
+
+    consumable: bool = True
+    alternatives: bool = True
+
+    @classmethod
+    def of(cls, gates: FeatureGates) -> ClaimRules:
+        """Read the rules from gates."""
+        return cls(
+            consumable=gates.enabled("DRAConsumableCapacity"),
+            alternatives=gates.enabled("DRAPrioritizedList"),
+        )
+
+
+class ClaimOutcome(NamedTuple):
+    """A claim of a pod: its name there and its own, its devices, and the CPUs that the driver gives for them.
+
+    ``containers`` are those that name it. ``prepared`` is None where the driver has not been asked, or none
+    of the devices is its own.
+    """
+
+    name: str
+    claim: str
+    key: Key
+    grants: tuple[Grant, ...] = ()
+    prepared: Prepared | NotPrepared | Undetermined | None = None
+    containers: tuple[str, ...] = ()
+
+    @property
+    def cpus(self) -> CPUSet:
+        """The CPUs of the claim."""
+        return self.prepared.cpus if isinstance(self.prepared, Prepared) else CPUSet()
+
+
+class PodClaims(NamedTuple):
+    """What comes of a pod's claims; where they are not satisfied, or nobody knows, ``why`` says so.
+
+    ``problem`` is why the pod does not start although its claims are allocated.
+    """
+
+    pod: Pod
+    claims: tuple[ClaimOutcome, ...] = ()
+    why: Unsatisfied | Undetermined | None = None
+    problem: str = ""
+
+
+class _Held(NamedTuple):
+    """A claim that is allocated: its devices, the pods that use it (UIDs), and the CPUs if it is prepared."""
+
+    claim: Claim
+    grants: tuple[Grant, ...]
+    users: tuple[str, ...] = ()
+    prepared: Prepared | NotPrepared | Undetermined | None = None
+    holder: str = ""
+
+
+class _UnknownError(Exception):
+    """What becomes of a pod's claims is not known."""
+
+
+class _ElsewhereError(Exception):
+    """The pod cannot come here, or its claim is never stored."""
+
+    def __init__(self, claim: Claim, request: str, why: str) -> None:
+        super().__init__(why)
+        self.found = Unsatisfied(claim.full_name, request, why)
+
+
+class NodeClaims(Copied):
+    """The claims of the pods of a node (``name``), and who has what; copies go their own way.
+
+    ``unknown`` are drivers of whose devices nobody knows whether they are the node's.
+    """
+
+    def __init__(
+        self,
+        objects: ClaimObjects,
+        inventory: Inventory,
+        driver: Driver,
+        rules: ClaimRules,
+        name: str = "",
+        unknown: frozenset[str] = frozenset(),
+    ) -> None:
+        self.objects = objects
+        self.inventory = inventory
+        self.driver = driver
+        self.rules = rules
+        self.name = name
+        self.unknown = unknown
+        self.books = Books()
+        self.selectors = Selectors()
+        self.held: dict[Key, _Held] = {}
+        self.pods: dict[str, PodClaims] = {}
+        self.untold = ""
+
+    def resume(self, pods: Iterable[Pod], cpus_of: Callable[[str], CPUSet | None]) -> None:
+        """Take over what has been allocated; *pods* run, and *cpus_of* tells a prepared claim's CPUs by UID.
+
+        Claims of running pods that nobody tells of may have any device.
+        """
+        devices = {each.id: each for each in self.inventory.devices}
+        for claim in self.objects.claims.values():
+            results = [
+                each for each in claim.results or () if (each.driver, each.pool, each.device) in devices
+            ]
+            if not results:
+                continue
+            grants = tuple(
+                Grant(each.request, devices[each.driver, each.pool, each.device], each.consumed)
+                for each in results
+            )
+            for grant in grants:
+                self.books.book(grant)
+            held = _Held(claim, grants, claim.users)
+            if claim.users and any(each.driver == DRIVER for each in results):
+                held = held._replace(
+                    prepared=self.driver.resume(claim.full_name, grants, cpus_of(claim.uid)),
+                    holder="a running pod",
+                )
+            self.held[_key_of(claim)] = held
+        for pod in pods:
+            self._take_over(pod)
+
+    def _take_over(self, pod: Pod) -> None:
+        outcomes = []
+        for each in pod.resource_claims:
+            try:
+                key, claim = self._claim(pod, each)
+            except _UnknownError as error:
+                self.untold = self.untold or f"pod {pod.full_name} runs: {error}"
+                continue
+            if (held := self.held.get(key)) is None:
+                if claim.results is None:
+                    text = f"pod {pod.full_name} runs, and its claim {claim.full_name} is not allocated"
+                    self.untold = (
+                        self.untold or f"{text} among the manifests (kubectl get resourceclaims -o yaml)"
+                    )
+                continue
+            users = (*held.users, *((pod.uid,) if pod.uid not in held.users else ()))
+            self.held[key] = held._replace(users=users, holder=f"pod {pod.full_name}")
+            outcomes.append(self._outcome(pod, each, key))
+        if outcomes:
+            self.pods[pod.uid] = PodClaims(pod, tuple(outcomes))
+
+    def allocate(self, pod: Pod) -> Pending | Undetermined | None:
+        """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
+        if not pod.resource_claims or (pod.uid in self.pods and self.pods[pod.uid].why is None):
+            return None
+        why = self._allocate(pod)
+        if why is not None:
+            self.pods[pod.uid] = PodClaims(pod, why=why)
+        if isinstance(why, Unsatisfied):
+            return Pending(f"claim {why.claim}, request {why.request}: {why.why}")
+        return why
+
+    def _allocate(self, pod: Pod) -> Unsatisfied | Undetermined | None:
+        try:
+            claims = {each.name: self._claim(pod, each) for each in pod.resource_claims}
+            for key, claim in claims.values():
+                self._check(key, claim)
+            by_key = dict(claims.values())
+            new = {key: self._understood(claim) for key, claim in by_key.items() if key not in self.held}
+        except _UnknownError as error:
+            return Undetermined(str(error))
+        except _ElsewhereError as error:
+            return error.found
+        if doubt := (self.untold if new else "") or self._strangers(list(new.values())):
+            return Undetermined(doubt)
+        found = allocate(list(new.values()), self._inventory, self.books, self.selectors)
+        if not isinstance(found, Allocated):
+            return found
+        for (key, claim), grants in zip(new.items(), found.grants, strict=True):
+            self._book(key, _Held(claim, grants))
+        for key in by_key:
+            self.held[key] = self.held[key]._replace(users=(*self.held[key].users, pod.uid))
+        outcomes = (self._outcome(pod, each, claims[each.name][0]) for each in pod.resource_claims)
+        self.pods[pod.uid] = PodClaims(pod, tuple(outcomes))
+        return None
+
+    def _book(self, key: Key, held: _Held) -> None:
+        self.held[key] = held
+        for grant in held.grants:
+            self.books.book(grant)
+
+    @property
+    def _inventory(self) -> Inventory:
+        """The devices as the scheduler knows them: without shared ones where it has not heard of these."""
+        if self.rules.consumable:
+            return self.inventory
+        alone = tuple(each._replace(allows_many=False) for each in self.inventory.devices)
+        return self.inventory._replace(devices=alone)
+
+    def _understood(self, claim: Claim) -> Claim:
+        """Return a claim as an API server stores it that drops what it does not know."""
+        if not self.rules.alternatives and (odd := next((r for r in claim.requests if r.alternatives), None)):
+            why = "no API server stores this claim: firstAvailable is dropped while DRAPrioritizedList is off"
+            raise _ElsewhereError(claim, odd.name, why)
+        if self.rules.consumable:
+            return claim
+        return claim._replace(requests=tuple(map(_without_capacity, claim.requests)))
+
+    def _check(self, key: Key, claim: Claim) -> None:
+        """Refuse a claim that has been allocated elsewhere."""
+        drivers = {device.driver for device in self.inventory.devices}
+        for each in claim.results or ():
+            if each.driver not in drivers:
+                raise _UnknownError(
+                    f"claim {claim.full_name} has device {each.device}, and no ResourceSlice tells of the "
+                    f"devices of its driver {each.driver}"
+                )
+            device = f"device {each.device} of {each.driver}"
+            if key not in self.held:
+                raise _ElsewhereError(claim, each.request, f"it has {device} in pool {each.pool}: not here")
+
+    def prepare(self, pod: Pod) -> None:
+        """Let the driver prepare the claims of a pod that starts, where it has any."""
+        known = self.pods.get(pod.uid)
+        if known is None or known.why is not None:
+            return
+        problems = [self._prepared(pod, each) for each in known.claims]
+        outcomes = tuple(each._replace(prepared=self.held[each.key].prepared) for each in known.claims)
+        self.pods[pod.uid] = known._replace(claims=outcomes, problem=next(filter(None, problems), ""))
+
+    def _prepared(self, pod: Pod, outcome: ClaimOutcome) -> str:
+        """Prepare one claim; tell what keeps the pod from starting."""
+        held = self.held[outcome.key]
+        name = held.claim.full_name
+        if not any(grant.device.driver == DRIVER for grant in held.grants):
+            return ""
+        if held.holder:
+            # The driver ties a claim to the first container that starts with it.
+            mine = held.holder == f"pod {pod.full_name}"
+            return "" if mine else f"claim {name} is {held.holder}'s already: a claim is one container's"
+        prepared = self.driver.prepare(name, held.grants, held.claim.configs)
+        self.held[outcome.key] = held._replace(prepared=prepared, holder=f"pod {pod.full_name}")
+        if isinstance(prepared, NotPrepared):
+            return prepared.error
+        if isinstance(prepared, Prepared) and len(outcome.containers) > 1:
+            return (
+                f"claim {name} is named by containers {', '.join(outcome.containers)}: a claim is one "
+                "container's, and only the first of them starts"
+            )
+        return ""
+
+    def release(self, uid: str) -> None:
+        """Take back what a pod has that has gone, where no other pod uses it."""
+        for each in self.pods.pop(uid, _NONE).claims:
+            held = self.held[each.key]
+            users = tuple(user for user in held.users if user != uid)
+            self.held[each.key] = held._replace(users=users)
+            if users:
+                continue
+            for grant in held.grants:
+                self.books.release(grant)
+            if isinstance(held.prepared, Prepared):
+                self.driver.unprepare(held.prepared.cpus)
+            del self.held[each.key]
+
+    def wanted(self, pod: Pod) -> list[Claim]:
+        """Return the claims of a pod that are not allocated, as far as they are known."""
+        claims = []
+        for each in pod.resource_claims:
+            try:
+                key, claim = self._claim(pod, each)
+            except _UnknownError:
+                continue
+            if key not in self.held:
+                claims.append(claim)
+        return claims
+
+    def holders(self, devices: Iterable[Device]) -> tuple[str, ...]:
+        """Name the claims that have some of these devices, or a share of them."""
+        ids = {each.id for each in devices}
+        return tuple(
+            each.claim.full_name
+            for each in self.held.values()
+            if any(grant.device.id in ids for grant in each.grants)
+        )
+
+    def _outcome(self, pod: Pod, each: PodClaim, key: Key) -> ClaimOutcome:
+        held = self.held[key]
+        return ClaimOutcome(
+            name=each.name,
+            claim=held.claim.full_name,
+            key=key,
+            grants=held.grants,
+            prepared=held.prepared,
+            containers=_users(pod, each.name),
+        )
+
+    def _claim(self, pod: Pod, each: PodClaim) -> tuple[Key, Claim]:
+        """Find a claim of a pod; one made from a template is the pod's own, and may be there already."""
+        if not each.claim and (made := self.objects.made.get((pod.uid, each.name))):
+            return _key_of(made), made
+        name, kind = (each.claim, "ResourceClaim") if each.claim else (each.template, "ResourceClaimTemplate")
+        known: Mapping[Key, Claim] = self.objects.claims if each.claim else self.objects.templates
+        if (claim := known.get((pod.namespace, name))) is None:
+            raise _UnknownError(f"{kind} {pod.namespace}/{name} is not among the manifests")
+        if each.claim:
+            return _key_of(claim), claim
+        return (pod.uid, each.name), claim._replace(name=f"{pod.name}-{each.name}")
+
+    def _strangers(self, claims: Sequence[Claim]) -> str:
+        """Name the first class of devices that no manifest tells of; its driver may offer anything."""
+        for claim in claims:
+            for request in claim.requests:
+                for each in request.alternatives or (request,):
+                    text = self._stranger(claim, each.class_name)
+                    if text:
+                        return text
+        return ""
+
+    def _stranger(self, claim: Claim, name: str) -> str:
+        asked = f"claim {claim.full_name} asks for devices of class {name}"
+        if name not in self.inventory.classes:
+            return f"{asked}, and there is no such DeviceClass among the manifests"
+        drivers = self.selectors.drivers(self.inventory.classes[name].selectors)
+        if unsure := ", ".join(sorted((drivers or self.unknown) & self.unknown)):
+            return f"{asked}, and whether slices of {unsure} are for this node hangs on labels of the node"
+        known = {device.driver for device in self.inventory.devices}
+        if missing := ", ".join(sorted(drivers - known)):
+            return f"{asked}, and no ResourceSlice tells of the devices of its driver {missing}"
+        return ""
+
+
+_NONE = PodClaims(Pod("", ()))
+
+
+def _key_of(claim: Claim) -> Key:
+    return claim.namespace, claim.name
+
+
+def _without_capacity(request: DeviceRequest) -> DeviceRequest:
+    alternatives = tuple(map(_without_capacity, request.alternatives))
+    return request._replace(capacity={}, alternatives=alternatives)
+
+
+def _users(pod: Pod, name: str) -> tuple[str, ...]:
+    return tuple(each.name for each in pod.all_containers if name in each.resources.claims)

@@ -1,0 +1,102 @@
+"""How the devices of a node stand to a pod's claims: how many match, how many are free, and who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cpuctl.dra.allocation import amount_of
+from cpuctl.dra.model import Claim, Device, DeviceRequest
+from cpuctl.dra.node import NodeClaims
+from cpuctl.dra.selectors import SelectorFailedError, SelectorUnknownError
+from cpuctl.dra.slices import NUMA_NODE
+from cpuctl.pods.model import Pod
+
+
+class CapacityLeft(NamedTuple):
+    """A capacity of some devices, in billionths: what is asked of one, and what is left of it.
+
+    That is the ``most`` on one device, and on all of them together.
+    """
+
+    name: str
+    asked: int
+    most: int
+    left: int
+    total: int
+
+
+class Standing(NamedTuple):
+    """The devices of a driver next to one NUMA node (None: it tells none), for one request of a claim.
+
+    ``matching`` is None where nobody can tell. Free are those that match and that no claim has for itself.
+    """
+
+    claim: str
+    request: str
+    driver: str
+    numa_node: int | None
+    devices: int
+    matching: int | None
+    free: int
+    capacities: tuple[CapacityLeft, ...]
+    holders: tuple[str, ...]
+
+
+def standings(claims: NodeClaims, pod: Pod) -> Iterator[Standing]:
+    """Tell of every request of a pod's claims that are not allocated, by driver and NUMA node.
+
+    Drivers of which no device matches are left out, unless none does.
+    """
+    for claim in claims.wanted(pod):
+        for request in claim.requests:
+            for each in request.alternatives or (request,):
+                label = each.name if each is request else f"{request.name}/{each.name}"
+                found = list(_of_request(claims, claim, label, each))
+                fitting = {one.driver for one in found if one.matching != 0}
+                yield from (one for one in found if not fitting or one.driver in fitting)
+
+
+def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceRequest) -> Iterator[Standing]:
+    groups: dict[tuple[str, int | None], list[Device]] = {}
+    for device in claims.inventory.devices:
+        node = device.attributes.get(NUMA_NODE)
+        groups.setdefault((device.driver, node if type(node) is int else None), []).append(device)
+    for (driver, node), devices in groups.items():
+        matching = _matching(claims, request, devices)
+        fit = devices if matching is None else matching
+        free = [each for each in fit if each.id not in claims.books.taken]
+        yield Standing(
+            claim=claim.full_name,
+            request=label,
+            driver=driver,
+            numa_node=node,
+            devices=len(devices),
+            matching=None if matching is None else len(matching),
+            free=len(free),
+            capacities=tuple(_capacities(claims, request, free)),
+            holders=claims.holders(fit),
+        )
+
+
+def _matching(claims: NodeClaims, request: DeviceRequest, devices: Sequence[Device]) -> list[Device] | None:
+    """Return the devices that match, None where a selector cannot be evaluated."""
+    device_class = claims.inventory.classes.get(request.class_name)
+    if device_class is None:
+        return None
+    expressions = (*device_class.selectors, *request.selectors)
+    try:
+        return [each for each in devices if claims.selectors.match(each, expressions)]
+    except (SelectorFailedError, SelectorUnknownError):
+        return None
+
+
+def _capacities(
+    claims: NodeClaims, request: DeviceRequest, devices: Sequence[Device]
+) -> Iterator[CapacityLeft]:
+    for name in dict.fromkeys(name for device in devices if device.allows_many for name in device.capacity):
+        having = [device for device in devices if name in device.capacity]
+        left = [claims.books.left(device, name) for device in having]
+        asked = amount_of(request.capacity.get(name), having[0].capacity[name])
+        total = sum(device.capacity[name].value.nano for device in having)
+        yield CapacityLeft(name, asked.nano, max(left), sum(left), total)

@@ -1,0 +1,190 @@
+"""Pods with resource claims in ``plan`` and ``explain``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+from tests.dra.claims import claim, cpus, pod, single_cpus
+from tests.dra.test_node import allocated, gpus
+
+MACHINE = ("-m", "synthetic:2n16c2t")
+BIG = "claim default/big, request cpus: asks for 1 device, 2 match, 0 have the capacity left"
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    return written(
+        tmp_path, claim("four", cpus(4)) + claim("big", cpus(14)) + pod("web", "four") + pod("large", "big")
+    )
+
+
+def written(directory: Path, text: str) -> str:
+    file = directory / "pods.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+def answer(cpuctl: Cpuctl, *words: str, schema: str = "plan") -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(cpuctl(*words, "-o", "json").out)
+    jsonschema.validate(document, json.loads(schema_text(schema)))
+    return document
+
+
+def test_cpus_of_claims_stand_beside_the_kubelets(cpuctl: Cpuctl, manifest: str) -> None:
+    result = cpuctl("plan", "-f", manifest, *MACHINE, "-q")
+    lines = [line.split() for line in result.out.splitlines()]
+    assert ["default/web", "four", "claim:", "0-1,16-17"] in lines
+    assert ["default/web", "four", "four", "cpudevnuma000(4)", "0-1,16-17", "4", "0"] in lines
+    assert "CPUs of containers without a claim: 2-7,15,18-23,31" in result.out
+    assert "2 pods: 2 admitted" in result.out
+    document = answer(cpuctl, "plan", "-f", manifest, *MACHINE)
+    assert document["driver"] == {
+        "node": "node",
+        "available": "0-31",
+        "shared": "2-7,15,18-23,31",
+        "reserved": "",
+    }
+    assert [each["cpus"] for each in document["pods"][0]["claims"]] == ["0-1,16-17"]
+
+
+def test_a_claim_that_cannot_be_satisfied_leaves_its_pod_pending(cpuctl: Cpuctl, manifest: str) -> None:
+    words = ("plan", "-f", manifest, *MACHINE, "--driver-args", "--reserved-cpus=8-10,24-26")
+    assert cpuctl(*words).code == 3
+    document = answer(cpuctl, *words)
+    assert document["summary"]["pending"] == 1
+    large = document["pods"][1]
+    assert large["outcome"] == "Pending"
+    assert large["message"].startswith(BIG)
+    assert document["driver"]["reserved"] == "8-10,24-26"
+
+
+def test_explain_says_in_numbers_what_is_missing_and_who_has_it(cpuctl: Cpuctl, manifest: str) -> None:
+    words = ("explain", "large", "-f", manifest, *MACHINE, "--driver-args", "--reserved-cpus 8-10,24-26")
+    result = cpuctl(*words, "-q")
+    assert result.code == 3
+    lines = [line.split() for line in result.out.splitlines()]
+    assert [
+        "default/big",
+        "cpus",
+        "dra.cpu",
+        "0",
+        "1",
+        "1",
+        "1",
+        "14",
+        "12",
+        "of",
+        "16",
+        "default/four",
+    ] in lines
+    assert ["default/big", "cpus", "dra.cpu", "1", "1", "1", "1", "14", "10", "of", "10", "-"] in lines
+    document = answer(cpuctl, *words, schema="explanation")
+    assert document["decision"]["rule"] == "resourceClaims"
+    assert document["decision"]["why"].startswith(f"the scheduler leaves the pod pending: {BIG}")
+    assert [each["heldBy"] for each in document["claimDevices"]] == [["default/four"], []]
+    assert "remove default/web" in [each["words"] for each in document["suggestions"]]
+
+
+def test_individual_cpus_follow_the_drivers_flags(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    manifest = written(tmp_path, claim("c", single_cpus(3)) + pod("a", "c"))
+    flags = "--cpu-device-mode=individual --reserved-cpus 0,16"
+    document = answer(cpuctl, "plan", "-f", manifest, *MACHINE, "--driver-args", flags)
+    assert document["pods"][0]["claims"][0]["cpus"] == "1-2,17"
+    assert document["sources"]["driverArguments"] == {"value": flags, "from": "given"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--cpu-device-mod=individual", "unknown flag --cpu-device-mod"),
+        ("--group-by=core", "--group-by: expected numanode or socket or machine, found 'core'"),
+        ("--reserved-cpus", "flag needs an argument: --reserved-cpus"),
+        ("--expose-pcie-roots=yes", "--expose-pcie-roots: expected true or false"),
+        ("'", "expected the flags of the driver"),
+    ],
+)
+def test_flags_that_the_driver_does_not_take(cpuctl: Cpuctl, manifest: str, flags: str, words: str) -> None:
+    result = cpuctl("plan", "-f", manifest, *MACHINE, "--driver-args", flags)
+    assert result.code == 2
+    assert words in result.err
+
+
+def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    device_class = (
+        "\n---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
+        'spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}\n'
+    )
+    request = "{name: gpu, exactly: {deviceClassName: gpu}}"
+    both = device_class + claim("g", f"{cpus(2)}, {request}") + pod("a", "g")
+    document = answer(cpuctl, "plan", "-f", written(tmp_path, both), *MACHINE)
+    assert document["pods"][0]["outcome"] == "Undetermined"
+    assert document["pods"][0]["why"].endswith(
+        "no ResourceSlice tells of the devices of its driver gpu.example.com"
+    )
+    told = written(tmp_path, both + gpus("gpu0"))
+    words = ("plan", "-f", told, *MACHINE, "--driver-args", "--hostname-override node-a")
+    assert answer(cpuctl, *words)["pods"][0]["outcome"] == "Admitted"
+    assert answer(cpuctl, "plan", "-f", told, *MACHINE)["sources"]["nodeName"]["value"] == "node-a"
+
+
+def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
+    result = cpuctl("plan", "-f", manifest, *MACHINE)
+    assert result.code == 3
+    problem = "claim default/c is pod default/a's already: a claim is one container's"
+    assert f"warning: pod default/b is admitted, and does not start: {problem}" in result.out
+    explained = answer(cpuctl, "explain", "b", "-f", manifest, *MACHINE, schema="explanation")
+    assert explained["pod"]["claimProblem"] == problem
+
+
+def test_what_does_not_go_together_is_said_before_it_happens(cpuctl: Cpuctl, manifest: str) -> None:
+    kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,16")
+    result = cpuctl("plan", "-f", manifest, *MACHINE, *kubelet)
+    assert "the kubelet's CPU Manager policy is static: it and the driver know nothing" in result.err
+    assert "the kubelet reserves CPUs 0,16, the driver none" in result.err
+    without = cpuctl("plan", "-T", "web=2/2,1Gi", *MACHINE, *kubelet)
+    assert "driver" not in without.err
+
+
+def test_an_api_server_without_claims_drops_them(cpuctl: Cpuctl, manifest: str) -> None:
+    result = cpuctl("plan", "-f", manifest, *MACHINE, "--kubelet-version", "1.33")
+    assert result.code == 0
+    assert "DynamicResourceAllocation is off: an API server drops resource claims of new pods" in result.err
+    assert "claim:" not in result.out
+
+
+def test_a_running_pods_claim_counts(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    running = tmp_path / "running.json"
+    spec = {
+        "resourceClaims": [{"name": "c", "resourceClaimName": "old"}],
+        "containers": [{"name": "c", "resources": {"claims": [{"name": "c"}]}}],
+        "nodeName": "node",
+    }
+    metadata = {"name": "p", "namespace": "default", "uid": "u"}
+    item = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"phase": "Running"},
+    }
+    running.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [item]}))
+    new = claim("c", cpus(16)) + pod("a", "c")
+    words = (*MACHINE, "--pods", str(running))
+    unknown = answer(cpuctl, "plan", "-f", written(tmp_path, new), *words)
+    assert (
+        unknown["pods"][0]["why"]
+        == "pod default/p runs: ResourceClaim default/old is not among the manifests"
+    )
+    old = allocated("old", "cpudevnuma000", consumed=4, users="u", pool="node")
+    known = answer(cpuctl, "plan", "-f", written(tmp_path, new + old), *words)
+    (taken,) = known["pods"][0]["claims"]
+    assert [each["device"] for each in taken["devices"]] == ["cpudevnuma001"]
+    assert taken["whyUnknown"].startswith("which CPUs claim default/old has is not known")

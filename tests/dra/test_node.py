@@ -1,0 +1,249 @@
+"""Claims that are there already, slices that are not all there, and gates that are off."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.dra.allocation import Unsatisfied
+from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings
+from cpuctl.engine.outcome import Undetermined
+from cpuctl.inputs.dra import LoadedDriver
+from cpuctl.inputs.pods import GivenPods
+from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.operations.claims import ClaimsPlan, node_claims, plan_claims
+from cpuctl.pods.identity import with_uids
+from cpuctl.pods.reading.manifests import decode_manifests
+from tests.dra.claims import NODE, claim, cpus, given, pod, single_cpus
+from tests.dra.test_claims import why
+
+INDIVIDUAL = DriverSettings(mode=DeviceMode.INDIVIDUAL)
+MACHINE = DriverMachine.discover(parse_synthetic("2n16c2t"))
+GROUPED = DriverSettings()
+
+
+def allocated(
+    name: str,
+    *devices: str,
+    consumed: int | None = None,
+    users: str = "",
+    pool: str = NODE,
+    config: str = "",
+) -> str:
+    """Write a claim that has been allocated devices of the driver."""
+    share = f', consumedCapacity: {{dra.cpu/cpu: "{consumed}"}}' if consumed else ""
+    results = ", ".join(
+        f"{{request: cpus, driver: dra.cpu, pool: {pool}, device: {each}{share}}}" for each in devices
+    )
+    reserved = f", reservedFor: [{{resource: pods, name: p, uid: {users}}}]" if users else ""
+    return f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: {name}, uid: {name}-uid}}
+spec: {{devices: {{requests: [{cpus(consumed or 1)}]}}}}
+status: {{allocation: {{devices: {{results: [{results}]{config}}}}}{reserved}}}
+"""
+
+
+def planned(
+    text: str,
+    settings: DriverSettings = GROUPED,
+    prepared: dict[str, CPUSet] | None = None,
+    minor: int = 36,
+) -> ClaimsPlan:
+    found = decode_manifests(text, "test.yaml")
+    driver = LoadedDriver(settings, MACHINE, NODE, prepared or {}, FeatureGates.for_minor(minor))
+    return plan_claims(GivenPods(tuple(with_uids(found.pods)), dra=found.dra), driver, Sources())
+
+
+def test_devices_that_a_claim_has_are_taken() -> None:
+    text = allocated("old", "cpudev000", "cpudev001", users="x") + claim("c", single_cpus(2)) + pod("a", "c")
+    found = planned(text, INDIVIDUAL)
+    assert given(found) == ["1,17"], "0 and 16 are taken"
+    assert 0 not in found.driver.shared
+
+
+def test_what_a_claim_consumes_is_gone_and_its_cpus_are_those_of_the_drivers_file() -> None:
+    text = allocated("old", "cpudevnuma000", consumed=12, users="x") + claim("c", cpus(6)) + pod("a", "c")
+    found = planned(text, prepared={"old-uid": CPUSet.parse("0-5,16-21")})
+    assert given(found) == ["8-10,24-26"], "4 CPUs are left on node 0"
+    four = planned(text.replace('"6"', '"4"'), prepared={"old-uid": CPUSet.parse("2-7,18-23")})
+    assert given(four) == ["0-1,16-17"]
+
+
+def test_cpus_of_a_group_that_nobody_tells_make_others_unknown() -> None:
+    text = allocated("old", "cpudevnuma000", consumed=4, users="x") + claim("c", cpus(4)) + pod("a", "c")
+    (outcome,) = planned(text).pods[0].claims
+    assert isinstance(outcome.prepared, Undetermined)
+    assert "which CPUs claim default/old has is not known" in outcome.prepared.text
+    assert [str(each.consumed["dra.cpu/cpu"]) for each in outcome.grants] == ["4"]
+
+
+def test_a_claim_that_has_been_allocated_keeps_its_devices() -> None:
+    text = allocated("mine", "cpudevnuma001", consumed=4) + pod("a", "mine")
+    assert given(planned(text)) == ["8-9,24-25"]
+    elsewhere = planned(allocated("mine", "cpudevnuma001", consumed=4, pool="node-b") + pod("a", "mine"))
+    assert (
+        why(elsewhere) == "default/mine cpus: it has device cpudevnuma001 of dra.cpu in pool node-b: not here"
+    )
+
+
+def test_the_machine_as_a_device_gets_the_cpus_that_the_allocation_names() -> None:
+    """docs/user/opaque-cpuset-overrides.md of the driver."""
+    from cpuctl.dra.driver import GroupBy
+
+    config = (
+        ", config: [{source: FromClaim, requests: [cpus], opaque: {driver: dra.cpu, parameters: "
+        "{apiVersion: v1alpha1, cpuConfig: {cpuset: 2-5}}}}]"
+    )
+    text = allocated("mine", "cpudevmachine", consumed=4, config=config) + pod("a", "mine")
+    machine = DriverSettings(group_by=GroupBy.MACHINE)
+    assert given(planned(text, machine)) == ["2-5"]
+    from_class = planned(text.replace("FromClaim", "FromClass"), machine)
+    assert "DeviceClass" in from_class.pods[0].problem
+
+
+def test_a_claim_made_from_a_template_is_its_pods() -> None:
+    made = allocated("a-c-x7k2p", "cpudevnuma001", consumed=4).replace(
+        "metadata: {",
+        "metadata: {annotations: {resource.kubernetes.io/pod-claim-name: c}, "
+        "ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: pod-a}], ",
+    )
+    text = f"""{made}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: a, uid: pod-a}}
+spec:
+  resourceClaims: [{{name: c, resourceClaimTemplateName: t}}]
+  containers: [{{name: main, resources: {{claims: [{{name: c}}]}}}}]
+"""
+    (outcome,) = planned(text).pods[0].claims
+    assert (outcome.claim, str(outcome.cpus)) == ("default/a-c-x7k2p", "8-9,24-25")
+
+
+def test_a_running_pod_whose_claim_nobody_tells_of_may_have_any_device() -> None:
+    found = decode_manifests(claim("c", cpus(4)) + pod("a", "c") + pod("old", "gone"), "test.yaml")
+    a, old = with_uids(found.pods)
+    node = node_claims(found.dra, LoadedDriver(GROUPED, MACHINE, NODE), Sources(), running=[old])
+    answer = node.allocate(a)
+    assert isinstance(answer, Undetermined)
+    assert answer.text == "pod default/old runs: ResourceClaim default/gone is not among the manifests"
+
+
+def test_pods_that_go_give_back_devices_and_cpus() -> None:
+    text = claim("c", cpus(12)) + claim("d", cpus(12)) + claim("e", cpus(12))
+    found = decode_manifests(text + pod("a", "c") + pod("b", "d") + pod("f", "e"), "test.yaml")
+    a, b, last = with_uids(found.pods)
+    node = node_claims(found.dra, LoadedDriver(GROUPED, MACHINE, NODE), Sources())
+    for each in (a, b):
+        assert node.allocate(each) is None
+        node.prepare(each)
+    kept = node.copy()
+    assert node.allocate(last) is not None
+    node.release(a.uid)
+    assert node.allocate(last) is None
+    node.prepare(last)
+    assert str(node.pods[last.uid].claims[0].cpus) == "0-5,16-21"
+    assert str(kept.pods[a.uid].claims[0].cpus) == "0-5,16-21", "a copy goes its own way"
+    assert kept.copy().allocate(last) is not None
+
+
+SLICE = """
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: {name}}}
+spec:
+  driver: gpu.example.com
+  {where}
+  pool: {{name: gpus, generation: {generation}, resourceSliceCount: {count}}}
+  devices: [{devices}]
+"""
+CLASS = """
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}
+"""
+ONE = CLASS + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}") + pod("a", "g")
+ALL = ONE.replace("deviceClassName: gpu}", "deviceClassName: gpu, allocationMode: All}")
+
+
+def gpus(
+    *names: str, where: str = f"nodeName: {NODE}", generation: int = 1, count: int = 1, name: str = "s"
+) -> str:
+    devices = ", ".join(f"{{name: {each}}}" for each in names)
+    return SLICE.format(where=where, generation=generation, count=count, devices=devices, name=name)
+
+
+def taken(found: ClaimsPlan) -> list[str]:
+    return [grant.device.name for each in found.pods[0].claims for grant in each.grants]
+
+
+def test_a_pool_that_is_not_whole_serves_requests_that_do_not_want_all() -> None:
+    part = gpus("gpu0", count=2)
+    assert taken(planned(part + ONE)) == ["gpu0"]
+    updated = "asks for all devices, but resource pool gpu.example.com/gpus is currently being updated"
+    assert why(planned(part + ALL)) == f"default/g gpu: {updated}"
+    assert taken(planned(part + gpus("gpu1", count=2, name="t") + ALL)) == ["gpu0", "gpu1"]
+
+
+def test_slices_of_older_generations_do_not_count() -> None:
+    old, new = gpus("old", generation=1, name="a"), gpus("new", generation=2, name="b")
+    for text in (old + new, new + old):
+        assert taken(planned(text + ALL)) == ["new"]
+
+
+def test_nothing_is_taken_from_a_pool_with_two_devices_of_one_name() -> None:
+    assert why(planned(gpus("gpu0", "gpu0") + ONE)).endswith(
+        "pool gpu.example.com/gpus is invalid: duplicate device name gpu0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "answer"),
+    [
+        ("allNodes: true", "gpu0"),
+        ("nodeName: node-b", "no ResourceSlice tells"),
+        (f"{{}}{NODE}", "gpu0"),
+        ("{}node-b", "no ResourceSlice tells"),
+        ("labels", "hangs on labels of the node"),
+    ],
+)
+def test_slices_are_for_the_nodes_that_they_name_or_select(where: str, answer: str) -> None:
+    if where.startswith("{}"):
+        term = f"{{matchFields: [{{key: metadata.name, operator: In, values: [{where[2:]}]}}]}}"
+        where = f"nodeSelector: {{nodeSelectorTerms: [{term}]}}"
+    elif where == "labels":
+        term = "{matchExpressions: [{key: example.com/gpu, operator: Exists}]}"
+        where = f"nodeSelector: {{nodeSelectorTerms: [{term}]}}"
+    found = planned(gpus("gpu0", where=where) + ONE)
+    assert answer in (*taken(found), why(found)) or answer in why(found)
+
+
+def test_devices_may_be_for_nodes_of_their_own() -> None:
+    text = gpus("gpu0, nodeName: node-b", f"gpu1, nodeName: {NODE}", where="perDeviceNodeSelection: true")
+    assert taken(planned(text + ALL)) == ["gpu1"]
+
+
+def test_before_consumable_capacity_a_group_is_one_claims_and_the_driver_cannot_prepare_it() -> None:
+    text = "".join(claim(name, cpus(4)) + pod(name, name) for name in "abc")
+    found = planned(text, minor=35)
+    assert [each.problem for each in found.pods[:2]] == [
+        'CPU capacity "dra.cpu/cpu" for device "cpudevnuma000" is missing',
+        'CPU capacity "dra.cpu/cpu" for device "cpudevnuma001" is missing',
+    ]
+    assert isinstance(found.pods[2].why, Unsatisfied)
+    assert not any(each.problem for each in planned(text, minor=36).pods)
+
+
+def test_before_prioritized_lists_a_claim_with_alternatives_is_not_stored() -> None:
+    request = "{name: cpus, firstAvailable: [{name: one, deviceClassName: dra.cpu}]}"
+    text = claim("c", request) + pod("a", "c")
+    assert "DRAPrioritizedList is off" in why(planned(text, minor=33))
+    assert planned(text, minor=34).pods[0].why is None

@@ -10,8 +10,9 @@ import sys
 from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
-_CYCLES_SOUGHT_AFTER = 50_000
-"""New objects. After 700, as Python has it, most searches would go through imported code in vain."""
+_CYCLES_SOUGHT_AFTER = 200_000
+"""New objects. After 700, as Python has it, most searches would go through imported code in vain; that
+alone is 50,000 of them."""
 
 
 class _EndedError(BaseException):

@@ -1,7 +1,5 @@
 """What is said about an input or a node: one kind of value for every check, whatever it looks at."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, StrEnum
@@ -27,7 +25,7 @@ class Severity(Enum):
     def __str__(self) -> str:
         return self.value
 
-    def __lt__(self, other: Severity) -> bool:
+    def __lt__(self, other: "Severity") -> bool:
         order = tuple(Severity)
         return order.index(self) > order.index(other)
 
@@ -66,7 +64,7 @@ class Diagnostic(NamedTuple, Generic[PlaceT_co]):
     def __str__(self) -> str:
         return ": ".join(filter(None, (str(self.place), self.message)))
 
-    def at(self, place: OtherT) -> Diagnostic[OtherT]:
+    def at(self, place: OtherT) -> "Diagnostic[OtherT]":
         """Say the same of *place*."""
         return Diagnostic(self.severity, self.code, place, *self[3:])
 
@@ -79,7 +77,7 @@ def worst_first(diagnostics: Iterable[AnyDiagnostic]) -> list[AnyDiagnostic]:
     return sorted(diagnostics, key=lambda each: each.severity, reverse=True)
 
 
-def counts(diagnostics: Iterable[Diagnostic[object]]) -> FindingCounts:
+def counts(diagnostics: Iterable[Diagnostic[object]]) -> "FindingCounts":
     """Count by severity, the worst first."""
     found = Counter(each.severity for each in diagnostics)
     return {

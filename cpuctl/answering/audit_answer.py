@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.diagnostics import found, graded
+from cpuctl.answering.node_parts import node_answer, owner_answer, set_answer, unreadable_answer
 from cpuctl.audit.checks import Verdict, unchecked, verdicts
 from cpuctl.audit.finding import Finding
-from cpuctl.audit.snapshot import KubeletState, NodeSnapshot, ObservedContainer
+from cpuctl.audit.snapshot import NodeSnapshot, ObservedContainer
 from cpuctl.capture.collected import Unreadable
-from cpuctl.cgroups.owners import Owner
-from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import counts
-from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.answers import audit as answers
-    from cpuctl.answers.node import AuditedNode
-    from cpuctl.answers.node import Owner as NamedOwner
     from cpuctl.answers.sources import Sources
-    from cpuctl.answers.sources import Unreadable as UnreadableFile
 
 
 def audit_document(
@@ -50,34 +45,6 @@ def audit_document(
         ],
         "unreadable": unreadable_answer(unreadable),
     }
-
-
-def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
-    """Tell the node's CPUs by what they are for."""
-    at, machine = snapshot.hierarchies, snapshot.machine
-    drivers = {group.role.driver for group in snapshot.groups.values()}
-    return {
-        "cgroupVersion": at.version if at else None,
-        "hybrid": bool(at and at.hybrid),
-        "cgroupDrivers": [driver.value for driver in sorted(drivers)],
-        "cpuManagerPolicy": snapshot.state.cpu.policy_name if snapshot.state.cpu else None,
-        "cpuManagerState": _state_status(snapshot.state),
-        "online": str(machine.online),
-        "offline": str(machine.offline),
-        "isolated": str(machine.isolated),
-        "nohzFull": str(machine.nohz_full),
-        "reserved": str(snapshot.configured.reserved),
-        "sharedPool": set_answer(snapshot.shared_pool),
-        "exclusive": str(snapshot.exclusive) if snapshot.state.cpu else None,
-    }
-
-
-def _state_status(state: KubeletState) -> Literal["read", "missing", "closed", "unusable"]:
-    if state.cpu is not None:
-        return "read"
-    if state.cpu_problem:
-        return "unusable"
-    return "closed" if any(path.endswith(f"/{CPU_FILE}") for path in state.closed) else "missing"
 
 
 def _summary(snapshot: NodeSnapshot, findings: Iterable[Finding]) -> answers.Summary:
@@ -115,20 +82,6 @@ def _container(observed: ObservedContainer, verdict: Verdict) -> answers.Contain
     }
 
 
-def owner_answer(owner: Owner) -> NamedOwner:
-    """Tell whose a group is; names that nobody knows are null."""
-    return {
-        "namespace": owner.namespace or None,
-        "pod": owner.pod or None,
-        "uid": owner.uid,
-        "container": owner.container or None,
-        "containerID": owner.container_id or None,
-        "runtime": owner.runtime or None,
-        "part": owner.part.value,
-        "knownBy": owner.known_by.value if owner.known_by else None,
-    }
-
-
 def _finding(finding: Finding) -> answers.Finding:
     subject, owner, path = finding.place
     return {
@@ -139,13 +92,3 @@ def _finding(finding: Finding) -> answers.Finding:
         "path": path or None,
         **found(finding),
     }
-
-
-def set_answer(cpus: CPUSet | None) -> str | None:
-    """Write a set as a list; null stays null."""
-    return None if cpus is None else str(cpus)
-
-
-def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[UnreadableFile]:
-    """List what is there and could not be read."""
-    return [{"path": f"/{each.path}", "reason": each.reason} for each in unreadable]

@@ -12,7 +12,7 @@ from cpuctl.documents.files import STDIN
 from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
-    from cpuctl.operations.checkpoint.states import CheckpointInputs
+    from cpuctl.inputs.state_files import CheckpointInputs
     from cpuctl.operations.plan_inputs import PlanningInputs
 
 _PROPOSED = (

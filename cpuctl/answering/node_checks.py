@@ -8,8 +8,8 @@ from cpuctl.answering.command_lines import checkpoint_commands
 from cpuctl.answering.diagnostics import spell_out_fixes
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, release_is_known
+from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.checkpoint.states import CheckpointInputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.kubelet_state import is_gone
-from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.answer_findings import SavedStates, answer_gaps
-from cpuctl.machine.pod_resources.model import PodHoldings
 from cpuctl.state_names import CPU_FILE
+
+if TYPE_CHECKING:
+    from cpuctl.audit.snapshot import NodeSnapshot
+    from cpuctl.machine.pod_resources.model import PodHoldings
 
 _STATIC = "static"
 

@@ -4,21 +4,21 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` and ``memorymanager``: a conta
 NUMA nodes that are recorded for it, else the shared pool and no nodes at all; nothing empty is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.capture.node.cpu_settings import CpuSetting
-from cpuctl.cgroups.groups import Cgroup, CpusetValues
-from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.owners import ContainerRole, Owner
-from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet, union
-from cpuctl.machine.model import Machine
-from cpuctl.machine.pod_resources.model import PodResources
-from cpuctl.pods.model import StoredPod
+
+if TYPE_CHECKING:
+    from cpuctl.capture.node.cpu_settings import CpuSetting
+    from cpuctl.cgroups.groups import Cgroup, CpusetValues
+    from cpuctl.cgroups.hierarchies import Hierarchies
+    from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
+    from cpuctl.machine.model import Machine
+    from cpuctl.machine.pod_resources.model import PodResources
+    from cpuctl.pods.model import StoredPod
 
 POLICY_NONE = "none"
 _SHOWN = 3
@@ -108,11 +108,11 @@ class KubeletState(NamedTuple):
     opened. ``own``: the node's own were looked for, not those that somebody named.
     """
 
-    cpu: CPUStateFile | None = None
-    memory: MemoryStateFile | None = None
+    cpu: "CPUStateFile | None" = None
+    memory: "MemoryStateFile | None" = None
     cpu_problem: str = ""
     memory_problem: str = ""
-    devices: DevicesStateFile | None = None
+    devices: "DevicesStateFile | None" = None
     devices_problem: str = ""
     lost: frozenset[str] = frozenset()
     closed: tuple[str, ...] = ()
@@ -151,9 +151,9 @@ class DownwardFile(NamedTuple):
 
 class _Container(NamedTuple):
     owner: Owner
-    group: Cgroup
+    group: "Cgroup"
     expected: Expected
-    below: tuple[Cgroup, ...] = ()
+    below: tuple["Cgroup", ...] = ()
     tasks: Sequence[Task] = ()
     processes: Sequence[ContainerProcess] = ()
 
@@ -179,21 +179,21 @@ class ObservedContainer(_Container):
 
 
 class _Parts(NamedTuple):
-    machine: Machine
-    hierarchies: Hierarchies | None = None
-    groups: Mapping[str, Cgroup] = {}
-    host_groups: Mapping[str, CpusetValues] = {}
+    machine: "Machine"
+    hierarchies: "Hierarchies | None" = None
+    groups: Mapping[str, "Cgroup"] = {}
+    host_groups: Mapping[str, "CpusetValues"] = {}
     owners: Mapping[str, Owner] = {}
     containers: tuple[ObservedContainer, ...] = ()
     others: Sequence[Task] = ()
-    pods: Mapping[str, StoredPod] = {}
+    pods: Mapping[str, "StoredPod"] = {}
     pods_known: bool = False
     state: KubeletState = KubeletState()
     configured: ConfiguredKubelet = ConfiguredKubelet()
     interrupts: Interrupts = Interrupts()
     downward_files: tuple[DownwardFile, ...] = ()
-    cpu_settings: tuple[CpuSetting, ...] | None = None
-    answers: PodResources | None = None
+    cpu_settings: "tuple[CpuSetting, ...] | None" = None
+    answers: "PodResources | None" = None
 
 
 class NodeSnapshot(_Parts):
@@ -324,6 +324,6 @@ class Expectations:
         return self._choices[uid]
 
 
-def _mems(owner: Owner, state: MemoryStateFile) -> CPUSet | None:
+def _mems(owner: Owner, state: "MemoryStateFile") -> CPUSet | None:
     blocks = state.entries.get(owner.uid, {}).get(owner.container, ())
     return CPUSet.of(node for block in blocks for node in block.numa_affinity if node >= 0) or None

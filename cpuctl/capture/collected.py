@@ -1,7 +1,5 @@
 """What is recorded of a node, before it becomes an archive, as frozen values; how long the work goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -40,9 +38,9 @@ class Unreadable(NamedTuple):
 class Area(NamedTuple):
     """One part of a capture: how many entries it has, what they describe, what the reader must know."""
 
-    name: AreaName
+    name: "AreaName"
     entries: int
-    counts: Mapping[Counted, int] = {}
+    counts: Mapping["Counted", int] = {}
     notes: tuple[str, ...] = ()
 
 

@@ -5,8 +5,6 @@ says, else the kubelet's link to its log, else the CPUs that the kubelet's state
 containers only. Groups of the pods' sandboxes look like those of containers.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What has changed between two state files: who gained or lost which CPUs or which memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeAlias, TypeVar

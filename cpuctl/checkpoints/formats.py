@@ -3,8 +3,6 @@
 Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of every format.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from cpuctl.checkpoints.reader import StateReader

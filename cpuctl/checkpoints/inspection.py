@@ -3,8 +3,6 @@
 A kubelet's reading (``read_cpu_state`` and its like) depends on release and gates; this one does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -57,7 +55,7 @@ class Inspection(NamedTuple):
     kept as it is whoever reads it: empty for the files that releases convert.
     """
 
-    file_name: StateFileName | Literal[""] = ""
+    file_name: 'StateFileName | Literal[""]' = ""
     format: str = ""
     checksums: tuple[Checked, ...] = ()
     state: State | None = None
@@ -70,7 +68,7 @@ class Inspection(NamedTuple):
 class _Family(NamedTuple):
     """The formats of one manager's file from the first that has pods and containers by name."""
 
-    file_name: StateFileName
+    file_name: "StateFileName"
     plain: tuple[str, Format]
     with_pods: tuple[str, Format]
     newest: tuple[str, Envelope]

@@ -1,7 +1,5 @@
 """What the kubelet's state files say, as values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

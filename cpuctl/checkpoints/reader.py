@@ -1,7 +1,5 @@
 """Which kubelet reads or writes a state file: release and gates, and what it knows of running containers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from sys import maxsize
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Nothing here is written down twice: a sample is written in every format and read by every reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 

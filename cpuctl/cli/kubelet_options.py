@@ -1,7 +1,5 @@
 """The options that say what the kubelet is told, for every command that asks for all of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

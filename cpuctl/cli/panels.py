@@ -4,8 +4,6 @@ Options name their panel as Typer has it (``rich_help_panel``); it is written as
 takes longer to load than most answers. What the kubelet is told is the same for most commands, and folded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 

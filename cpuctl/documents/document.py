@@ -1,7 +1,5 @@
 """One document of an input text, and where in that text its parts stand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
@@ -42,7 +40,7 @@ class PlacedText:
         return root
 
 
-def _placed_builders(text: str, syntax: Syntax) -> Iterator[TreeBuilder]:
+def _placed_builders(text: str, syntax: Syntax) -> Iterator["TreeBuilder"]:
     if syntax is Syntax.JSON:
         from cpuctl.documents.json_text import token_documents
 

@@ -1,7 +1,5 @@
 """Where in a document something stands: the way to it key by key, and its line and column."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple, TypeAlias
 
@@ -30,7 +28,7 @@ class Place(NamedTuple):
     column: int
 
     @classmethod
-    def at(cls, text: str, offset: int) -> Place:
+    def at(cls, text: str, offset: int) -> "Place":
         """Turn an offset in *text* into line and column."""
         return cls(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
@@ -41,7 +39,7 @@ class Placed(NamedTuple):
     place: Place
     value: object
 
-    def child(self, step: str | int) -> Placed | None:
+    def child(self, step: str | int) -> "Placed | None":
         """Return the member or item one step down, None where there is none."""
         inside = self.value
         if isinstance(inside, dict) and isinstance(step, str):

@@ -4,8 +4,6 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``: containe
 whole. Nothing is undone on a refusal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +43,7 @@ class Admission(NamedTuple):
     pod_cpus: int
     pool_warning: PoolWarning | None
     taken_from_others: int
-    readmission: Readmission | None
+    readmission: "Readmission | None"
 
     @property
     def wrapped_memory(self) -> Mapping[str, tuple[str, ...]]:

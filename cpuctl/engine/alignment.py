@@ -1,7 +1,5 @@
 """Whether a container's CPUs keep together: yes or no first, the evidence after."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
@@ -33,7 +31,7 @@ class Alignment(NamedTuple):
     by_socket: Mapping[int, int]
 
 
-def alignment_of(topology: CPUTopology, cpus: CPUMask) -> Alignment:
+def alignment_of(topology: "CPUTopology", cpus: CPUMask) -> Alignment:
     """Look at a set of CPUs in its topology; the empty set is aligned."""
     caches, nodes, sockets = (
         _split(elements, cpus) for elements in (topology.uncore_caches, topology.numa_nodes, topology.sockets)
@@ -55,7 +53,7 @@ def _split(elements: Masks, cpus: int) -> dict[int, int]:
     return {element: cpus & mask for element, mask in elements.items() if cpus & mask}
 
 
-def devices_aligned(topology: CPUTopology, grants: Iterable[DeviceGrant], cpus: CPUMask) -> bool | None:
+def devices_aligned(topology: "CPUTopology", grants: Iterable["DeviceGrant"], cpus: CPUMask) -> bool | None:
     """Tell whether one node is next to all devices and has all these CPUs (a mask, 0 for shared ones).
 
     None where no plugin names a node.

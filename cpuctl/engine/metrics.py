@@ -3,8 +3,6 @@
 Rule: kubelet v1.36 ``pkg/kubelet/metrics``. Histograms of durations are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 

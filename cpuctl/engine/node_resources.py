@@ -6,8 +6,6 @@ policy asks for is that of ``memorymanager/memory_manager.go``. Process ids, and
 of the machine information: what is reserved of them is compared with nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 

@@ -4,8 +4,6 @@ Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm``; quotas of exclusive CPUs ar
 DisableCPUQuotaWithExclusiveCPUs).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,7 +62,7 @@ class DeviceGrant(NamedTuple):
         return sum(self.by_nodes.values())
 
 
-def cpuset_mems(blocks: Iterable[MemoryBlock]) -> str:
+def cpuset_mems(blocks: Iterable["MemoryBlock"]) -> str:
     """List the NUMA nodes of all blocks as the kubelet does for the runtime: by commas, without ranges."""
     return ",".join(map(str, sorted({node for block in blocks for node in block.numa_affinity})))
 
@@ -84,7 +82,7 @@ class Placement(NamedTuple):
     exclusive: bool = False
     in_pod_pool: bool = False
     steps: tuple[PickStep, ...] = ()
-    memory: tuple[MemoryBlock, ...] = ()
+    memory: tuple["MemoryBlock", ...] = ()
     why_no_memory: str = ""
     devices: tuple[DeviceGrant, ...] = ()
 

@@ -1,10 +1,8 @@
 """Everything that follows from a pod's resources on one node, without admitting it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
@@ -27,12 +25,14 @@ from cpuctl.pods.downward_api import DownwardContext, DownwardValue, downward_va
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod, ResourceFieldRef, StoredPod
-from cpuctl.pods.namespace_limits import LimitRange
 from cpuctl.pods.out_of_memory import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
 from cpuctl.pods.stored import Provenance, provenance
-from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.pods.namespace_limits import LimitRange
+    from cpuctl.quantity import Quantity
 
 _STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never sets its CPUs anew"
 _NO_V1 = (
@@ -55,8 +55,8 @@ class NodeOfPods(NamedTuple):
     policy: str = "restricted"
     cgroup_version: Literal[1, 2] = 2
     memory: int | None = None
-    allocatable: Mapping[str, Quantity] | None = None
-    limit_ranges: tuple[LimitRange, ...] = ()
+    allocatable: "Mapping[str, Quantity] | None" = None
+    limit_ranges: tuple["LimitRange", ...] = ()
 
     @property
     def gives_cpus(self) -> bool:

@@ -4,15 +4,15 @@ Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm/qos`` (a container like a Guar
 ``policy_static.go`` of both managers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
-from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.pods.qos import Qos
 
 _NOTHING = Quantity()
 _IGNORED = "pod-level resources are ignored for {what} alignment (KEP-2837)"
@@ -28,7 +28,7 @@ def guaranteed_equivalent(container: Container) -> bool:
     )
 
 
-def pod_level_cpus(pod: StoredPod, qos: Qos) -> int:
+def pod_level_cpus(pod: StoredPod, qos: "Qos") -> int:
     """Count the exclusive CPUs that a pod is due as a whole; 0 where its request is no whole number."""
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
         return 0
@@ -36,7 +36,7 @@ def pod_level_cpus(pod: StoredPod, qos: Qos) -> int:
     return request.value if request.is_integral_cpu else 0
 
 
-def unaligned_managers(pod: StoredPod, qos: Qos) -> Iterator[tuple[str, str]]:
+def unaligned_managers(pod: StoredPod, qos: "Qos") -> Iterator[tuple[str, str]]:
     """Yield the managers that pass over a Guaranteed pod with resources of its own, and what that is called.
 
     It holds without the gate PodLevelResourceManagers. The CPU Manager is named where the pod or one of its
@@ -72,7 +72,7 @@ class PodLevelRules(NamedTuple):
     passes_over: bool = True
 
     @classmethod
-    def of(cls, gates: FeatureGates) -> PodLevelRules:
+    def of(cls, gates: "FeatureGates") -> "PodLevelRules":
         """Choose the rules of a release with its gates."""
         release = gates.release
         return cls(

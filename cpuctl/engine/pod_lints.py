@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.cpu.exclusive_advice import advise
-from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import (
     FAILED_IN_POD_SCOPE,
     Admitted,
@@ -28,12 +27,15 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_rules import node_rules
-from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
-from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.engine.node import Node
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.pods.validation.finding import FieldPath, Finding
 
 
 class KubeletView(NamedTuple):

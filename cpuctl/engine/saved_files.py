@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.state_names import (
     ACTUATED_FILE,
     ALLOCATED_FILE,
@@ -19,6 +18,7 @@ from cpuctl.state_names import (
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState, UnreadableState
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 
 class SavedFiles(NamedTuple):

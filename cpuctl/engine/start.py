@@ -7,23 +7,14 @@ fails decides; its text is the kubelet's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy, start_cpu_manager
-from cpuctl.engine.cpu.provider import CPUProvider
-from cpuctl.engine.cpu.state import DelayRules
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.memory.manager_start import overdrawn, start_memory_manager
-from cpuctl.engine.memory.provider import MemoryProvider
-from cpuctl.engine.node import Node
-from cpuctl.engine.node_fit import Allocatable, allocatable_of
 from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.pod_level import PodLevelRules
-from cpuctl.engine.pod_rules import node_rules
-from cpuctl.engine.resize.rules import keeps_baselines
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import BadGatesError, FeatureGates, gates_at_start
@@ -38,13 +29,15 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import TopologyManager
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.node_fit import Allocatable
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.machine_info import MachineInfo
 
 T = TypeVar("T")
 
 NotStarted = StartRefused | KubeletFault | Undetermined
-StartResult = Node | NotStarted
+StartResult: TypeAlias = "Node | NotStarted"
 
 _FLAGS_IN_STATES = ("configured policy", "reserved cpus", "the expected machine state")
 """Of what stands against a state file, the words that say that it hangs on a flag."""
@@ -106,10 +99,14 @@ def furnished(
     devices: DeviceInventory | None = None,
 ) -> Node:
     """Return the node of a kubelet that has come up, with what pods have to fit into and its devices."""
+    from cpuctl.engine.node_fit import allocatable_of
+
     zero = started.gates.release.fits_zero_requests
     room = allocatable_of(info, kubelet.config, started.reserved, fits_zero=zero) if fit else None
     node = node_of(started, room)
     if devices is not None:
+        from cpuctl.engine.devices.provider import DeviceProvider
+
         node.devices = DeviceProvider.of(devices, info)
         node.devices.walks_only_own_nodes = started.gates.release.walks_only_nodes_with_devices
     return node
@@ -117,6 +114,15 @@ def furnished(
 
 def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     """Return the node of a kubelet that has come up."""
+    # Whoever only asks whether it does has no use for what admits pods.
+    from cpuctl.engine.cpu.provider import CPUProvider
+    from cpuctl.engine.cpu.state import DelayRules
+    from cpuctl.engine.memory.provider import MemoryProvider
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.pod_level import PodLevelRules
+    from cpuctl.engine.pod_rules import node_rules
+    from cpuctl.engine.resize.rules import keeps_baselines
+
     gates = started.gates
     rules = PodLevelRules.of(gates)
     cpu = CPUProvider(started.policy, started.topology, rules)

@@ -13,8 +13,8 @@ from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.checkpoint.states import CheckpointInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,6 @@ printer behind the kubelet's checksum (``k8s.io/utils/dump``). A decoded struct 
 or list that is nil in Go is None.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple, Protocol, TypeAlias
 

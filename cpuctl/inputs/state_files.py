@@ -1,7 +1,5 @@
 """The state files that a command line names: single ones, directories, recordings, standard input."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cpuctl.below_root import DIRECTORY, HOST, NOT_THERE, Root
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
-from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
@@ -32,16 +30,35 @@ _EXPECTED = (
 )
 
 
+class CheckpointInputs(NamedTuple):
+    """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
+
+    ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
+    runs is asked.
+    ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
+    """
+
+    state: str = ""
+    machine: str = ""
+    kubelet: KubeletInputs = KubeletInputs()
+    pods: str = ""
+    root: str = "/"
+    memory: str = ""
+    pod_resources: str = ""
+    in_place: bool = False
+    lock: "RunLock | None" = None
+
+
 class StateInput(NamedTuple):
     """One state file: which it is, where it was read, what is in it, what that is.
 
     ``path`` is where it can be written in place, None for standard input and recordings.
     """
 
-    file_name: StateFileName
+    file_name: "StateFileName"
     source: str
     content: bytes
-    inspection: Inspection
+    inspection: "Inspection"
     path: Path | None = None
 
     @property
@@ -57,11 +74,11 @@ class StatePlace(NamedTuple):
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
-    machine: MachineSource | None = None
+    machine: "MachineSource | None" = None
     root: Path = Path("/")
     directory: str = _USUAL
     in_place: bool = False
-    lock: RunLock | None = None
+    lock: "RunLock | None" = None
 
 
 def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateInput, ...]:
@@ -196,7 +213,7 @@ def _unreadable(root: Root, below: str, error: OSError, shown: Path) -> CpuctlEr
     return unreadable(error, str(shown), hint=_EXPECTED)
 
 
-def _in_tree(tree: Tree, origin: str) -> Iterator[StateInput]:
+def _in_tree(tree: "Tree", origin: str) -> Iterator[StateInput]:
     for name, usual in STATE_FILES.items():
         path = f"{STATE_DIRECTORY}/{usual}"
         text = tree.read(path)
@@ -237,7 +254,7 @@ def _writable(root: Root, path: Path, place: StatePlace) -> StateInput:
 
 
 def _state(
-    content: bytes, source: str, path: Path | None = None, known: StateFileName | Literal[""] = ""
+    content: bytes, source: str, path: Path | None = None, known: 'StateFileName | Literal[""]' = ""
 ) -> StateInput:
     from cpuctl.checkpoints.inspection import inspect_state
     from cpuctl.golang.json_values import within_bounds
@@ -253,12 +270,12 @@ def _state(
     return StateInput(file_name=name, source=source, content=content, inspection=inspection, path=path)
 
 
-def _state_name(name: str) -> StateFileName | Literal[""]:
+def _state_name(name: str) -> 'StateFileName | Literal[""]':
     """Return the name of a file that is called exactly as a state file is."""
     return next((known for known in STATE_FILES if known == name), "")
 
 
-def _name_of(path: Path | None) -> StateFileName | Literal[""]:
+def _name_of(path: Path | None) -> 'StateFileName | Literal[""]':
     """Tell which file it is by its name; backups and copies have more behind it."""
     if path is None:
         return ""

@@ -1,7 +1,5 @@
 """A synthetic machine as a value between its one-line text and the machine, and how its CPUs lie in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +83,7 @@ class Layout(NamedTuple):
     nodes: Mapping[int, CPUSet]
     l3_groups: tuple[CPUSet, ...]
 
-    def restricted_to(self, cpus: CPUSet) -> Layout:
+    def restricted_to(self, cpus: CPUSet) -> "Layout":
         """Return what is left when only *cpus* run; an emptied NUMA node stays, everything else goes."""
         parts = (*self.cores, *self.sockets.values(), *self.l3_groups)
         everything = reduce(or_, (part.mask for part in (*parts, *self.nodes.values())), 0)
@@ -339,7 +337,7 @@ class Description(NamedTuple):
     unknown: frozenset[str] = frozenset()
 
     @classmethod
-    def parse(cls, text: str) -> Description:
+    def parse(cls, text: str) -> "Description":
         """Read figures and options; raise InputError naming the part that makes no sense."""
         first, *words = text.split(",")
         figures = _at(first, _parse_figures, first)

@@ -6,8 +6,6 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/ad
 *tools/perf/Documentation/intel-hybrid.txt*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple

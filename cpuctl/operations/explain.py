@@ -58,7 +58,6 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
     from cpuctl.inputs.pods import PodChoice, choose_pod
-    from cpuctl.operations.resize import pending_resize
 
     if planning.rejections and not text:
         text = _last_rejected(planning)
@@ -82,9 +81,17 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
         container=choice.container,
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
         state_in_the_way=stale,
-        resize=pending_resize(planning, pod.uid) if choice.running else None,
+        resize=_pending_resize(planning, pod.uid) if choice.running else None,
         rejection=next((event for event in planning.rejections if event.is_of(pod.uid, pod.full_name)), None),
     )
+
+
+def _pending_resize(planning: Planning, uid: str) -> Pending | None:
+    from cpuctl.operations.resize import (
+        pending_resize,  # as much as all else, and only pods that run have one
+    )
+
+    return pending_resize(planning, uid)
 
 
 def _last_rejected(planning: Planning) -> str:

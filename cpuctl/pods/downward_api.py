@@ -5,8 +5,6 @@ Rule: kubelet 1.27 to 1.36 (``pkg/kubelet/kubelet_resources.go``, ``pkg/api/v1/r
 container knows no limit but its own. ``assigned.cpuset``: KEP-6122.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -6,8 +6,6 @@ walks a map in random order, or names any one of several exceeded quotas, all ar
 objects: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, Self
@@ -39,7 +37,7 @@ class LimitRangeItem(NamedTuple):
         """All its lists of amounts."""
         return self.min, self.max, self.default, self.default_request, self.max_ratio
 
-    def with_defaults(self) -> LimitRangeItem:
+    def with_defaults(self) -> "LimitRangeItem":
         """Return the item as the API server stores it; for containers missing defaults follow from bounds."""
         if self.type != "Container":
             return self

@@ -6,8 +6,6 @@ pod-level resources, where there are any, hide what the containers request (KEP-
 their kubelet sees them (``NodeRules.view``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

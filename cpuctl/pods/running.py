@@ -1,7 +1,5 @@
 """What a pod's status tells: which containers run, under what id, and how far resizes have come."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple

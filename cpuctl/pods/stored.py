@@ -1,7 +1,5 @@
 """A pod on its way through the API server, and where every amount in it comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
@@ -62,7 +60,7 @@ class Provenance(NamedTuple):
 
 
 def stored_pod(
-    pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = (), *, before: Pod | None = None
+    pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] = (), *, before: Pod | None = None
 ) -> StoredPod:
     """Return *pod* as its kubelet gets it; *limit_ranges* of other namespaces are passed over.
 
@@ -82,7 +80,7 @@ def stored_pod(
         return StoredPod(stored)  # a sum that has grown beyond what anybody reads
 
 
-def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> Provenance:
+def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] = ()) -> Provenance:
     """Tell where every amount of a pod comes from that goes the way of ``stored_pod``."""
     amounts = dict(_amounts(pod))
     sources = dict.fromkeys(amounts, _source_of(pod))
@@ -174,7 +172,7 @@ def _plain_pages(resources: ResourceRequirements) -> bool:
 
 
 def _steps(
-    pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange], before: Pod | None
+    pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"], before: Pod | None
 ) -> Iterator[Step]:
     if pod.static:
         # A kubelet reads the file with the API's defaults, but does not store anything.
@@ -187,7 +185,7 @@ def _steps(
 
 
 def admission_steps(
-    pod: Pod, server: ServerRules, limit_ranges: Sequence[LimitRange], before: Pod | None
+    pod: Pod, server: ServerRules, limit_ranges: Sequence["LimitRange"], before: Pod | None
 ) -> Iterator[Step]:
     """Yield what happens to a pod on its way into storage, where it may take the place of *before*."""
     yield from creation_steps(server) if before is None else update_steps(server, before)

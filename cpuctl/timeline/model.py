@@ -1,7 +1,5 @@
 """What a timeline says: a node, its kubelet, pods, and what happens when. Times are in nanoseconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.audit_answer import owner_answer
+from cpuctl.answering.node_parts import owner_answer
 from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.cgroups.applying import LogEntry, Outcome
 from cpuctl.cgroups.objections import Objection

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.audit_answer import owner_answer, set_answer
+from cpuctl.answering.node_parts import owner_answer, set_answer
 from cpuctl.audit.plan import GroupChange, ListChange, plan_changes
 from cpuctl.audit.snapshot import ContainerProcess, NodeSnapshot
 from cpuctl.inputs.live_node import StateFile

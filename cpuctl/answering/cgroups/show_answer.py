@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.audit_answer import node_answer, owner_answer, unreadable_answer
+from cpuctl.answering.node_parts import node_answer, owner_answer, unreadable_answer
 from cpuctl.audit.group_values import FileValue, ValueRules, group_values
 from cpuctl.audit.snapshot import NodeSnapshot
 from cpuctl.capture.collected import Unreadable

@@ -10,19 +10,19 @@ from cpuctl.answering.checkpoint.diff_answer import difference
 from cpuctl.answering.checkpoint.parts import owner_answer, shortened
 from cpuctl.answering.checkpoint.verdict_answer import findings_answer, outcome_answer, unloaded_findings
 from cpuctl.answering.diagnostics import spell_out_fixes
-from cpuctl.capture.kubelet.running import RunningKubelet
 from cpuctl.checkpoints.inspection import Inspection
-from cpuctl.checkpoints.migration import Loss
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.engine.state_checks.verify import StateVerdict
-from cpuctl.engine.state_repair.actions import RepairAction
-from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.checkpoint.changes import Applied, FileChange
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
     from cpuctl.answers.sources import Sources
+    from cpuctl.capture.kubelet.running import RunningKubelet
+    from cpuctl.checkpoints.migration import Loss
+    from cpuctl.engine.state_checks.owners import Owners
+    from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.engine.state_repair.actions import RepairAction
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+    from cpuctl.operations.checkpoint.changes import Applied, FileChange
 
 
 def change_document(

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.answering import API_VERSION
-from cpuctl.engine.node_resources import ReservationSummary, ResourceLine
 from cpuctl.kubelet.config import ATTRIBUTES
-from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
-from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
     from cpuctl.answers.values import Amount
+    from cpuctl.engine.node_resources import ReservationSummary, ResourceLine
+    from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.quantity import Quantity
 
 _STAGES: Final[Mapping[str, answers.GateStageName]] = {
     "a": "alpha",

@@ -53,10 +53,11 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
 
 def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
-    from cpuctl.answering.resize_answer import decision_document
-
     if pending is None:
         return None
+
+    from cpuctl.answering.resize_answer import decision_document
+
     decision = decision_document(pending.attempted, pending.rules.release)
     return {**decision, "command": planning_command(planning.inputs, ("resize",))}
 

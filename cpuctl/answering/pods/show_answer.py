@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.pods.facts_answer import CgroupView, pod_answer
-from cpuctl.engine.pod_facts import PodFacts
-from cpuctl.operations.pod_view import NodeView, ShownPods
-from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
-from cpuctl.pods.out_of_memory import Ranked
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
     from cpuctl.answers.values import Amount
+    from cpuctl.engine.pod_facts import PodFacts
     from cpuctl.inputs.sources import Sources
+    from cpuctl.operations.pod_view import NodeView, ShownPods
+    from cpuctl.pods.namespace_limits import LimitRange, QuotaCharge, ResourceQuota
+    from cpuctl.pods.out_of_memory import Ranked
 
 
 def show_document(shown: ShownPods, view: CgroupView, head: answers.ViewHead) -> answers.PodsShow:

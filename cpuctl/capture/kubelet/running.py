@@ -16,12 +16,14 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.capture.collected import Process
-from cpuctl.capture.node.files import NodeFiles
 from cpuctl.kubelet.flags.given import forwarded_flags
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
+
+if TYPE_CHECKING:
+    from cpuctl.capture.collected import Process
+    from cpuctl.capture.node.files import NodeFiles
 
 _SWITCHES = """
 cgroups-per-qos cpu-cfs-quota experimental-allocatable-ignore-eviction fail-cgroupv1 fail-swap-on

@@ -32,7 +32,7 @@ from cpuctl.cli.output import Output, Style
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.checkpoint.states import CheckpointInputs
+from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.operations.state_writing import changing
 
 if TYPE_CHECKING:

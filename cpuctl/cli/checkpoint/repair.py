@@ -28,7 +28,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.checkpoint.states import CheckpointInputs
+from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.operations.state_writing import changing
 
 app = command_group()

@@ -23,7 +23,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import MetricsOutput, Style, complain, emit
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.checkpoint.states import CheckpointInputs
+from cpuctl.inputs.state_files import CheckpointInputs
 
 app = command_group()
 

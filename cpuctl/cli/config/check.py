@@ -23,7 +23,7 @@ from cpuctl.cli.subjects import Subject, about
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.checkpoint.states import CheckpointInputs
+from cpuctl.inputs.state_files import CheckpointInputs
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import ConfigCheck

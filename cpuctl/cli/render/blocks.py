@@ -1,7 +1,5 @@
 """What a layout is made of: paragraphs, tables and boxes of styled text, no drawing."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 
@@ -25,7 +23,7 @@ class Lines(NamedTuple):
     lines: tuple[Cell, ...]
 
     @classmethod
-    def of(cls, *texts: str) -> Lines:
+    def of(cls, *texts: str) -> "Lines":
         """Make unstyled lines."""
         return cls(tuple(Cell(text) for text in texts))
 
@@ -47,7 +45,7 @@ class Box(NamedTuple):
     """Blocks inside a titled frame."""
 
     title: str
-    content: tuple[Picture, ...]
+    content: "tuple[Picture, ...]"
 
 
 class Stretch(NamedTuple):

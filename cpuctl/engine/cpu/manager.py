@@ -4,8 +4,6 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``, ``NewManager``, ``NewStaticPo
 sets are masks throughout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -71,7 +69,7 @@ class StaticPolicy(NamedTuple):
 
     topology: CPUTopology
     options: CPUPolicyOptions
-    picker: Picker
+    picker: "Picker"
     reserved: CPUMask
     tells_no_free_cores: bool = True
 
@@ -82,7 +80,7 @@ class StaticPolicy(NamedTuple):
         options: CPUPolicyOptions,
         reservation: CPUReservation,
         release: Behaviours,
-    ) -> StaticPolicy:
+    ) -> "StaticPolicy":
         """Choose the reserved CPUs.
 
         Raise GoError with the kubelet's text when that fails, ReservingFailsError when it has no answer.
@@ -208,7 +206,7 @@ class StaticPolicy(NamedTuple):
         )
 
 
-def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> CPUMask:
+def _reserved_cpus(topology: CPUTopology, picker: "Picker", reservation: CPUReservation) -> CPUMask:
     """Take the listed CPUs, or let the policy's own picker choose as many as are reserved."""
     if reservation.cpus:
         reserved = CPUMask(reservation.cpus.mask)

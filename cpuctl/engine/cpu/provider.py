@@ -16,19 +16,19 @@ from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
-from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.hints.topology_manager import ProviderName
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
-from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState
     from cpuctl.engine.cpu.pod_level import CPUBubble
+    from cpuctl.engine.cpu.topology import CPUTopology
     from cpuctl.engine.hints.hints import Hint, HintList
+    from cpuctl.engine.hints.topology_manager import ProviderName
+    from cpuctl.engine.provider import Candidate, Refusal
 
 Claims = Callable[[Container], int]
 """How many exclusive CPUs a container of the pod is due."""

@@ -4,8 +4,6 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` (``state``, ``validateState``,
 ``RemoveContainer``). CPU sets are masks throughout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, reduce
@@ -218,7 +216,9 @@ class CPUManagerState(Changeable):
             self._joined = _NOTHING
         self.baselines.pop(uid, None)
 
-    def as_file(self, policy_name: str, *, pod_level: bool = False, baselines: bool = False) -> CPUStateFile:
+    def as_file(
+        self, policy_name: str, *, pod_level: bool = False, baselines: bool = False
+    ) -> "CPUStateFile":
         """Return what the kubelet writes for this state; the gates decide on what goes beyond containers."""
         from cpuctl.checkpoints.model import CPUStateFile
 
@@ -231,7 +231,7 @@ class CPUManagerState(Changeable):
         )
 
     @classmethod
-    def of_file(cls, saved: CPUStateFile) -> CPUManagerState:
+    def of_file(cls, saved: "CPUStateFile") -> "CPUManagerState":
         """Return the state that a file holds; without any baselines, what a container has becomes its own."""
         state = cls(CPUMask(saved.default_cpu_set.mask))
         state.assignments = _masks(saved.entries)

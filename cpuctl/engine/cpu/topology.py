@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from operator import or_
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.golang.text import GoError
-from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
+
+if TYPE_CHECKING:
+    from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 
 Masks = Mapping[int, CPUMask]
 """CPU masks by element id, ids ascending."""

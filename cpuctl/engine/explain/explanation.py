@@ -3,8 +3,6 @@
 What other pods hold, and who has the CPUs of each NUMA node, belongs to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
@@ -112,7 +110,7 @@ class Explanation(NamedTuple):
     shares: tuple[NodeShare, ...]
     holders: tuple[Holder, ...]
     defects: tuple[KnownDefect, ...]
-    searches: tuple[Search, ...]
+    searches: tuple["Search", ...]
 
 
 def explain(replay: Replay, tick: Callable[[], None] = lambda: None) -> Explanation:
@@ -164,7 +162,7 @@ def _unaligned(rounds: Sequence[Round], node: Node, pod: StoredPod) -> tuple[Dec
     return tuple(filter(None, (hint_decision(each, node, pod) for each in rounds)))
 
 
-def _searches(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
+def _searches(replay: Replay, decision: Decision, tick: Callable[[], None]) -> tuple["Search", ...]:
     if decision.rule in _NOTHING_HELPS:
         return ()
 

@@ -5,8 +5,6 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``
 the metrics: a dry run cannot know.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -86,7 +84,7 @@ class TopologyManager(NamedTuple):
     short_rows: bool = False
 
     @classmethod
-    def of(cls, info: MachineInfo, policy: str, scope: str, *, closest: bool) -> TopologyManager:
+    def of(cls, info: MachineInfo, policy: str, scope: str, *, closest: bool) -> "TopologyManager":
         """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
         measured = closest and policy != "single-numa-node"
         ids = [node.id for node in info.nodes]
@@ -102,7 +100,7 @@ class TopologyManager(NamedTuple):
         )
 
     @classmethod
-    def none(cls) -> TopologyManager:
+    def none(cls) -> "TopologyManager":
         """Return the policy that takes no notice of hints."""
         return cls(policy="none", scope="none", everything=NO_NODES, fit=Fit())
 

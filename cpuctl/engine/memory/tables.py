@@ -5,8 +5,6 @@ bits as the kubelet's do; only the account of what is counted before anybody has
 Tables are values: a change makes new ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
-from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.cpu.state import delay_of
-from cpuctl.engine.hints.topology_manager import HintRound
-from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict
 from cpuctl.engine.outcome import (
     Admitted,
@@ -28,16 +24,22 @@ from cpuctl.engine.outcome import (
     Undetermined,
     Verdict,
 )
-from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import KubeletResize
 from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
-from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
-from cpuctl.engine.resize.server_side import ResizeServer
-from cpuctl.pods.model import StoredPod
 from cpuctl.pods.qos import pod_qos
+
+if TYPE_CHECKING:
+    from cpuctl.engine.admission import Admission
+    from cpuctl.engine.cpu.resizing.reference import Resizing
+    from cpuctl.engine.hints.topology_manager import HintRound
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.placement import Placement
+    from cpuctl.engine.resize.running import PodResize
+    from cpuctl.engine.resize.server_side import ResizeServer
+    from cpuctl.pods.model import StoredPod
 
 _ALLOCATORS: Mapping[Semantics, Callable[[Resizing], Resized]] = MappingProxyType(
     {Semantics.KEP: resize_by_kep, Semantics.REFERENCE: resize_by_reference}

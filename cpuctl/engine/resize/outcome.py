@@ -1,7 +1,5 @@
 """What becomes of a resize: who decided what, and what the pod's status says of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple

@@ -4,8 +4,6 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 (what it has told the runtime) and actual (what the runtime reports).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
@@ -37,7 +35,7 @@ class RunningPod(NamedTuple):
     waiting_since: str = ""
 
     @classmethod
-    def settled(cls, pod: StoredPod) -> RunningPod:
+    def settled(cls, pod: StoredPod) -> "RunningPod":
         """Take a pod that has what it is to have."""
         return cls(spec=pod, allocated=pod, actuated=pod, actual=pod, generation=pod.generation)
 

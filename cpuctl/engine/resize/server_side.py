@@ -4,8 +4,6 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 ``PodResizeValidator``. Texts are the API server's; where it has no word for it, they are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,12 +51,12 @@ class ResizeServer(NamedTuple):
     pod_level_limits: bool = False
     node_resizes: bool = True
     allocatable: Mapping[str, int] | None = None
-    namespaces: PodServer | None = None
+    namespaces: "PodServer | None" = None
 
     @classmethod
     def of(
         cls, gates: FeatureGates, *, node_resizes: bool, allocatable: Mapping[str, int] | None
-    ) -> ResizeServer:
+    ) -> "ResizeServer":
         """Take the rules of a release with its gates."""
         return cls(
             minor=gates.minor,
@@ -85,7 +83,7 @@ class ResizeServer(NamedTuple):
         )
 
     @property
-    def limit_ranges(self) -> tuple[LimitRange, ...]:
+    def limit_ranges(self) -> tuple["LimitRange", ...]:
         """The LimitRanges that look at a resize: only at one by the subresource, but as at a new pod."""
         namespaces = self.namespaces if self.release.has_resize_subresource else None
         return namespaces.limit_ranges if namespaces is not None else ()

@@ -9,15 +9,17 @@ ones, none at all under the policy none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
-from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryBlock, MemoryStateFile
+    from cpuctl.engine.state_checks.owners import Owners
+    from cpuctl.machine.pod_resources.model import ContainerHoldings, MemoryHeld, PodHoldings, PodResources
 
 WHOSE = "pods (--pods): whose the kubelet's answers (--pod-resources) are is not known"
 

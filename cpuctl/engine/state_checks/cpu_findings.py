@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.findings import (
     MOST_ALIKE,
     REMOVE,
@@ -25,10 +23,14 @@ from cpuctl.engine.state_checks.findings import (
     StateFinding,
     StatePlace,
 )
-from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import ContainerKind
 from cpuctl.state_names import CPU_FILE
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import CPUStateFile
+    from cpuctl.engine.cpu.manager import StaticPolicy
+    from cpuctl.engine.state_checks.owners import Owners
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 
 class CPUHolding(NamedTuple):

@@ -1,7 +1,5 @@
 """State files as they are found: what a kubelet reads from them, what they say, and what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -66,7 +64,7 @@ class FoundStates(NamedTuple):
     claims: FoundFile[ClaimsStateFile] | None = None
 
     @property
-    def by_name(self) -> Mapping[str, AnyFile]:
+    def by_name(self) -> "Mapping[str, AnyFile]":
         """All files that are there."""
         files: dict[str, AnyFile | None] = {
             CPU_FILE: self.cpu,

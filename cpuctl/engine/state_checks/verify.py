@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
@@ -25,13 +24,16 @@ from cpuctl.engine.state_checks.memory_findings import (
 )
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, due_findings, gone_findings
 from cpuctl.engine.state_start import start_on
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.machine.machine_info import MachineInfo
-from cpuctl.machine.pod_resources.model import PodResources
-from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+
+if TYPE_CHECKING:
+    from cpuctl.engine.node import Node
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.machine_info import MachineInfo
+    from cpuctl.machine.pod_resources.model import PodResources
+    from cpuctl.pods.model import Container, StoredPod
 
 _MANAGED = (CPU_FILE, MEMORY_FILE)
 

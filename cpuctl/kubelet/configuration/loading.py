@@ -3,8 +3,6 @@
 Rule: ``cmd/kubelet/app/server.go``, 1.36.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,10 +48,10 @@ class ConfigSources(NamedTuple):
 
     main: tuple[str | bytes, str] | None = None
     beside: str = ""
-    drop_ins: DropInSource | None = None
+    drop_ins: "DropInSource | None" = None
     flags: KubeletFlags = KubeletFlags()
     ignores_unknown_gates: bool = False
-    places: PlacedText | None = None
+    places: "PlacedText | None" = None
 
 
 class LoadedConfiguration(NamedTuple):

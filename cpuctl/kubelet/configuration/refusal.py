@@ -1,7 +1,5 @@
 """A configuration that a kubelet cannot load: one error for people, and the kubelet's own words."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Self
 
 from cpuctl.errors import InputError
@@ -73,6 +71,6 @@ class ConfigRefusedError(InputError):
     @classmethod
     def from_error(
         cls, error: InputError, refusal: Refusal, others: tuple[InputError, ...] = ()
-    ) -> ConfigRefusedError:
+    ) -> "ConfigRefusedError":
         """Add the kubelet's words to an error of ours."""
         return cls(error.message, refusal=refusal, where=error.where, hint=error.hint, others=others)

@@ -1,7 +1,5 @@
 """What a kubelet's command line says, once it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +32,7 @@ class PlacedFlag(str):
     place: str
 
     @classmethod
-    def at(cls, word: str, place: str) -> PlacedFlag:
+    def at(cls, word: str, place: str) -> "PlacedFlag":
         """Make one."""
         made = cls(word)
         made.place = place
@@ -49,7 +47,7 @@ def place_of_argument(word: str) -> str:
 class KubeletFlags(NamedTuple):
     """What a command line says: fields, gates, files; the line itself, where it stands, its flags' names."""
 
-    settings: Mapping[str, Setting] = {}
+    settings: Mapping[str, "Setting"] = {}
     gates: Mapping[str, bool] = {}
     config: str = ""
     config_dir: str = ""

@@ -5,8 +5,6 @@ defaulting of the configuration, which tries the file's gates on top of the flag
 fails.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -44,7 +42,7 @@ class FeatureGates(NamedTuple):
     turned: frozenset[str] = frozenset()
 
     @classmethod
-    def for_minor(cls, minor: int) -> FeatureGates:
+    def for_minor(cls, minor: int) -> "FeatureGates":
         """Return the defaults of a release."""
         return cls(minor)
 
@@ -53,7 +51,7 @@ class FeatureGates(NamedTuple):
         """How the kubelet behaves by its release alone."""
         return behaviours(self.minor, self.patch, self.turned)
 
-    def with_overrides(self, overrides: Mapping[str, bool]) -> FeatureGates:
+    def with_overrides(self, overrides: Mapping[str, bool]) -> "FeatureGates":
         """Set gates as the kubelet does; several calls add up, the last one wins per gate.
 
         Raise GoError with the kubelet's text for a gate that this release does not have, one that is

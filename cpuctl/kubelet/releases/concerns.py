@@ -1,7 +1,5 @@
 """Which differences between releases a configuration can notice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -52,7 +50,7 @@ class FeatureUse(NamedTuple):
         *,
         drop_ins: bool,
         gates: Mapping[str, bool],
-    ) -> FeatureUse:
+    ) -> "FeatureUse":
         """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
         given = config.cpu_manager_policy_options
         options = {name for name, value in given.items() if name == SCALE_DELAY or _is_on(value)}

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from cpuctl.engine.state_checks.owners import Owners
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.configuration import KubeletInputs
-    from cpuctl.inputs.state_files import StateInput
+    from cpuctl.inputs.state_files import CheckpointInputs, StateInput
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.operations.checkpoint.states import CheckpointCase, CheckpointInputs
+    from cpuctl.operations.checkpoint.states import CheckpointCase
 
 _REPAIR = "cpuctl checkpoint repair computes checksums again"
 

@@ -9,12 +9,12 @@ from cpuctl import state_names
 from cpuctl.engine.state_checks.file_findings import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, PodName
 from cpuctl.errors import InputError
-from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
+from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pod_resources import refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
+from cpuctl.inputs.state_files import CheckpointInputs, StateInput, StatePlace, is_recording, read_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.inspection import Inspection, State
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import ContainerName, StateReader
-    from cpuctl.checkpoints.store import RunLock
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.configuration import LoadedKubelet
@@ -33,25 +32,6 @@ if TYPE_CHECKING:
     from cpuctl.pods.rules import PodRules
 
 _State = TypeVar("_State")
-
-
-class CheckpointInputs(NamedTuple):
-    """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
-
-    ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
-    runs is asked.
-    ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
-    """
-
-    state: str = ""
-    machine: str = ""
-    kubelet: KubeletInputs = KubeletInputs()
-    pods: str = ""
-    root: str = "/"
-    memory: str = ""
-    pod_resources: str = ""
-    in_place: bool = False
-    lock: RunLock | None = None
 
 
 class KubeletHost(NamedTuple):

@@ -4,8 +4,6 @@ Rule: kubelet v1.36 ``cm/helpers_linux.go`` (pod) and ``kuberuntime_container_li
 functions take a pod as its kubelet sees it: with API defaults, reduced by ``NodeRules.view``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import floor
 from typing import NamedTuple

@@ -4,8 +4,6 @@ LimitRange and ResourceQuota objects beside them are read, too. The pods of Kube
 made when all texts are read.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,8 +67,8 @@ class Manifests(NamedTuple):
 
     pods: tuple[Pod, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    limit_ranges: tuple[LimitRange, ...] = ()
-    quotas: tuple[ResourceQuota, ...] = ()
+    limit_ranges: tuple["LimitRange", ...] = ()
+    quotas: tuple["ResourceQuota", ...] = ()
     kubevirt: tuple[KubeVirtObject, ...] = ()
     dra: tuple[DRAObject, ...] = ()
     notes: tuple[str, ...] = ()
@@ -156,8 +154,8 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
 
 
 def _by_kind(
-    governing: Sequence[NamespaceObject],
-) -> tuple[tuple[LimitRange, ...], tuple[ResourceQuota, ...]]:
+    governing: Sequence["NamespaceObject"],
+) -> tuple[tuple["LimitRange", ...], tuple["ResourceQuota", ...]]:
     if not governing:
         return (), ()
 

@@ -1,7 +1,5 @@
 """Workload kinds: how many pods one of them makes, and what the pods are called."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A pod as it stands in a manifest, right or wrong, with the places of its parts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from cpuctl.pods.model import Pod, ResourceRequirements

@@ -10,14 +10,13 @@ order, so CPUs that a later one gives up do not help an earlier one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.packed import not_enough
 from cpuctl.engine.cpu.provider import CPUAnswer, pod_count
 from cpuctl.engine.cpu.resizing.allocation import RETAINED, allocate_resized, complete, too_few
 from cpuctl.engine.cpu.resizing.packed import KEPT, complete_packed
-from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import (
     Departure,
     Resized,
@@ -32,9 +31,12 @@ from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import Admitted, AllocationError, KubeletFault, Picked, Rejected, RejectionReason
-from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, ContainerKind, QosClass
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.resizing.reference import Resizing
+    from cpuctl.engine.provider import Refusal
 
 _FORBIDDEN = frozenset({ResizeReason.PROHIBITED, ResizeReason.INCONSISTENT})
 _NEVER_DONE = _FORBIDDEN | {ResizeReason.NO_BASELINE, ResizeReason.UNSUPPORTED}

@@ -3,8 +3,6 @@
 Rule: KEP-5554; the texts are those of its reference implementation, as no release has the allocator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
@@ -47,12 +45,12 @@ class ResizeRequest(NamedTuple):
     allocated: Status
 
     @classmethod
-    def of(cls, pod: StoredPod, before: StoredPod, status: Status | None = None) -> ResizeRequest:
+    def of(cls, pod: StoredPod, before: StoredPod, status: Status | None = None) -> "ResizeRequest":
         """Ask for *pod* where *before* runs, with a status that agrees with it unless one is given."""
         allocated = {each.name: each.resources.requests.get("cpu") for each in before.containers}
         return cls(pod=pod, before=before, allocated=allocated if status is None else status)
 
-    def with_all_allocated(self) -> ResizeRequest:
+    def with_all_allocated(self) -> "ResizeRequest":
         """Return the request with a status for init containers and sidecars, too."""
         inner = {each.name: each.resources.requests.get("cpu") for each in self.before.init_containers}
         return self._replace(allocated=inner | dict(self.allocated))

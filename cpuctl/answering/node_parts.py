@@ -1,0 +1,69 @@
+"""What answers about a node that runs have in common: its CPUs, whose a control group is, unread files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from cpuctl.state_names import CPU_FILE
+
+if TYPE_CHECKING:
+    from cpuctl.answers.node import AuditedNode
+    from cpuctl.answers.node import Owner as NamedOwner
+    from cpuctl.answers.sources import Unreadable as UnreadableFile
+    from cpuctl.audit.snapshot import KubeletState, NodeSnapshot
+    from cpuctl.capture.collected import Unreadable
+    from cpuctl.cgroups.owners import Owner
+    from cpuctl.cpuset import CPUSet
+
+
+def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
+    """Tell the node's CPUs by what they are for."""
+    at, machine = snapshot.hierarchies, snapshot.machine
+    drivers = {group.role.driver for group in snapshot.groups.values()}
+    return {
+        "cgroupVersion": at.version if at else None,
+        "hybrid": bool(at and at.hybrid),
+        "cgroupDrivers": [driver.value for driver in sorted(drivers)],
+        "cpuManagerPolicy": snapshot.state.cpu.policy_name if snapshot.state.cpu else None,
+        "cpuManagerState": _state_status(snapshot.state),
+        "online": str(machine.online),
+        "offline": str(machine.offline),
+        "isolated": str(machine.isolated),
+        "nohzFull": str(machine.nohz_full),
+        "reserved": str(snapshot.configured.reserved),
+        "sharedPool": set_answer(snapshot.shared_pool),
+        "exclusive": str(snapshot.exclusive) if snapshot.state.cpu else None,
+    }
+
+
+def _state_status(state: KubeletState) -> Literal["read", "missing", "closed", "unusable"]:
+    if state.cpu is not None:
+        return "read"
+    if state.cpu_problem:
+        return "unusable"
+    return "closed" if any(path.endswith(f"/{CPU_FILE}") for path in state.closed) else "missing"
+
+
+def owner_answer(owner: Owner) -> NamedOwner:
+    """Tell whose a group is; names that nobody knows are null."""
+    return {
+        "namespace": owner.namespace or None,
+        "pod": owner.pod or None,
+        "uid": owner.uid,
+        "container": owner.container or None,
+        "containerID": owner.container_id or None,
+        "runtime": owner.runtime or None,
+        "part": owner.part.value,
+        "knownBy": owner.known_by.value if owner.known_by else None,
+    }
+
+
+def set_answer(cpus: CPUSet | None) -> str | None:
+    """Write a set as a list; null stays null."""
+    return None if cpus is None else str(cpus)
+
+
+def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[UnreadableFile]:
+    """List what is there and could not be read."""
+    return [{"path": f"/{each.path}", "reason": each.reason} for each in unreadable]

@@ -50,11 +50,11 @@ def audit_document(
 def _summary(snapshot: NodeSnapshot, findings: Iterable[Finding]) -> answers.Summary:
     threads = len(snapshot.others) + sum(len(observed.tasks) for observed in snapshot.containers)
     interrupts = snapshot.interrupts
-    told = bool(interrupts.known) or interrupts.default is not None
+    recorded = bool(interrupts.known) or interrupts.default is not None
     return {
         "containers": None if snapshot.hierarchies is None else len(snapshot.containers),
         "threads": threads or None,
-        "interrupts": len(interrupts.known) if told else None,
+        "interrupts": len(interrupts.known) if recorded else None,
         **counts(findings),
     }
 

@@ -78,11 +78,11 @@ def _pods(inputs: CheckpointInputs) -> str:
 
 def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:
     kubelet = inputs.kubelet
-    told = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
+    configured = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
     migrates, asks = verb == "migrate", verb != "audit"
     below = inputs.root if inputs.root != "/" else ""
     machine = inputs.machine or (below if verb == "verify" else "")
-    if migrates and told:
+    if migrates and configured:
         machine = machine or LIVE_MACHINE
     options = {
         "-m": "" if machine == LIVE_MACHINE and not migrates else machine,

@@ -60,8 +60,8 @@ def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
 
 def about(timeline: Timeline) -> answers.About:
     """Say what the timeline says of itself."""
-    told: answers.About = {"description": timeline.description.strip(), "pods": len(timeline.pods)}
-    return {**told, "log": timeline.log} if timeline.log else told
+    about: answers.About = {"description": timeline.description.strip(), "pods": len(timeline.pods)}
+    return {**about, "log": timeline.log} if timeline.log else about
 
 
 def _all_cpus(timeline: Timeline) -> int:

@@ -368,11 +368,11 @@ def _reread(
     elif outcome.result.accepted and restarting(outcome.request, ref.reader, rules):
         new, note = desired, _RESTARTS
 
-    def told(pod: StoredPod, by: DownwardContext) -> DownwardValue:
+    def value_in(pod: StoredPod, by: DownwardContext) -> DownwardValue:
         return downward_value(node.pod_rules.view(pod), ref, by)
 
-    before, after = told(old, inside[0]), told(new, inside[1])
-    if not ref.in_file and not note and told(desired, inside[1]).text != after.text:
+    before, after = value_in(old, inside[0]), value_in(new, inside[1])
+    if not ref.in_file and not note and value_in(desired, inside[1]).text != after.text:
         note = _STAYS
     elif ref.in_file and before.text != after.text and not outcome.result.accepted:
         note = _NOT_GRANTED

@@ -156,10 +156,10 @@ _OF_PAGES = ("hugepages",)
 
 def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecked, ...]:
     """Tell what was not there to be checked, as far as the *wanted* checks need it."""
-    told = (
+    gaps = (
         (missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(snapshot)
     )
-    return tuple(Unchecked(missing, checks) for missing, checks in told if checks)
+    return tuple(Unchecked(missing, checks) for missing, checks in gaps if checks)
 
 
 def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -171,7 +171,7 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _unanswered(snapshot)
     if snapshot.configured.tells_assigned and not snapshot.pods_known:
         yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
-    if not all(told.looked_at for told in snapshot.downward_files):
+    if not all(file.looked_at for file in snapshot.downward_files):
         yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
     yield from _uncounted(snapshot)
     if snapshot.hierarchies is None:

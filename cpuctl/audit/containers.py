@@ -189,10 +189,10 @@ def _own_list(snapshot: NodeSnapshot, path: str) -> CPUSet | None:
 def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSet) -> str:
     """Say who is disturbed by the CPUs that a container has too many."""
     disturbed = snapshot.holders(extra, but=observed.owner.uid)
-    told = [f"those of {disturbed}"] if disturbed else []
+    parts = [f"those of {disturbed}"] if disturbed else []
     if reserved := extra & snapshot.configured.reserved:
-        told.append(f"the reserved {named(reserved)}")
-    return f", {' and '.join(told)} among them" if told else ""
+        parts.append(f"the reserved {named(reserved)}")
+    return f", {' and '.join(parts)} among them" if parts else ""
 
 
 def _configured_text(group: Cgroup) -> str:
@@ -308,14 +308,14 @@ def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell quotas at and above containers with CPUs of their own, each once."""
     if not snapshot.configured.lifts_quota:
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for observed in snapshot.containers:
         if not observed.expected.exclusive or not _is_isolated(snapshot, observed):
             continue
         for path in (observed.group.path, *_above(snapshot, observed)):
             group = snapshot.groups.get(path)
-            if group is not None and group.cpu.quota is not None and path not in told:
-                told.add(path)
+            if group is not None and group.cpu.quota is not None and path not in reported:
+                reported.add(path)
                 yield _finding(snapshot, observed, group)
 
 

@@ -274,11 +274,11 @@ _WHOLE = "set the CPU Manager policy option full-pcpus-only"
 
 def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
     """Tell for every pod with whom it shares cores; with full-pcpus-only that must not be."""
-    first, told = _no_parts_of_cores(snapshot), CPUSet()
+    first, reported = _no_parts_of_cores(snapshot), CPUSet()
     for uid, held in snapshot.held.items():
         # CPUs that are given twice are a finding of their own.
-        siblings = _siblings(snapshot, held, held - told)
-        told |= held
+        siblings = _siblings(snapshot, held, held - reported)
+        reported |= held
         if not siblings:
             continue
         wrong = snapshot.configured.full_cores

@@ -192,13 +192,13 @@ def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _other_number(node: int, resource: str, saved: int, there: int, surplus: int) -> Finding:
-    told = f", {surplus} of them surplus pages that go away with their user" if surplus else ""
+    extra = f", {surplus} of them surplus pages that go away with their user" if surplus else ""
     directory = f"/sys/devices/system/node/node{node}/hugepages/hugepages-{page_bytes(resource) >> 10}kB"
     return Finding(
         severity=Severity.ERROR,
         code="huge-pages-differ",
         place=NodePart(f"{resource} on NUMA node {node}"),
-        message=f"the Memory Manager's books have {saved} pages and the kernel {there}{told}: the kubelet "
+        message=f"the Memory Manager's books have {saved} pages and the kernel {there}{extra}: the kubelet "
         "does not start again with them",
         expected=str(saved),
         detected=str(there),

@@ -86,10 +86,14 @@ def listed_actions(text: str) -> dict[int, tuple[str, ...]]:
     found = {}
     for line in lines if columns else ():
         number, _, rest = line.partition(":")
-        told = rest.split(maxsplit=columns)
-        if number.strip().isdecimal() and len(told) > columns:
-            trigger = _TRIGGER.search(told[columns])
-            names = told[columns][trigger.end() :] if trigger else told[columns].rpartition("  ")[2]
+        columns_text = rest.split(maxsplit=columns)
+        if number.strip().isdecimal() and len(columns_text) > columns:
+            trigger = _TRIGGER.search(columns_text[columns])
+            names = (
+                columns_text[columns][trigger.end() :]
+                if trigger
+                else columns_text[columns].rpartition("  ")[2]
+            )
             if actions := tuple(name.strip() for name in names.split(",") if name.strip()):
                 found[int(number)] = actions
     return found
@@ -112,10 +116,10 @@ def banned_cpus(text: str) -> CPUSet | None:
     Raise ValueError for a value that is neither.
     """
     active = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    told = {found[1]: found[2] for line in active if (found := re.search(_BANNED, line)) and found[2]}
-    if "LIST" in told:
-        return parse_cpu_list(told["LIST"])
-    return _loose_map(told["S"]) if "S" in told else None
+    banned = {found[1]: found[2] for line in active if (found := re.search(_BANNED, line)) and found[2]}
+    if "LIST" in banned:
+        return parse_cpu_list(banned["LIST"])
+    return _loose_map(banned["S"]) if "S" in banned else None
 
 
 def _loose_map(text: str) -> CPUSet:

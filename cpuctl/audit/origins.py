@@ -48,9 +48,9 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
     """Say what CPUs that a container is not due are equal to, for the end of a sentence."""
     if not cpus:
         return ""
-    told = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
-    if told:
-        return f"; {cpus} is what {' and '.join(told[:_MOST])} {'have' if len(told) > 1 else 'has'}"
+    owners = list(dict.fromkeys(_equals(snapshot, observed, cpus)))
+    if owners:
+        return f"; {cpus} is what {' and '.join(owners[:_MOST])} {'have' if len(owners) > 1 else 'has'}"
     gaps = list(_not_recorded(snapshot))
     return f"; not recorded, and perhaps the reason: {' and '.join(gaps)}" if gaps else ""
 
@@ -122,7 +122,7 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="agents-contend",
         place=NodePart("node"),
-        message=f"{_told(contending)} beside a CPU Manager whose policy is {state.policy_name}: what one "
+        message=f"{_listed(contending)} beside a CPU Manager whose policy is {state.policy_name}: what one "
         "writes the other does not read back",
         expected="one of them",
         detected=", ".join(contending),
@@ -132,21 +132,21 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
     """Name whoever else sets CPUs, where somebody has set some that nobody expects."""
-    told = [_told(running)] if (running := _running(snapshot)) else []
+    agents = [_listed(running)] if (running := _running(snapshot)) else []
     if settings := [each for each in snapshot.cpu_settings or () if not each.unit]:
-        told.append(
+        agents.append(
             f"systemd gives all programs {settings[-1].key}={settings[-1].value} ({settings[-1].file})"
         )
     if _is_shielded(snapshot):
-        told.append("a shield of cset is up (groups system and user)")
-    if not told:
+        agents.append("a shield of cset is up (groups system and user)")
+    if not agents:
         return None
     gap = "" if snapshot.cpu_settings is not None else "; systemd's CPU settings are not recorded"
     return Finding(
         severity=Severity.NOTE,
         code="agents-present",
         place=NodePart("node"),
-        message=f"CPUs are set by others, too: {'; '.join(told)}{gap}",
+        message=f"CPUs are set by others, too: {'; '.join(agents)}{gap}",
         expected="the kubelet",
         detected=", ".join([*running, *(["systemd"] if settings else [])]) or "cset",
     )
@@ -159,7 +159,7 @@ def _running(snapshot: NodeSnapshot) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _told(running: Mapping[str, int]) -> str:
+def _listed(running: Mapping[str, int]) -> str:
     names = [
         f"{_AGENTS[name].project} ({name}, process {pid}) {_AGENTS[name].does}"
         for name, pid in running.items()

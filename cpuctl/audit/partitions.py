@@ -94,12 +94,12 @@ def _counted_on(snapshot: NodeSnapshot) -> CPUSet:
 def _of_whom(snapshot: NodeSnapshot, path: str, lost: CPUSet) -> str:
     """Say whose CPUs they are; the pod that the partition is in has them still."""
     owner = snapshot.owners.get(path)
-    told = []
+    parts = []
     if holders := snapshot.holders(lost, but=owner.uid if owner else ""):
-        told.append(f"those of {holders}")
+        parts.append(f"those of {holders}")
     if shared := lost & (snapshot.shared_pool or CPUSet()):
-        told.append(f"{named(shared)} of the shared pool")
-    return f", {' and '.join(told)} among them" if told else ""
+        parts.append(f"{named(shared)} of the shared pool")
+    return f", {' and '.join(parts)} among them" if parts else ""
 
 
 def _place(snapshot: NodeSnapshot, path: str) -> NodePart:

@@ -25,7 +25,7 @@ def check_answers(snapshot: NodeSnapshot) -> Iterator[Finding]:
         return
     uids = _uids(snapshot)
     unnamed = unnamed_pods(snapshot)
-    for pod in snapshot.answers.told:
+    for pod in snapshot.answers.answered_pods:
         if pod.full_name in uids or not unnamed:
             yield from _pod(snapshot, pod, uids.get(pod.full_name, ""))
     yield from _unlisted(snapshot)

@@ -66,12 +66,12 @@ def take_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> N
     snapshot = _snapshot_of_groups(files, known, groups, processes)
     balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
     interrupts = read_interrupts(files, progress, exclusive=snapshot.exclusive, balanced=balanced)
-    told = read_downward_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
+    downward = read_downward_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
     return snapshot._replace(
         hierarchies=hierarchies,
         host_groups=host_groups,
         interrupts=interrupts,
-        downward_files=tuple(told),
+        downward_files=tuple(downward),
         cpu_settings=read_cpu_settings(files),
     )
 
@@ -208,11 +208,11 @@ def _place(uid: str, ref: ResourceFieldRef) -> str:
 
 
 def _read(files: NodeFiles, uid: str, ref: ResourceFieldRef, paths: list[str], *, live: bool) -> DownwardFile:
-    told = DownwardFile(uid=uid, container=ref.container, path=paths[0])
+    file = DownwardFile(uid=uid, container=ref.container, path=paths[0])
     for path in paths:
         text = files.read(path)
         if text is not None or path in files.refused:
-            return told._replace(path=path, text=text, looked_at=text is not None)
+            return file._replace(path=path, text=text, looked_at=text is not None)
     # A recording need not have volumes at all: where it has this one, it has its files.
     volumes = (path.removesuffix(f"/{ref.name}") for path in paths)
-    return told._replace(looked_at=live or any(files.names(volume) for volume in volumes))
+    return file._replace(looked_at=live or any(files.names(volume) for volume in volumes))

@@ -27,17 +27,17 @@ def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
         return
     running = {(observed.owner.uid, observed.owner.container): observed for observed in snapshot.containers}
     served = False
-    for told in snapshot.downward_files:
-        observed = running.get((told.uid, told.container))
-        if observed is None or not told.looked_at:
+    for volume in snapshot.downward_files:
+        observed = running.get((volume.uid, volume.container))
+        if observed is None or not volume.looked_at:
             continue
-        served = served or told.text is not None
+        served = served or volume.text is not None
         if not snapshot.configured.tells_assigned:
-            yield _unserved(snapshot, observed, told)
-        elif told.text is None:
-            yield _missing(observed, told)
+            yield _unserved(snapshot, observed, volume)
+        elif volume.text is None:
+            yield _missing(observed, volume)
         else:
-            yield from _compared(snapshot, observed, told, told.text)
+            yield from _compared(snapshot, observed, volume, volume.text)
     if served and snapshot.configured.tells_assigned and not snapshot.configured.takes_assigned:
         yield Finding(
             severity=Severity.NOTE,
@@ -51,26 +51,26 @@ def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
         )
 
 
-def _unserved(snapshot: NodeSnapshot, observed: ObservedContainer, told: DownwardFile) -> Finding:
+def _unserved(snapshot: NodeSnapshot, observed: ObservedContainer, volume: DownwardFile) -> Finding:
     kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
-    what = "nobody keeps the file up to date" if told.text is not None else "there is no file"
+    what = "nobody keeps the file up to date" if volume.text is not None else "there is no file"
     return Finding(
         severity=Severity.WARNING,
         code="assigned-cpuset-unserved",
         place=NodePart.of(observed),
         message=f"{kubelet}: {what}, and its pod cannot start again",
-        expected=_told(_expected(snapshot, observed)),
-        detected=_shown(told.text),
+        expected=_cpus(_expected(snapshot, observed)),
+        detected=_shown(volume.text),
         fix=f"take {ASSIGNED_CPUSET} out of the pod, or upgrade the kubelet",
     )
 
 
-def _missing(observed: ObservedContainer, told: DownwardFile) -> Finding:
+def _missing(observed: ObservedContainer, volume: DownwardFile) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="assigned-cpuset-missing",
         place=NodePart.of(observed),
-        message=f"its pod reads {ASSIGNED_CPUSET} in /{told.path}, and there is no such file",
+        message=f"its pod reads {ASSIGNED_CPUSET} in /{volume.path}, and there is no such file",
         expected="a file",
         detected="none",
         fix=RESTART,
@@ -78,7 +78,7 @@ def _missing(observed: ObservedContainer, told: DownwardFile) -> Finding:
 
 
 def _compared(
-    snapshot: NodeSnapshot, observed: ObservedContainer, told: DownwardFile, text: str
+    snapshot: NodeSnapshot, observed: ObservedContainer, volume: DownwardFile, text: str
 ) -> Iterator[Finding]:
     wanted, cpus = _expected(snapshot, observed), _listed(text)
     if cpus == wanted:
@@ -89,8 +89,8 @@ def _compared(
             code="assigned-cpuset-pending",
             place=NodePart.of(observed),
             message=f"it is to give up {named(wanted - cpus)} when its delay has passed: it reads the rest",
-            expected=_told(wanted),
-            detected=_told(cpus),
+            expected=_cpus(wanted),
+            detected=_cpus(cpus),
         )
         return
     applied = observed.group.cpuset.cpus == wanted
@@ -98,9 +98,9 @@ def _compared(
         severity=Severity.ERROR if applied else Severity.WARNING,
         code="assigned-cpuset-stale",
         place=NodePart.of(observed),
-        message=f"the CPU Manager's state has {_told(wanted)} for it, and its control group "
-        f"{_told(observed.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{told.path}",
-        expected=_told(wanted),
+        message=f"the CPU Manager's state has {_cpus(wanted)} for it, and its control group "
+        f"{_cpus(observed.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{volume.path}",
+        expected=_cpus(wanted),
         detected=_shown(text),
         fix=RESTART,
     )
@@ -130,8 +130,8 @@ def _shown(text: str | None) -> str:
     if text is None:
         return "none"
     cpus = _listed(text)
-    return "no list of CPUs" if cpus is None else _told(cpus)
+    return "no list of CPUs" if cpus is None else _cpus(cpus)
 
 
-def _told(cpus: CPUSet) -> str:
+def _cpus(cpus: CPUSet) -> str:
     return str(cpus) or "none"

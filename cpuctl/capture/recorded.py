@@ -32,9 +32,9 @@ def recorded_kubelet(tree: Tree, origin: str = "", config_at: str = CONFIG) -> R
 
     from cpuctl.capture.recorded_manifest import kubelet_of_manifest
 
-    told = kubelet_of_manifest(found, text, tree, origin)
+    recorded = kubelet_of_manifest(found, text, tree, origin)
     # Other programs' archives may well have a file of this name.
-    return _of_files(found, tree, origin) if told is found else told
+    return _of_files(found, tree, origin) if recorded is found else recorded
 
 
 def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubelet:
@@ -44,9 +44,9 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
 
     from cpuctl.capture.kubelet.live import live_kubelet
 
-    told = live_kubelet(tree)
-    if told.config_path:
-        named = _configured(tree, told.config_path.lstrip("/"))
+    live = live_kubelet(tree)
+    if live.config_path:
+        named = _configured(tree, live.config_path.lstrip("/"))
         refused = named.config is None and named.config_problem is None
         found = found._replace(
             config=named.config,
@@ -54,25 +54,25 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
             config_refused=refused,
             config_at=named.config_at,
         )
-    elif told.flags is not None and not told.flags_gap:
+    elif live.flags is not None and not live.flags_gap:
         found = found._replace(config=None, config_problem=None)
-    if told.config_directory:
-        at = told.config_directory.lstrip("/")
+    if live.config_directory:
+        at = live.config_directory.lstrip("/")
         found = found._replace(
             drop_ins=RecordedDropIns(
-                name=told.config_directory, origin=origin, tree=tree, used=True, complete=True, at=at
+                name=live.config_directory, origin=origin, tree=tree, used=True, complete=True, at=at
             )
         )
-    if told.flags is None and found.config is None:
+    if live.flags is None and found.config is None:
         return found
     return found._replace(
-        config_path=told.config_path,
-        flags=told.flags,
-        runs=told.runs,
-        flags_gap=told.flags_gap,
-        other_flags=told.other_flags,
-        flag_files=told.flag_files,
-        flag_places=told.flag_places,
+        config_path=live.config_path,
+        flags=live.flags,
+        runs=live.runs,
+        flags_gap=live.flags_gap,
+        other_flags=live.other_flags,
+        flag_files=live.flag_files,
+        flag_places=live.flag_places,
     )
 
 

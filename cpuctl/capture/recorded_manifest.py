@@ -23,12 +23,12 @@ def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: s
     if manifest is None:
         return found
     kubelet = manifest.required("kubelet")
-    told = kubelet.required("config")
-    state = told.required("state").one_of(FileState)
+    config = kubelet.required("config")
+    state = config.required("state").one_of(FileState)
     return found._replace(
         version=kubelet.optional("version", Cursor.text, ""),
         config_refused=found.config is None and state != FileState.ABSENT,
-        config_path=told.optional("path", Cursor.text, ""),
+        config_path=config.optional("path", Cursor.text, ""),
         **_flags(kubelet),
         drop_ins=_drop_ins(kubelet.required("dropIns"), tree, origin),
     )
@@ -83,18 +83,18 @@ def _flags(kubelet: Cursor) -> dict[str, Any]:
     }
 
 
-def _places(told: Cursor) -> dict[str, str]:
-    return {name: place.text() for name, place in told.members().items()}
+def _places(cursor: Cursor) -> dict[str, str]:
+    return {name: place.text() for name, place in cursor.members().items()}
 
 
-def _drop_ins(told: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:
-    directory = told.optional("directory", Cursor.text, "")
+def _drop_ins(cursor: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:
+    directory = cursor.optional("directory", Cursor.text, "")
     if not directory:
         return None
     return RecordedDropIns(
         name=directory,
         origin=origin,
         tree=tree,
-        used=told.optional("used", Cursor.boolean, default=False),
-        complete=told.optional("complete", Cursor.boolean, default=True),
+        used=cursor.optional("used", Cursor.boolean, default=False),
+        complete=cursor.optional("complete", Cursor.boolean, default=True),
     )

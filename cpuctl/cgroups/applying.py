@@ -147,7 +147,7 @@ class Applier:
             found = self._value(change)
             in_force = self._in_force(change)
         except OSError as error:
-            return LogEntry(step=WriteResult.FAILED, change=change, problem=_words(error))
+            return LogEntry(step=WriteResult.FAILED, change=change, problem=_error_text(error))
         if found is None:
             return LogEntry(step=WriteResult.GONE, change=change)
         if not same(change.name, found, change.before):
@@ -163,7 +163,7 @@ class Applier:
         except OSError as error:
             if error.errno in GONE and not self.files.has(change.group):
                 return LogEntry(step=WriteResult.GONE, change=change)
-            step, problem = WriteResult.FAILED, _words(error)
+            step, problem = WriteResult.FAILED, _error_text(error)
         except _WrongValueError as error:
             step, problem = WriteResult.FAILED, str(error)
         return LogEntry(step=step, change=change, problem=problem, touched=True, in_force=in_force)
@@ -223,13 +223,13 @@ class Applier:
         """Give at least those CPUs back that still run: cgroup v1 refuses the others."""
         if error.errno in GONE:
             return LogEntry(step=WriteResult.GONE, change=change)
-        problem = _words(error)
+        problem = _error_text(error)
         rest = self._running(change.name, change.before)
         if rest and not same(change.name, rest, change.before):
             try:
                 self.files.write(change.group, change.name, rest)
             except OSError as second:
-                problem = _words(second)
+                problem = _error_text(second)
             else:
                 problem = f"{rest} in place of {change.before}: the others do not run any more"
         return LogEntry(step=WriteResult.NOT_RESTORED, change=change, problem=problem)
@@ -266,7 +266,7 @@ def same(name: str, one: str, other: str) -> bool:
         return False
 
 
-def _words(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     return f"{error.strerror or os.strerror(error.errno or 0)} ({error.errno})"
 
 

@@ -252,8 +252,8 @@ class _Reader:
         found = {}
         for size, name in _page_files(names, suffix):
             total = self._number(self.at.hugetlb, path, name)
-            told = self._text(self.at.hugetlb, path, f"{name.removesuffix(suffix)}.numa_stat") or ""
-            nodes = re.findall(_ON_NODE, told.rpartition("\n")[2], re.ASCII)
+            statistics = self._text(self.at.hugetlb, path, f"{name.removesuffix(suffix)}.numa_stat") or ""
+            nodes = re.findall(_ON_NODE, statistics.rpartition("\n")[2], re.ASCII)
             if total is not None:
                 by_node = {int(node): int(used) for node, used in nodes}
                 found[size] = PagesUsed(total, by_node or None)

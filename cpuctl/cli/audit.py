@@ -7,7 +7,7 @@ import typer
 
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import observe, print_doubts, print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
@@ -107,7 +107,7 @@ def audit(
     from cpuctl.answering.node_checks import audit_node
     from cpuctl.inputs.live_node import NodeInputs, load_node
 
-    kubelet = kubelet_words(context)
+    kubelet = kubelet_inputs(context)
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()

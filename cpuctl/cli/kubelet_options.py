@@ -18,11 +18,11 @@ from cpuctl.inputs.pod_resources import OWN_SOCKET
 
 
 class KubeletCommand(PanelledCommand):
-    """A command with these options beside its own; it finds their words with ``kubelet_words``."""
+    """A command with these options beside its own; it finds their words with ``kubelet_inputs``."""
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
-        self._told = declared(_told)
-        super().__init__(name, params=[*self._told, *params], **settings)
+        self._kubelet_inputs = declared(_kubelet_inputs)
+        super().__init__(name, params=[*self._kubelet_inputs, *params], **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Let ``--pod-resources`` stand alone: it is the kubelet's own socket then."""
@@ -35,17 +35,17 @@ class KubeletCommand(PanelledCommand):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
         """Take the words out of what the function of the command is called with."""
-        ctx.obj = _told(**{each.name: ctx.params.pop(each.name) for each in self._told})
+        ctx.obj = _kubelet_inputs(**{each.name: ctx.params.pop(each.name) for each in self._kubelet_inputs})
         return super().invoke(ctx)
 
 
-def kubelet_words(context: typer.Context) -> KubeletInputs:
+def kubelet_inputs(context: typer.Context) -> KubeletInputs:
     """Return what the command line of a ``KubeletCommand`` says of the kubelet."""
     words: KubeletInputs = context.obj
     return words
 
 
-def _told(
+def _kubelet_inputs(
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",

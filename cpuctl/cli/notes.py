@@ -29,10 +29,10 @@ def print_sources(sources: Sources, style: Style) -> None:
             said = "" if value == origin else f" ({origin})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
                 said = f" are assumed: there is no {sources.assumed_configuration} (--kubelet-config FILE)"
-            note(f"note: {_words(name)}: {value}{said}", style)
+            note(f"note: {_spaced(name)}: {value}{said}", style)
 
 
-def _words(name: str) -> str:
+def _spaced(name: str) -> str:
     """Write ``kubeletVersion`` as people say it."""
     return "".join(f" {char.lower()}" if char.isupper() else char for char in name)
 

@@ -50,8 +50,8 @@ def _explain_kubelet(ctx: typer.Context, wanted: bool) -> None:
     formatter = ctx.make_formatter()
     ctx.command.format_usage(ctx, formatter)
     with formatter.section(KUBELET):
-        told = in_panels(ctx.command.get_params(ctx))[KUBELET]
-        formatter.write_dl([each.get_help_record(ctx) for each in told])
+        options = in_panels(ctx.command.get_params(ctx))[KUBELET]
+        formatter.write_dl([each.get_help_record(ctx) for each in options])
     typer.echo(formatter.getvalue().rstrip("\n"))
     raise typer.Exit
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
@@ -145,10 +145,10 @@ def replay(
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
-    told = TimelineInputs(
-        timeline, machine, read_end(until), skip_api_server, filename, kubelet_words(context)
+    inputs = TimelineInputs(
+        timeline, machine, read_end(until), skip_api_server, filename, kubelet_inputs(context)
     )
-    history = load_timeline(told, sources)
+    history = load_timeline(inputs, sources)
     print_sources(sources, style)
     if pace is None:
         simulation = Simulation(history)
@@ -237,14 +237,14 @@ def play_live(timeline: "Timeline", pace: float, style: Style) -> "Simulation":
 
     # The bar takes over sys.stdout for as long as it is there, to print above it: not for a pipe.
     pipe = None if sys.stdout.isatty() else sys.stdout
-    simulation, told = Simulation(timeline), 0
+    simulation, printed = Simulation(timeline), 0
     with ProgressBar(style, patience=0, counted=False) as progress:
         clock = Clock(pace)
         for _ in chain((0,), simulation.play(timeline.moments, timeline.until)):
-            for entry in simulation.world.entries[told:]:
+            for entry in simulation.world.entries[printed:]:
                 clock.wait_for(entry.at, progress, timeline.until)
                 _tell(entry, style, pipe or sys.stdout)
-                told += 1
+                printed += 1
         clock.wait_for(timeline.until, progress, timeline.until)
     if style.for_people:
         sys.stdout.write("\n")

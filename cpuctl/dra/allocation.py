@@ -320,14 +320,14 @@ def _devices(count: int) -> str:
 
 def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
     """Say what is asked of each device, and the most that is left on one."""
-    told = []
+    shortages = []
     for name in dict.fromkeys(name for device in devices for name in device.capacity):
         having = [device for device in devices if name in device.capacity]
         asked = amount_of(need.request.capacity.get(name), having[0].capacity[name])
         most = max(books.left(device, name) for device in having)
-        told.append(f"{name}: {asked} asked, at most {_number(most)} left on one")
+        shortages.append(f"{name}: {asked} asked, at most {_number(most)} left on one")
     lacking = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]
-    return "; ".join([*told, *(f"{name}: no device has it" for name in lacking)])
+    return "; ".join([*shortages, *(f"{name}: no device has it" for name in lacking)])
 
 
 def _number(nano: int) -> str:

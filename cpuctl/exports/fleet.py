@@ -60,7 +60,7 @@ def fleet_svg(document: FleetList, title: str) -> Markup:
     notes = [] if size.name else ["Point at a strip to see which node it is."]
     if not document["complete"]:
         notes.append("Nodes are missing: the run was interrupted.")
-    told = (f"{block.title}: {few([node['node'] for node in block.nodes])}." for block in blocks)
+    blocks_text = (f"{block.title}: {few([node['node'] for node in block.nodes])}." for block in blocks)
     sheet = Sheet(
         title=title,
         lines=[],
@@ -70,7 +70,7 @@ def fleet_svg(document: FleetList, title: str) -> Markup:
             if state in states
         ],
         notes=notes,
-        description=" ".join([f"{title}.", *told]),
+        description=" ".join([f"{title}.", *blocks_text]),
     )
     return sheet.around(_drawing(blocks, size))
 
@@ -91,14 +91,14 @@ def _blocks(document: FleetList) -> Iterator[_Block]:
     for place, group in enumerate(document["groups"], 1):
         odd, alarms = _oddity(group)
         nodes = [each for name in group["nodes"] for each in by_name[name] if each["outcome"] == "Read"]
-        yield _Block(f"Group {place}: {_group_words(group)}", odd, alarms, nodes)
+        yield _Block(f"Group {place}: {_group_text(group)}", odd, alarms, nodes)
     if unreadable := [node for node in document["nodes"] if node["outcome"] == "Unreadable"]:
         yield _Block(
             f"Unreadable: {counted(len(unreadable), 'recording')}", "", alarms=False, nodes=unreadable
         )
 
 
-def _group_words(group: FleetGroup) -> str:
+def _group_text(group: FleetGroup) -> str:
     machine, kubelet = group["machine"], group["kubelet"]
     parts = [counted(group["count"], "node")]
     if machine["cpus"] is not None:

@@ -80,7 +80,7 @@ def failure_text(start: Start) -> str:
             return start["why"]
 
 
-def rejection_words(pod: Verdict | Refusal) -> str:
+def rejection_text(pod: Verdict | Refusal) -> str:
     """Say why a pod is not admitted, in the kubelet's words where there are any."""
     match pod["outcome"]:
         case "Rejected":
@@ -97,10 +97,10 @@ def rejection_words(pod: Verdict | Refusal) -> str:
 
 def brief_rejection(pod: Verdict | Refusal) -> str:
     """Name the reason alone, where a kubelet gives one."""
-    return pod["reason"] if pod["outcome"] == "Rejected" else rejection_words(pod)
+    return pod["reason"] if pod["outcome"] == "Rejected" else rejection_text(pod)
 
 
-def counts_words(summary: Summary) -> str:
+def pod_counts_text(summary: Summary) -> str:
     """Write how many pods there are and what becomes of them: ``3 pods: 2 admitted, 1 rejected``."""
     counts = {
         "Admitted": summary["admitted"],
@@ -110,9 +110,9 @@ def counts_words(summary: Summary) -> str:
         "Undetermined": summary["undetermined"],
         "KubeletFault": summary["kubeletFault"],
     }
-    told = (
+    counted_words = (
         counted(count, PODS[outcome].word) if outcome == "KubeletFault" else f"{count} {PODS[outcome].word}"
         for outcome, count in counts.items()
         if count or outcome == "Admitted"
     )
-    return f"{counted(summary['pods'], 'pod')}: {', '.join(told)}"
+    return f"{counted(summary['pods'], 'pod')}: {', '.join(counted_words)}"

@@ -113,7 +113,7 @@ def page(title: str, verdict: StyledText, sections: Sequence[Section]) -> Markup
         "header",
         {},
         element("h1", {}, text(title)),
-        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, _words(verdict)),
+        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, _styled_text(verdict)),
     )
     bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
     main = element("main", {}, joined(map(_section, sections), "\n"))
@@ -165,10 +165,10 @@ def _layout(heading: Heading, words: StyledText) -> str:
 
 def _toned(name: str, words: StyledText, others: str = "") -> Markup:
     classes = " ".join(filter(None, (others, words.tone)))
-    return element(name, {"class": classes} if classes else {}, _words(words))
+    return element(name, {"class": classes} if classes else {}, _styled_text(words))
 
 
-def _words(words: StyledText) -> Markup:
+def _styled_text(words: StyledText) -> Markup:
     """Write text so that its direction stays its own affair."""
     if not words.text:
         return Markup("")

@@ -74,7 +74,7 @@ def holder_name(holder: CPUHolder) -> str:
     return pod if container == "-" else f"{pod} {container}"
 
 
-def kubelet_words(kubelet: KubeletPolicies) -> str:
+def kubelet_text(kubelet: KubeletPolicies) -> str:
     """Write a kubelet's release and policies in one line."""
     options = ", ".join(f"{name}={value}" for name, value in kubelet["cpuManagerPolicyOptions"].items())
     return (

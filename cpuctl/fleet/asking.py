@@ -31,7 +31,7 @@ Row: TypeAlias = Mapping[str, Any]
 Mapper: TypeAlias = Callable[["Answering", Sequence[Recording]], Iterator[list[Row]]]
 """Asks every recording, wherever that is done, and yields the answers in the order of the recordings."""
 
-Told: TypeAlias = Callable[[int, int], None]
+Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many of how many recordings are answered."""
 
 _FILE = "@"
@@ -64,18 +64,18 @@ class KubeletFiles:
     @property
     def files(self) -> Sequence[str]:
         """Files and directories that are named among what kubelets are told."""
-        told = self._kubelet
-        named = (text[1:] for text in (told.arguments, told.version) if text.startswith(_FILE))
-        return [name for name in (told.config, told.config_dir, *named) if name and os.path.exists(name)]  # noqa: PTH110
+        own = self._kubelet
+        named = (text[1:] for text in (own.arguments, own.version) if text.startswith(_FILE))
+        return [name for name in (own.config, own.config_dir, *named) if name and os.path.exists(name)]  # noqa: PTH110
 
     def reading(self, places: Mapping[str, str]) -> Self:
         """Return the question with other names for these files."""
-        told, other = self._kubelet, copy(self)
-        other._kubelet = told._replace(  # noqa: SLF001  # a copy of this one
-            config=places.get(told.config or "", told.config),
-            config_dir=places.get(told.config_dir or "", told.config_dir),
-            arguments=_moved(told.arguments, places),
-            version=_moved(told.version, places),
+        own, other = self._kubelet, copy(self)
+        other._kubelet = own._replace(  # noqa: SLF001  # a copy of this one
+            config=places.get(own.config or "", own.config),
+            config_dir=places.get(own.config_dir or "", own.config_dir),
+            arguments=_moved(own.arguments, places),
+            version=_moved(own.version, places),
         )
         return other
 
@@ -88,7 +88,7 @@ def ask(
     question: Question,
     recordings: Sequence[Recording],
     mapper: Mapper,
-    told: Told,
+    progress: Progress,
     known: Mapping[str, list[Row]] = NOTHING_KNOWN,
 ) -> Generator[Row, None, None]:
     """Yield what every node answers, in the order of the recordings; *known* has answers by their keys.
@@ -107,10 +107,10 @@ def ask(
     for done, (key, recording) in enumerate(zip(keys, recordings, strict=True)):
         if key not in known and key not in found:
             found[key] = [share(row) for row in next(answers)]
-        told(done, len(recordings))  # now: the bar has a thread, and the processes are copies of this one
+        progress(done, len(recordings))  # now: the bar has a thread, and the processes are copies of this one
         for row in known.get(key) or found[key]:
             yield _of(row, recording, key)
-    told(len(recordings), len(recordings))
+    progress(len(recordings), len(recordings))
 
 
 class _Shared:

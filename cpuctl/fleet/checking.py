@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.machine.sources import MachineSource
 
-    class Told(Graded, Found):
+    class AnyFinding(Graded, Found):
         """What every finding has."""
 
 
@@ -149,11 +149,11 @@ def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Che
         document = verify_state(inputs, sources, machine)
     except CpuctlError as error:
         return _Checked(unchecked=_unchecked("state", [str(error)]))
-    told = configured is not None and configured.start != {"outcome": "Started"}
+    not_started = configured is not None and configured.start != {"outcome": "Started"}
     findings = [
         _finding("state", each["file"], "", each)
         for each in document["findings"]
-        if not (told and not each["file"] and each["code"] in _OF_THE_START)
+        if not (not_started and not each["file"] and each["code"] in _OF_THE_START)
     ]
     missing = [_ASSUMED] if configured is None and _is_assumed(sources) else []
     if not document["files"]:
@@ -201,17 +201,17 @@ def _of_published(published: PublishedNodes, kubelet: KubeletInputs, source: str
     return _Checked(findings, _unchecked(NRT, compared.missing))
 
 
-def _finding(check: FleetCheckName, about: str, where: str, told: Told) -> NodeFinding:
+def _finding(check: FleetCheckName, about: str, where: str, finding: AnyFinding) -> NodeFinding:
     return {
         "check": check,
-        "severity": told["severity"],
-        "code": told["code"],
+        "severity": finding["severity"],
+        "code": finding["code"],
         "about": about,
         "where": where,
-        "expected": told["expected"],
-        "detected": told["detected"],
-        "message": told["message"],
-        "fix": told["fix"],
+        "expected": finding["expected"],
+        "detected": finding["detected"],
+        "message": finding["message"],
+        "fix": finding["fix"],
     }
 
 

@@ -89,8 +89,8 @@ def _text(value: object) -> str:
 
 def kind_of(facts: Mapping[str, str]) -> str:
     """Return a text that is equal for equal facts, whatever amounts of memory are among them."""
-    told = "\n".join(f"{name}={value}" for name, value in sorted(facts.items()) if not is_memory(name))
-    return sha256(told.encode()).hexdigest()[:_KIND_DIGITS]
+    lines = "\n".join(f"{name}={value}" for name, value in sorted(facts.items()) if not is_memory(name))
+    return sha256(lines.encode()).hexdigest()[:_KIND_DIGITS]
 
 
 def is_memory(name: str) -> bool:

@@ -184,7 +184,7 @@ class FleetPlanner:
                 node.unschedulable,
                 frozenset(node.allocatable.items()),
                 repr(load),
-                self._told(row["node"]),
+                self._published_topology(row["node"]),
             )
             if key not in found:
                 starts = row["start"]["outcome"] == "Started"
@@ -193,37 +193,37 @@ class FleetPlanner:
                 yield found[key]
             found[key].members.append(index)
 
-    def _told(self, name: str) -> Hashable:
+    def _published_topology(self, name: str) -> Hashable:
         """Return what the plug-in reads of the object of a node."""
-        told = self._topologies and self._topologies.told
-        if not told or name not in told:
+        published = self._topologies and self._topologies.published
+        if not published or name not in published:
             return None
-        return repr((told[name].zones, topology_settings(told[name])))
+        return repr((published[name].zones, topology_settings(published[name])))
 
     def _tell(self, lot: _Lot, name: str) -> None:
-        if self._topologies and (self._topologies.told is not None or not lot.starts):
-            lot.seen, lot.published = (self._topologies.told or {}).get(name), True
+        if self._topologies and (self._topologies.published is not None or not lot.starts):
+            lot.seen, lot.published = (self._topologies.published or {}).get(name), True
 
-    def _seen(self, row: PlannedNode, told: NodeObject | None) -> NodeObject:
+    def _seen(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
         """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
-        node = told or NodeObject(row["node"], row["allocatable"])
+        node = node_object or NodeObject(row["node"], row["allocatable"])
         labels = {name: value for name, value in node.labels.items() if name in self._labels}
         ready = row["start"]["outcome"] == "Started" or not row["source"]
         return node._replace(labels=labels, taints=node.taints if ready else (*node.taints, _NOT_READY))
 
     def stale(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the nodes of whose objects something is not true, and what; of those that have one."""
-        told = (self._topologies and self._topologies.told) or {}
+        published = (self._topologies and self._topologies.published) or {}
         for lot in self._lots:
             published: dict[Publisher, NodeTopology | None] = {}
             for name in (self._nodes[index]["node"] for index in lot.members if lot.starts):
-                if name not in told:
+                if name not in published:
                     continue
-                publisher = publisher_of(told[name])
+                publisher = publisher_of(published[name])
                 if publisher not in published:
                     published[publisher] = self._published(lot, publisher)
                 now = published[publisher]
-                if now is not None and (found := tuple(map(str, differences(told[name], now)))):
+                if now is not None and (found := tuple(map(str, differences(published[name], now)))):
                     yield name, found
 
     def plan(self, pod: StoredPod) -> Placed:
@@ -372,8 +372,8 @@ class FleetPlanner:
         asking = Asking.of(pod)
         lots, view = self._aligned(topologies, passed, pod, asking)
         if not lots:
-            told = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
-            return Placed(pod, message=no_node_message(told, len(self._nodes)), plugin=view)
+            all_reasons = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
+            return Placed(pod, message=no_node_message(all_reasons, len(self._nodes)), plugin=view)
         added = [self._plugin_score(topologies, lot, pod, asking) for lot in lots]
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
@@ -438,9 +438,9 @@ class FleetPlanner:
         kubelet = self._kubelet(lot)
         assert lot.planning is not None, "it is read with its kubelet"
         planning = lot.planning
-        machine, told, names = planning.source.machine, planning.kubelet, planning.initial.names
+        machine, configured, names = planning.source.machine, planning.kubelet, planning.initial.names
         try:
-            return publish(lot.node.name, machine, told, kubelet, publisher, names).topology
+            return publish(lot.node.name, machine, configured, kubelet, publisher, names).topology
         except InputError:
             return None
 

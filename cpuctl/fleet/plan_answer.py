@@ -47,19 +47,19 @@ def plan_fleet(
     planner: FleetPlanner,
     coming: Coming,
     rounds: int | Literal["max"] | None,
-    told: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> FleetPlanned:
     """Plan pods once or, with *rounds*, again and again until one is not admitted; DaemonSets once."""
     first: list[Placed | Everywhere] = []
     if rounds is None:
         for number, found in enumerate(_planned(planner, coming, None)):
-            told(number, len(coming.pods))
+            progress(number, len(coming.pods))
             first.append(found)
         return FleetPlanned(tuple(first))
     repeated = len([pod for pod in coming.pods if pod.uid not in (coming.refused | coming.daemons)])
     most = _MOST_COPIES // max(repeated, 1) if rounds == "max" else rounds
     for copy in range(most if repeated else 1):
-        told(copy, 0 if rounds == "max" else most)
+        progress(copy, 0 if rounds == "max" else most)
         for found in _planned(planner, coming, copy):
             if copy == 0:
                 first.append(found)
@@ -84,7 +84,7 @@ def fleet_plan_document(
     cluster: Cluster,
     rows: Sequence[answers.PlannedNode | answers.UnreadableNode],
     sources: Sources,
-    told: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> answers.FleetPlan:
     """Plan on the nodes that *rows* survey, and put what becomes of pods into one document.
 
@@ -95,13 +95,13 @@ def fleet_plan_document(
     left_out = {*inputs.drained, *inputs.without}
     nodes = [row for row in rows if row["node"] not in left_out]
     readable = [row for row in nodes if row["outcome"] == "Read"]
-    told_of_all = cluster.told(inputs)
-    coming = coming_pods(inputs, cluster, first_kubelet(readable, told_of_all), sources)
+    fleet_inputs = cluster.fleet_inputs(inputs)
+    coming = coming_pods(inputs, cluster, first_kubelet(readable, fleet_inputs), sources)
     sources.warnings += doubts(readable, cluster, coming.pods)
     topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
-    planner = FleetPlanner(readable, cluster.objects or {}, told_of_all, coming.pods, topologies)
+    planner = FleetPlanner(readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies)
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
-    planned = plan_fleet(planner, coming, inputs.rounds, told)
+    planned = plan_fleet(planner, coming, inputs.rounds, progress)
     return _document(planned, coming, nodes, sources)
 
 

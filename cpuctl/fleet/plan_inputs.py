@@ -70,7 +70,7 @@ class Cluster(NamedTuple):
     running: Mapping[str, Sequence[Pod]] | None
     topologies: Mapping[str, NodeTopology] | None = None
 
-    def told(self, inputs: FleetPlanInputs) -> FleetInputs:
+    def fleet_inputs(self, inputs: FleetPlanInputs) -> FleetInputs:
         """Return what nodes are asked with."""
         objects = self.objects or {}
         releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
@@ -238,13 +238,13 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
         if unknown := [node["node"] for node in nodes if node["node"] not in cluster.objects]:
             yield f"{few(unknown)}: no Node has this name: taken without taints and labels"
         return
-    told = {name for node in nodes for name in node["allocatable"]}
+    known = {name for node in nodes for name in node["allocatable"]}
     asked = {
         name for pod in pods for each in pod.all_containers for name in each.resources.limits if "/" in name
     }
-    if asked - told:
+    if asked - known:
         yield (
-            f"pods ask for {few(sorted(asked - told))}, and nobody told what nodes have of them (--nodes "
+            f"pods ask for {few(sorted(asked - known))}, and nobody told what nodes have of them (--nodes "
             "FILE, --devices FILE): taken for none"
         )
 

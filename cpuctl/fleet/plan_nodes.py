@@ -55,8 +55,8 @@ class NodeSurveyor(KubeletFiles):
     def reading(self, places: Mapping[str, str]) -> Self:
         """Return the question with other names for its files."""
         other, devices = super().reading(places), self._inputs.devices
-        told = self._inputs._replace(kubelet=other._kubelet, devices=places.get(devices, devices))  # noqa: SLF001
-        other._inputs = told  # noqa: SLF001  # a copy of this one
+        changed = self._inputs._replace(kubelet=other._kubelet, devices=places.get(devices, devices))  # noqa: SLF001
+        other._inputs = changed  # noqa: SLF001  # a copy of this one
         return other
 
     def asks(self, name: str) -> str:

@@ -73,7 +73,7 @@ class Topologies(NamedTuple):
     """
 
     options: PluginOptions
-    told: Mapping[str, NodeTopology] | None = None
+    published: Mapping[str, NodeTopology] | None = None
 
 
 class WronglyFiltered(NamedTuple):
@@ -145,8 +145,8 @@ def why_filtered(
     if name and not listing:
         return f"no zone lists {name}"
     if now is not None and topology_settings(now).policy != topology_settings(seen).policy:
-        told = topology_settings(seen).policy
-        return f"the object says {told}, and the kubelet has {topology_settings(now).policy}"
+        published = topology_settings(seen).policy
+        return f"the object says {published}, and the kubelet has {topology_settings(now).policy}"
     if now is not None and seen.zones != now.zones:
         if reserves:
             return "the reserve cache has taken what pods request off every zone, and not off theirs alone"

@@ -72,8 +72,8 @@ def first_mistake(value: Value, go_type: str, walk: JSONDecoder) -> Mistake | No
 def all_mistakes(value: Value, go_type: str, walk: JSONDecoder) -> tuple[Mistake, ...]:
     """Find all that Go would stumble over: the mistake that it would report, then the others."""
     noted = list(walk.mistakes(value, go_type, _Place((), "")))
-    told = next((mistake for mistake in noted if mistake.final), noted[0] if noted else None)
-    return () if told is None else (told, *(mistake for mistake in noted if mistake is not told))
+    final = next((mistake for mistake in noted if mistake.final), noted[0] if noted else None)
+    return () if final is None else (final, *(mistake for mistake in noted if mistake is not final))
 
 
 class JSONDecoder(NamedTuple):
@@ -139,8 +139,8 @@ class JSONDecoder(NamedTuple):
         if isinstance(value, str):
             yield from _duration_mistake(value, place)
         elif value is not None and (problem := self._scalar_problem(value, "time.Duration", place.path)):
-            told = f"json: cannot unmarshal {problem} into Go value of type time.Duration"
-            text = f"invalid duration {quoted(_json_text(value))}: {told}"
+            problem_text = f"json: cannot unmarshal {problem} into Go value of type time.Duration"
+            text = f"invalid duration {quoted(_json_text(value))}: {problem_text}"
             yield Mistake(place.path, FLUSH_PERIOD, text, final=True)
 
     def _members(self, value: dict[str, Value]) -> list[tuple[str, Value]]:

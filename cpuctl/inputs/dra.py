@@ -200,10 +200,10 @@ def _reserved(text: str, machine: Machine) -> CPUSet:
 
 def _doubts(driver: DriverMachine, settings: DriverSettings, machine: Machine) -> Iterator[str]:
     if driver.skipped:
-        told = "lack a socket, core, NUMA node or directory of caches"
+        lacking = "lack a socket, core, NUMA node or directory of caches"
         if not machine.numa_nodes:
-            told = "have no NUMA node"
-        yield f"the driver skips CPUs {driver.skipped}: they {told}"
+            lacking = "have no NUMA node"
+        yield f"the driver skips CPUs {driver.skipped}: they {lacking}"
     if unknown := settings.reserved - driver.online:
         yield f"{option_names.RESERVED_CPUS} names CPUs that are not online: {unknown}"
     if not machine.caches_known and settings.mode is DeviceMode.INDIVIDUAL:

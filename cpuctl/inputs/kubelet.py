@@ -48,7 +48,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
 
     node = named_node(inputs)
     if node is not None:
-        inputs = inputs._replace(version=_told_by(node))
+        inputs = inputs._replace(version=_node_version(node))
     arguments = given_arguments(inputs.arguments)
     given = any_flags(arguments)
     config = inputs.config if inputs.config is not None else given.config or None
@@ -113,11 +113,11 @@ def _disagreements(node: dict[str, Any], info: MachineInfo, config: KubeletConfi
 def _amount_of(node: dict[str, Any], part: str, resource: str) -> Quantity | None:
     from cpuctl.quantity import Quantity
 
-    told: Any = node
+    value: Any = node
     for member in ("status", part, resource):
-        told = told.get(member) if isinstance(told, dict) else None
+        value = value.get(member) if isinstance(value, dict) else None
     try:
-        return Quantity.parse(told) if isinstance(told, str) else None
+        return Quantity.parse(value) if isinstance(value, str) else None
     except ValueError:
         return None
 
@@ -128,10 +128,10 @@ def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
         option_names.KUBELET_ARGS: f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",
         option_names.CONFIG_DIR: "drop-in files" if recorded.drop_ins or recorded.config_directory else "",
     }
-    if told := {option: what for option, what in own.items() if what}:
+    if ignored := {option: what for option, what in own.items() if what}:
         sources.warnings.append(
-            f"beside --kubelet-config, the {' and the '.join(told.values())} of the node's kubelet do not "
-            f"count: name them with {' and '.join(told)}"
+            f"beside --kubelet-config, the {' and the '.join(ignored.values())} of the node's kubelet do not "
+            f"count: name them with {' and '.join(ignored)}"
         )
 
 
@@ -176,17 +176,17 @@ def _version(
 ) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
-    told = named_version(inputs) if inputs.version else recorded.version
+    version = named_version(inputs) if inputs.version else recorded.version
     known: Origin = "given" if inputs.version else "capture"
-    if not told and origin == LIVE_MACHINE:
+    if not version and origin == LIVE_MACHINE:
         from cpuctl.capture.kubelet.running import installed_version
 
-        told, known = installed_version()[0], "live"
-    if not told:
-        told, known = inputs.fallback_version, "given"
-    sources.add("kubeletVersion", told or str(DEFAULT_VERSION), known if told else "default")
+        version, known = installed_version()[0], "live"
+    if not version:
+        version, known = inputs.fallback_version, "given"
+    sources.add("kubeletVersion", version or str(DEFAULT_VERSION), known if version else "default")
     try:
-        return KubeletVersion.parse(told) if told else DEFAULT_VERSION
+        return KubeletVersion.parse(version) if version else DEFAULT_VERSION
     except ValueError as error:
         if inputs.version:
             raise UsageError(str(error), where=inputs.version_option) from None
@@ -200,7 +200,7 @@ def named_version(inputs: KubeletInputs) -> str:
     Raise InputError for a file without a Node that tells its kubelet's release.
     """
     node = named_node(inputs)
-    return inputs.version if node is None else _told_by(node)
+    return inputs.version if node is None else _node_version(node)
 
 
 def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
@@ -216,20 +216,20 @@ def named_node(inputs: KubeletInputs) -> dict[str, Any] | None:
     whole = [each for each in values if isinstance(each, dict)]
     listed = [item for each in whole if isinstance(each.get("items"), list) for item in each["items"]]
     nodes = [each for each in (*whole, *listed) if isinstance(each, dict) and each.get("kind") == "Node"]
-    told = [_told_by(node) for node in nodes]
-    if len(told) != 1 or not told[0]:
+    versions = [_node_version(node) for node in nodes]
+    if len(versions) != 1 or not versions[0]:
         found = f"{len(nodes)} Nodes" if len(nodes) != 1 else "none that tells its kubelet's release"
         hint = "kubectl get node NODE -o json writes one"
         raise InputError(f"expected one Node, found {found}", where=source_name(name), hint=hint)
     return nodes[0]
 
 
-def _told_by(node: dict[str, Any]) -> str:
+def _node_version(node: dict[str, Any]) -> str:
     """Read ``status.nodeInfo.kubeletVersion``."""
-    told: Any = node
+    value: Any = node
     for member in ("status", "nodeInfo", "kubeletVersion"):
-        told = told.get(member) if isinstance(told, dict) else None
-    return told if isinstance(told, str) else ""
+        value = value.get(member) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def read_gates(text: str, option: str = option_names.FEATURE_GATES) -> dict[str, bool]:

@@ -248,13 +248,13 @@ def _state_texts(
         MEMORY_FILE: "memoryState",
         DEVICES_FILE: "devicesState",
     }
-    for kind, told in members.items():
+    for kind, member in members.items():
         usual = STATE_FILES[kind]
         for place in places:
             text = files.read(f"{place}/{usual}")
             if text is not None:
                 where = f"/{place}/{usual}" if live else f"{source.origin}: {place}/{usual}"
-                sources.add(told, where, "live" if live else "capture")
+                sources.add(member, where, "live" if live else "capture")
                 texts[kind] = text
                 break
         else:

@@ -33,8 +33,8 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
         if not source.info.nodes:
             taken = ", nor of packages: a kubelet counts none"
         sources.warnings.append(f"nothing is recorded of NUMA nodes{taken}")
-    if source.told and not shows_findings:
-        sources.warnings.extend(f"{source.told.form.name}: {each}" for each in source.told.assumed)
+    if source.content and not shows_findings:
+        sources.warnings.extend(f"{source.content.form.name}: {each}" for each in source.content.assumed)
     return source
 
 

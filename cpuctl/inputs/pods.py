@@ -308,11 +308,11 @@ def _check_container(pod: StoredPod, name: str) -> None:
 
 
 def _ambiguous(text: str, pods: Sequence[StoredPod]) -> UsageError:
-    message = f"{text!r} can be {len(pods)} pods: {few_names(_told(pods))}"
+    message = f"{text!r} can be {len(pods)} pods: {few_names(_distinct_names(pods))}"
     return UsageError(message, where=_WHERE, hint="name one with its namespace, or by its UID")
 
 
-def _told(pods: Sequence[StoredPod]) -> Iterator[str]:
+def _distinct_names(pods: Sequence[StoredPod]) -> Iterator[str]:
     """Name pods; those that share a namespace, too, by their UIDs."""
     names = [pod.full_name for pod in pods]
     return (

@@ -78,8 +78,8 @@ def load_starting_state(
     initial = starting_state_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
     granted = {each: texts[each] for each in _OF_GRANTS if each in texts}
     digests = _digests(texts) if texts else {}
-    told = load_pod_names(machine, sources) if texts else None
-    names = told.pods if told else {}
+    known = load_pod_names(machine, sources) if texts else None
+    names = known.pods if known else {}
     return initial._replace(known=bool(running), digests=digests, granted_texts=granted, names=names)
 
 

@@ -294,7 +294,7 @@ def _node_files(machine: Machine) -> Iterator[MachineFinding]:
 
 def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     instead = "" if _has_uncore_caches(info) else ": a kubelet uses sockets in place of uncore caches"
-    unshared = CPUSet.of(cpu for cache in machine.caches if not cache.told for cpu in cache.cpus)
+    unshared = CPUSet.of(cpu for cache in machine.caches if not cache.sharing_known for cpu in cache.cpus)
     if unshared:
         message = f"the kernel does not tell which CPUs share some caches of {named(unshared)}"
         yield note("cache-sharing", cpu_files(unshared, "cache/index*/shared_cpu_list"), message)

@@ -164,7 +164,9 @@ def _uncore_cache_ids(machine: Machine, entries: list[list[CPU]]) -> Iterator[tu
         node_size = len(entries) * len(cpus)
         # It counts the bits of the kernel's map, none in one that is empty.
         uncore = (
-            cache for cache in caches if (cache.level or 0) > 2 and len(cache.cpus) * cache.told != node_size
+            cache
+            for cache in caches
+            if (cache.level or 0) > 2 and len(cache.cpus) * cache.sharing_known != node_size
         )
         yield tuple(cache.id for cache in uncore if cache.id is not None)
 

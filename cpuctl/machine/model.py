@@ -60,7 +60,7 @@ class CPU(NamedTuple):
 class Cache(NamedTuple):
     """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded.
 
-    Where no file says which CPUs share it, or the kernel's map of them is empty (``told`` is False), it is
+    Where no file says which CPUs share it, or the kernel's map is empty (``sharing_known`` is False), it is
     only known who lists the cache. A ``level`` that was not recorded is None. ``complete`` is False where
     files are missing that a kubelet reads of it.
     """
@@ -70,7 +70,7 @@ class Cache(NamedTuple):
     cpus: CPUSet
     id: int | None = None
     size_bytes: int | None = None
-    told: bool = True
+    sharing_known: bool = True
     complete: bool = True
 
 
@@ -251,7 +251,7 @@ class Machine(_Recorded):
     @cached_property
     def l3_groups(self) -> tuple[CPUSet, ...]:
         """The CPU sets that share a level-3 cache, by lowest CPU; empty where the kernel names none."""
-        groups = {cache.cpus for cache in self.caches if cache.level == 3 and cache.told}
+        groups = {cache.cpus for cache in self.caches if cache.level == 3 and cache.sharing_known}
         return tuple(sorted(groups, key=lambda group: group.lowest))
 
     @cached_property

@@ -42,7 +42,7 @@ class MachineSource(NamedTuple):
 
     ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
     ``gathered`` is what a support archive tells beside its files, None where it is none.
-    ``told`` says what another tool's output tells, where it was such.
+    ``content`` says what another tool's output tells, where it was such.
     """
 
     machine: Machine
@@ -50,7 +50,7 @@ class MachineSource(NamedTuple):
     origin: str
     files: Tree | None = None
     gathered: SupportArchive | None = None
-    told: FormContent | None = None
+    content: FormContent | None = None
 
 
 def read_machine(spec: str) -> MachineSource:
@@ -230,8 +230,8 @@ def _from_gatherinfo(path: Path) -> MachineSource:
 def _from_printed(path: Path) -> MachineSource:
     from cpuctl.machine.foreign.reading import read_printed
 
-    machine, info, told = read_printed(_whole(path), str(path))
-    return MachineSource(machine=machine, info=info, origin=str(path), told=told)
+    machine, info, content = read_printed(_whole(path), str(path))
+    return MachineSource(machine=machine, info=info, origin=str(path), content=content)
 
 
 def _whole(path: Path) -> bytes:

@@ -304,7 +304,7 @@ def _kinds_of_cores(machine: Machine) -> tuple[CoreKind, ...]:
         sizes[letter] = max(sizes.get(letter, 0), len(core))
     order = list(sizes)
 
-    def told(core: CPUSet) -> tuple[int, str]:
+    def group_of(core: CPUSet) -> tuple[int, str]:
         letter = letters[core]
         return len(core) if letter == PLAIN else sizes[letter], letter
 
@@ -317,7 +317,7 @@ def _kinds_of_cores(machine: Machine) -> tuple[CoreKind, ...]:
         found.add(
             tuple(
                 CoreKind(len(list(same)), threads, letter)
-                for (threads, letter), same in groupby(cores, key=told)
+                for (threads, letter), same in groupby(cores, key=group_of)
             )
         )
     return found.pop() if len(found) == 1 else ()

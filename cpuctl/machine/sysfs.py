@@ -212,7 +212,7 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
     # Some kernels print an empty map: who else uses the cache is not known then.
     cpus = ((shared or CPUSet()) & online) | CPUSet(1 << cpu)
     return Cache(
-        told=bool(shared),
+        sharing_known=bool(shared),
         level=level,
         kind=kind or "Unified",
         cpus=cpus,
@@ -348,7 +348,7 @@ def read_machine_files(tree: Tree) -> Machine:
         model_name=processor.model_name,
         architecture=files.value("proc/sys/kernel/arch", parse_word),
         caches_known=any(cache.level is not None for cache in caches)
-        and all(cache.told for cache in caches if cache.level == _L3),
+        and all(cache.sharing_known for cache in caches if cache.level == _L3),
         hugepages_known=_tells_hugepages(tree, nodes, numa_known=numa_known),
         numa_known=numa_known,
     ).checked()

@@ -98,8 +98,8 @@ class _Years:
     def time(self, line: str, header: re.Match[str]) -> int | None:
         """Return when a line was written, None for a day that there is not."""
         month = int(header["month"])
-        if told := _ISO_YEAR.match(line):
-            self.year = int(told[1])
+        if year := _ISO_YEAR.match(line):
+            self.year = int(year[1])
         elif month == 1 and self.month == _DECEMBER:
             self.year += 1
         self.month = month

@@ -72,11 +72,11 @@ def compare_unloaded(inputs: PlanningInputs, texts: tuple[str, str], sources: So
     sides = []
     for asked in map(_asked, texts):
         version = asked.words.version or given
-        told = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
-        told = told._replace(version=str(asked.words.version or "") or told.version)
+        inputs_there = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
+        inputs_there = inputs_there._replace(version=str(asked.words.version or "") or inputs_there.version)
         start: NotStartedOutcome = Undetermined(_NOT_PLANNED)
         try:
-            load_kubelet(told, Sources(), machine=source)
+            load_kubelet(inputs_there, Sources(), machine=source)
         except ConfigRefusedError as refused:
             start = refused.whole_refusal
         sides.append(Side(settings=asked.text, version=version, sources=sources, start=start))

@@ -70,12 +70,12 @@ def machine_findings(
     if made.why:
         yield _no_pods(place, made)
         return
-    told: set[str] = set()
+    seen_messages: set[str] = set()
     for pod in made.pods:
         stored = stored_pod(on_architecture(pod, setting.architecture), setting.rules, setting.limit_ranges)
         for finding in (*_created(stored, item, place, setting), *_on_node(stored, place, setting)):
-            if finding.message not in told:
-                told.add(finding.message)
+            if finding.message not in seen_messages:
+                seen_messages.add(finding.message)
                 yield finding
 
 

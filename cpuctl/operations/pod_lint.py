@@ -89,9 +89,9 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     from cpuctl.schemas import schema_text
 
     machine = load_machine(inputs.machine, sources) if inputs.machine else None
-    told = machine is not None or _is_told(inputs.kubelet)
+    known_kubelet = machine is not None or _names_configuration(inputs.kubelet)
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
-    if not told:
+    if not known_kubelet:
         # Defaults stand in for its release and gates only: what policies it has is not known.
         sources.entries.pop("kubeletConfiguration", None)
     gates = kubelet_gates(kubelet, sources)
@@ -106,7 +106,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     )
     return LintSetting(
         rules=rules,
-        kubelet=KubeletView.of(kubelet) if told else KubeletView(rules=rules.pods.node),
+        kubelet=KubeletView.of(kubelet) if known_kubelet else KubeletView(rules=rules.pods.node),
         trial=None if machine is None else _trial(machine, kubelet, sources),
         versions={"kubelet": f"1.{gates.minor}", "apiserver": f"1.{server.minor}"},
         configured=kubelet,
@@ -114,7 +114,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
     )
 
 
-def _is_told(inputs: KubeletInputs) -> bool:
+def _names_configuration(inputs: KubeletInputs) -> bool:
     """Whether anything names a configuration."""
     return inputs.config is not None or bool(inputs.config_dir or inputs.arguments)
 

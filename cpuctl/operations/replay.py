@@ -153,20 +153,20 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
 
 
 def _setup(
-    version: str, where: str, told: KubeletInputs, machine: MachineSource, sources: Sources
+    version: str, where: str, kubelet_inputs: KubeletInputs, machine: MachineSource, sources: Sources
 ) -> KubeletSetup:
     """Take the kubelet that the options tell of, in the release that the log names unless they do."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.timeline.model import KubeletSetup
 
-    if version and not told.version:
+    if version and not kubelet_inputs.version:
         try:
             KubeletVersion.parse(version)
         except ValueError as error:
             raise InputError(str(error), where=where, hint="name a release with --kubelet-version") from None
-        told = told._replace(version=version)
-    kubelet = load_kubelet(told, sources, machine=machine).kubelet
+        kubelet_inputs = kubelet_inputs._replace(version=version)
+    kubelet = load_kubelet(kubelet_inputs, sources, machine=machine).kubelet
     return KubeletSetup(kubelet=kubelet, release=kubelet.version)
 
 

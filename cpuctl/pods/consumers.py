@@ -156,16 +156,16 @@ def _downward_api(pod: Pod, context: DownwardContext) -> Iterator[ConsumedAmount
     for container in pod.all_containers:
         for resource in _exposed(pod):
             for item in (f"limits.{resource}", f"requests.{resource}"):
-                told = downward_value(
+                value = downward_value(
                     pod, ResourceFieldRef(item, "", _ZERO, "", reader=container.name), context
                 )
                 yield ConsumedAmount(
                     reader="downward API",
                     item=item,
                     container=container.name,
-                    rule=told.rule,
-                    amount=told.amount,
-                    text=told.text or "",
+                    rule=value.rule,
+                    amount=value.amount,
+                    text=value.text or "",
                 )
 
 

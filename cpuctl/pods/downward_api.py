@@ -104,14 +104,14 @@ def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, context: Downw
     return DownwardValue(f"the node's allocatable, as {why}", amount)
 
 
-def _in_units(told: DownwardValue, ref: ResourceFieldRef) -> DownwardValue:
+def _in_units(value: DownwardValue, ref: ResourceFieldRef) -> DownwardValue:
     """Count in units of the divisor, rounded up, in the kubelet's floating point."""
-    if told.amount is None:
-        return told
+    if value.amount is None:
+        return value
     divisor = ref.divisor if ref.divisor.sign else _ONE
     if ref.resource.endswith(".cpu"):
-        amount, unit = told.amount.milli_value, divisor.milli_value
+        amount, unit = value.amount.milli_value, divisor.milli_value
     else:
-        amount, unit = told.amount.value, divisor.value
+        amount, unit = value.amount.value, divisor.value
     # A divisor beyond 64 bits wraps around to 0, which no API server takes.
-    return told._replace(text=str(math.ceil(float(amount) / float(unit))) if unit else None)
+    return value._replace(text=str(math.ceil(float(amount) / float(unit))) if unit else None)

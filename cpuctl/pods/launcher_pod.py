@@ -105,8 +105,8 @@ def on_architecture(pod: Pod, architecture: str) -> Pod:
     machine = pod.virtual_machine
     if machine is None or machine.architecture or not architecture:
         return pod
-    told = machine._replace(guest=machine.guest._replace(architecture=architecture))
-    made = {each.name: each for each in pods_of_machine(told)}
+    with_architecture = machine._replace(guest=machine.guest._replace(architecture=architecture))
+    made = {each.name: each for each in pods_of_machine(with_architecture)}
     return made[pod.name]._replace(uid=pod.uid, phase=pod.phase)
 
 

@@ -127,14 +127,14 @@ class NodeRules(NamedTuple):
 
         Rule: ``policy_static.go`` of CPU and Memory Manager, 1.27 to 1.34.
         """
-        told = {each.name: each.resources.granted or {} for each in pod.statuses if not each.ephemeral}
+        granted = {each.name: each.resources.granted or {} for each in pod.statuses if not each.ephemeral}
 
         def allocated(container: Container) -> Container:
-            if container.name not in told:
+            if container.name not in granted:
                 return container
             resources = container.resources
             others = {name: each for name, each in resources.requests.items() if not _is_managed(name)}
-            managed = {name: each for name, each in told[container.name].items() if _is_managed(name)}
+            managed = {name: each for name, each in granted[container.name].items() if _is_managed(name)}
             return container._replace(resources=resources._replace(requests={**others, **managed}))
 
         inits = tuple(

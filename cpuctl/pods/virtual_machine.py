@@ -255,8 +255,8 @@ def with_defaults(guest: Guest, cluster: Cluster) -> Guest:
             annotations=_default_annotations(guest, cluster),
             defaulted=frozenset(
                 name
-                for name, told in (("topology", any(guest.topology)), ("memory", guest.memory is not None))
-                if not told
+                for name, given in (("topology", any(guest.topology)), ("memory", guest.memory is not None))
+                if not given
             ),
         ),
         cluster,

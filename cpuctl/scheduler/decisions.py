@@ -69,7 +69,7 @@ def _in_force(pod: Pod) -> Pod:
     resize = pod.resize
     if resize is None:
         return pod
-    told = {each.name: each.resources for each in pod.statuses if not each.ephemeral}
+    statuses = {each.name: each.resources for each in pod.statuses if not each.ephemeral}
 
     def effective(own: ResourceRequirements, reported: ReportedResources) -> ResourceRequirements:
         if reported.requests is None:
@@ -81,9 +81,9 @@ def _in_force(pod: Pod) -> Pod:
         return own._replace(requests=most)
 
     def container(each: Container) -> Container:
-        if each.kind is ContainerKind.INIT or each.name not in told:
+        if each.kind is ContainerKind.INIT or each.name not in statuses:
             return each
-        return each._replace(resources=effective(each.resources, told[each.name]))
+        return each._replace(resources=effective(each.resources, statuses[each.name]))
 
     return pod._replace(
         containers=tuple(map(container, pod.containers)),
@@ -135,8 +135,8 @@ def no_node_message(reasons: Iterable[tuple[tuple[str, ...], int]], nodes: int) 
     counts: Counter[str] = Counter()
     for texts, count in reasons:
         counts.update(dict.fromkeys(texts, count))
-    told = ", ".join(sorted(f"{count} {text}" for text, count in counts.items()))
-    return f"0/{nodes} nodes are available: {told}." if told else f"0/{nodes} nodes are available."
+    listed = ", ".join(sorted(f"{count} {text}" for text, count in counts.items()))
+    return f"0/{nodes} nodes are available: {listed}." if listed else f"0/{nodes} nodes are available."
 
 
 def daemon_selection(selection: NodeSelection | None, *, host_network: bool) -> NodeSelection:

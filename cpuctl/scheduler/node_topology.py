@@ -106,8 +106,8 @@ class NodeTopology(NamedTuple):
     @property
     def fingerprint_method(self) -> FingerprintMethod:
         """Which pods the fingerprint covers; all of them where nothing else is told."""
-        told = self.attribute(METHOD_ATTRIBUTE) == FingerprintMethod.EXCLUSIVE
-        return FingerprintMethod.EXCLUSIVE if told else FingerprintMethod.ALL
+        exclusive = self.attribute(METHOD_ATTRIBUTE) == FingerprintMethod.EXCLUSIVE
+        return FingerprintMethod.EXCLUSIVE if exclusive else FingerprintMethod.ALL
 
 
 class TopologySettings(NamedTuple):

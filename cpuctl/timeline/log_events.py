@@ -210,9 +210,9 @@ def _rejection(event: LogEvent, line: LogLine) -> LogEvent | None:
     return event._replace(reason=reason, text=text)
 
 
-def _ran(event: LogEvent, told: str) -> LogEvent | None:
+def _ran(event: LogEvent, text: str) -> LogEvent | None:
     """Read which pod's first process runs; the event's ID is the pod's UID."""
-    if "ContainerStarted" not in told:
+    if "ContainerStarted" not in text:
         return None
-    uid = _PLEG_UID.search(told)
+    uid = _PLEG_UID.search(text)
     return event._replace(uid=uid[1] if uid else "")

@@ -124,8 +124,8 @@ class _Reading:
             self.start_told = True
         elif event.kind is LogEventKind.START_FAILED and not self.start_told:
             why = _MANAGER_START.match(event.text)
-            told = {"error": event.text[why.end() :]} if why is not None else {}
-            self._expect(event, {"kubelet": {"running": False, **told}})
+            error = {"error": event.text[why.end() :]} if why is not None else {}
+            self._expect(event, {"kubelet": {"running": False, **error}})
             self.start_told = True
         if (act := self.acts.get(event.kind)) is not None:
             act(event)
@@ -253,8 +253,8 @@ class _Reading:
         self.running.add(event.pod)
         if (pod := self.pods.get(event.pod)) is None:
             return
-        told = admission.cpus.keys() | admission.kept
-        others = [each.name for each in pod.pod.all_containers if each.name not in told]
+        listed = admission.cpus.keys() | admission.kept
+        others = [each.name for each in pod.pod.all_containers if each.name not in listed]
         self._expect(
             event,
             {
@@ -300,8 +300,8 @@ class _Reading:
             wanted["hints"] = hints  # first: what is decided follows from them
         if admission.rejected:
             status: dict[str, Wanted] = {"phase": "Failed"}
-            told = {"reason": admission.reason, "message": admission.message}
-            wanted["pods"] = {admission.pod: status | {key: text for key, text in told.items() if text}}
+            why = {"reason": admission.reason, "message": admission.message}
+            wanted["pods"] = {admission.pod: status | {key: text for key, text in why.items() if text}}
         elif admission.cpus:
             wanted["containers"] = {
                 f"{admission.pod}/{name}": {"cpus": str(cpus)} for name, cpus in admission.cpus.items()
@@ -322,7 +322,7 @@ def _comparable(hints: Mapping[str, Mapping[str, str]], pod: TimelinePod) -> dic
     )
     known = ("cpu", "memory", "hugepages-", *(() if any("/" in name for name in asks) else (BEST_HINT,)))
     found = {
-        whose: {resource: text for resource, text in told.items() if resource.startswith(known)}
-        for whose, told in hints.items()
+        whose: {resource: text for resource, text in texts.items() if resource.startswith(known)}
+        for whose, texts in hints.items()
     }
-    return {whose: told for whose, told in found.items() if told}
+    return {whose: texts for whose, texts in found.items() if texts}

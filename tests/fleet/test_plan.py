@@ -40,7 +40,7 @@ def document(
     inputs = FleetPlanInputs(kubelet=KubeletInputs(arguments=arguments, version=version), **words)
     sources = Sources()
     cluster = load_cluster(inputs, sources)
-    surveyor = NodeSurveyor(cluster.told(inputs))
+    surveyor = NodeSurveyor(cluster.fleet_inputs(inputs))
     recordings = [Recording(name, source) for name, source in fleet.items()]
     rows = list(ask(surveyor, recordings, in_this_process, nobody))
     answer = fleet_plan_document(inputs, cluster, rows, sources, nobody)  # type: ignore[arg-type]

@@ -144,7 +144,7 @@ def run_answers(data: bytes) -> None:
     with suppress(CpuctlError):
         _check_holdings([decode_get(data)])
     with suppress(CpuctlError):
-        _check_holdings(read_answers(data, "fuzz").told)
+        _check_holdings(read_answers(data, "fuzz").answered_pods)
     with suppress(CpuctlError):
         decode_allocatable_cpus(data)
     with suppress(ValueError):

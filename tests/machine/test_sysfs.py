@@ -213,7 +213,10 @@ def test_an_empty_cache_map_is_no_cache_of_its_own() -> None:
     files = without(small_machine("2c"), "shared_cpu_list")
     files |= {path: "00000000,00000000\n" for path in files if path.endswith("shared_cpu_map")}
     machine = read(files)
-    assert [(str(cache.cpus), cache.told) for cache in machine.caches] == [("0", False), ("1", False)]
+    assert [(str(cache.cpus), cache.sharing_known) for cache in machine.caches] == [
+        ("0", False),
+        ("1", False),
+    ]
     assert machine.l3_groups == ()
     assert "the kernel does not tell which CPUs share some caches of CPUs 0-1" in messages(machine)
     # cAdvisor counts the bits of the map: none are never all CPUs of a node, and the id is listed.

@@ -85,12 +85,12 @@ def test_hwloc_tells_the_same_machine(name: str, tmp_path: Path) -> None:
     words = ("--input", str(tmp_path), "--if", "fsroot", "--of", "xml")
     run = subprocess.run(["lstopo", *words], capture_output=True, check=True)
     printed = read_printed(run.stdout, "lstopo")
-    known = printed.told.facts - _HWLOC_SEES_OTHERWISE.get(name, set())
+    known = printed.content.facts - _HWLOC_SEES_OTHERWISE.get(name, set())
     if not kernels.numa_known:
         known -= {MachineFact.NUMA, MachineFact.BARE_NODES}
     if not all(node.distances for node in kernels.numa_nodes):
         known -= {MachineFact.DISTANCES}
-    assert differences(kernels, printed.machine, printed.told._replace(facts=known)) == {}
+    assert differences(kernels, printed.machine, printed.content._replace(facts=known)) == {}
     assert printed.machine.online == kernels.online
 
 
@@ -110,10 +110,10 @@ def test_hwloc_reads_the_same_machine_as_it_is_written(name: str) -> None:
     text, remarks = as_hwloc_xml(machine)
     assert any("nests" in remark for remark in remarks) == (name in _CONTRADICT_THEMSELVES)
     seen = seen_by_lstopo(text)
-    known = seen.told.facts
+    known = seen.content.facts
     if name in _CONTRADICT_THEMSELVES:
         known -= {MachineFact.CACHES, MachineFact.CACHE_IDS, MachineFact.CACHE_SIZES}
-    assert differences(machine, seen.machine, seen.told._replace(facts=known)) == {}
+    assert differences(machine, seen.machine, seen.content._replace(facts=known)) == {}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,11 +123,13 @@ def test_lscpu_tells_the_same_machine(name: str, words: str, tmp_path: Path) -> 
         tar.extractall(tmp_path, filter="fully_trusted")  # noqa: S202  # our own recordings
     kernels = read_machine(str(tmp_path)).machine
     printed = printed_by_lscpu(tmp_path, *words.split())
-    known = printed.told.facts - _SEEN_OTHERWISE.get(name, set())
+    known = printed.content.facts - _SEEN_OTHERWISE.get(name, set())
     if not kernels.numa_known:
         known -= {MachineFact.NUMA}
     assert (
-        differences(kernels, printed.machine, printed.told._replace(facts=known - {MachineFact.CORE_KINDS}))
+        differences(
+            kernels, printed.machine, printed.content._replace(facts=known - {MachineFact.CORE_KINDS})
+        )
         == {}
     )
     assert printed.machine.online == kernels.online

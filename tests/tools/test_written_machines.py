@@ -42,7 +42,7 @@ def seen_by_lstopo(text: str) -> ForeignMachine:
 
 def check(machine: Machine) -> None:
     seen = seen_by_lstopo(as_hwloc_xml(machine)[0])
-    assert differences(machine, seen.machine, seen.told) == {}
+    assert differences(machine, seen.machine, seen.content) == {}
     assert seen.machine.online == machine.online
 
 

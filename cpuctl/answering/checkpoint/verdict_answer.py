@@ -38,7 +38,7 @@ def verdict_document(
     verdict: StateVerdict, states: Sequence[StateInput], sources: Sources, kubelet: answers.ReadingKubelet
 ) -> answers.CheckpointVerify:
     """Say whether a kubelet starts on its files, what stands against each, and what else is wrong."""
-    findings = _told(verdict.start, verdict.findings)
+    findings = _with_start(verdict.start, verdict.findings)
     return {
         "apiVersion": API_VERSION,
         "kind": "CheckpointVerify",
@@ -77,7 +77,7 @@ def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
         yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message, fix=fix)
 
 
-def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
+def _with_start(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
     """Make a start that fails an error among the findings, unless one of them says why."""
     if isinstance(start, Started):
         return findings

@@ -40,7 +40,7 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> answers.Sugg
     return {
         "kind": change.kind.value,
         "change": _change(change),
-        "words": _words(change),
+        "words": _change_text(change),
         "command": _command(change, ask_with),
         "containers": list(placed_containers(replayed.before.topology, replayed.admission)),
         "hints": [round_answer(asked) for asked in replayed.admission.asked],
@@ -115,10 +115,10 @@ def _amount(amount: Amount) -> answers.Amount:
     }
 
 
-def _words(change: Change) -> str:
+def _change_text(change: Change) -> str:
     match change:
         case RequestChange():
-            return _request_words(change)
+            return _request_change_text(change)
         case SettingChange(setting=setting, option=""):
             return f"set {setting}: {change.after} (now {change.before})"
         case SettingChange():
@@ -130,7 +130,7 @@ def _words(change: Change) -> str:
             return f"admit it before {overtaken[0].full_name}{more}"
 
 
-def _request_words(change: RequestChange) -> str:
+def _request_change_text(change: RequestChange) -> str:
     """Say what each container requests instead: ``request in web: cpu 4 (now 6), memory 2Gi (now 4Gi)``."""
     if change.fields:
         edits = (f"{each.field}: {each.after} (now {each.before or 'unset'})" for each in change.fields)

@@ -411,11 +411,11 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarnin
                     }
                     for block in found.lost_memory
                 ],
-                "message": f"pod {name} {_words(found)} ({', '.join(found.held.issues)}; mended in 1.38)",
+                "message": f"pod {name} {_lost_text(found)} ({', '.join(found.held.issues)}; mended in 1.38)",
             }
 
 
-def _words(found: Readmission) -> str:
+def _lost_text(found: Readmission) -> str:
     if not found.lost:
         return "runs already, and this kubelet rejects it, as if its own share were not there for it"
     return (

@@ -28,7 +28,7 @@ class _Item(NamedTuple):
     text: str = ""
 
     @property
-    def told(self) -> str:
+    def shown_text(self) -> str:
         """What people read."""
         return self.text or self.value
 
@@ -113,8 +113,8 @@ def _changes(before: answers.PodFacts, after: answers.PodFacts) -> Iterator[answ
             yield {
                 "area": area,
                 "item": name,
-                "before": was.told if was else None,
-                "after": then.told if then else None,
+                "before": was.shown_text if was else None,
+                "after": then.shown_text if then else None,
             }
 
 

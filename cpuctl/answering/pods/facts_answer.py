@@ -62,7 +62,7 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> answers.PodFacts:
         "containers": [_container(each, view) for each in facts.containers],
         "ephemeralContainers": [_ephemeral(each, view) for each in facts.ephemeral],
         "readers": [_reading(reading) for reading in facts.consumed_amounts],
-        "downwardAPI": [downward_answer(ref, told) for ref, told in facts.downward],
+        "downwardAPI": [downward_answer(ref, value) for ref, value in facts.downward],
     }
 
 

@@ -148,10 +148,12 @@ def cpu_rows(machine: Machine) -> Iterable[answers.CPU]:
 
 
 def _cache_numbers(machine: Machine, level: int, kind: str) -> dict[int, int]:
-    told = {
-        cache.cpus for cache in machine.caches if cache.told and (cache.level, cache.kind) == (level, kind)
+    caches = {
+        cache.cpus
+        for cache in machine.caches
+        if cache.sharing_known and (cache.level, cache.kind) == (level, kind)
     }
-    return _numbers(sorted(told, key=_lowest))
+    return _numbers(sorted(caches, key=_lowest))
 
 
 def _core_type(machine: Machine, number: int) -> answers.CoreType | None:
@@ -222,9 +224,9 @@ def _leaves(holders: Iterable[CPUHolder]) -> list[tuple[str, str, CPUSet]]:
     So a pod that holds CPUs as a whole shows where no container of it holds any, or several the same: those
     are its pool (KEP-5526). An init container shows where none has taken its place.
     """
-    told = list(holders)
-    pods = {holder["podUID"]: holder["mark"] for holder in told if holder["holding"] == "pod"}
-    sharers = Counter((holder["podUID"], holder["cpus"]) for holder in told if holder["holding"] != "pod")
+    listed = list(holders)
+    pods = {holder["podUID"]: holder["mark"] for holder in listed if holder["holding"] == "pod"}
+    sharers = Counter((holder["podUID"], holder["cpus"]) for holder in listed if holder["holding"] != "pod")
     leaves = [
         (
             holder["podUID"],
@@ -233,7 +235,7 @@ def _leaves(holders: Iterable[CPUHolder]) -> list[tuple[str, str, CPUSet]]:
             else holder["mark"],
             CPUSet.parse(holder["cpus"]),
         )
-        for holder in told
+        for holder in listed
     ]
     return sorted(leaves, key=lambda leaf: len(leaf[2]))
 

@@ -47,7 +47,7 @@ def record_kubelet(
     arguments = read_arguments(files, process) if process else None
     flags = None if arguments is None else tuple(kept_flags(arguments))
     unit = UnitCommand() if arguments is not None else unit_command(files)
-    told = unit.arguments if arguments is None else arguments
+    arguments_read = unit.arguments if arguments is None else arguments
     unit_flags = None if unit.arguments is None else tuple(kept_flags(unit.arguments))
     known = unit_flags if flags is None and not unit.gap else flags
     places = kubelet_paths(known)
@@ -61,7 +61,7 @@ def record_kubelet(
         unit_files=unit.files,
         unit_places=unit.places,
         flags_gap=unit.gap,
-        other_flags=other_flags(told or ()),
+        other_flags=other_flags(arguments_read or ()),
         root_directory=places.root,
         config_path=places.config,
         config_state=_record_configuration(files, places.config, CONFIG),

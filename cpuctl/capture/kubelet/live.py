@@ -51,7 +51,7 @@ def live_kubelet(tree: Tree) -> RecordedKubelet:
         if not _KUBELET.search(status) or not _OF_ROOT.search(status) or _NESTED.search(status):
             continue
         if command := _read(tree, f"proc/{pid}/cmdline"):
-            return _told(command.removesuffix("\0").split("\0")[1:])._replace(runs=True)
+            return _recorded_kubelet(command.removesuffix("\0").split("\0")[1:])._replace(runs=True)
     return stopped_kubelet(tree)
 
 
@@ -61,10 +61,10 @@ def stopped_kubelet(tree: Tree) -> RecordedKubelet:
     if unit.arguments is None:
         return RecordedKubelet(flags_gap=unit.gap)
     files = tuple(f"/{path}" for path in unit.files)
-    return _told(unit.arguments, unit.gap)._replace(flag_files=files, flag_places=unit.places)
+    return _recorded_kubelet(unit.arguments, unit.gap)._replace(flag_files=files, flag_places=unit.places)
 
 
-def _told(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:
+def _recorded_kubelet(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:
     flags = tuple(kept_flags(arguments))
     places = kubelet_paths(None if gap else flags)
     return RecordedKubelet(

@@ -122,9 +122,9 @@ def _running(proc: Path) -> list[RunningKubelet]:
         for pid in sorted(pids):
             # In a tree of somebody's making such a directory may be no process: psutil trips over its text.
             with suppress(psutil.Error, ValueError, IndexError):
-                told = psutil.Process(pid).as_dict(["name", "status", "cmdline"])
-                if told["status"] not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
-                    found += _kubelets(pid, told["name"], told["cmdline"] or [""])
+                process = psutil.Process(pid).as_dict(["name", "status", "cmdline"])
+                if process["status"] not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                    found += _kubelets(pid, process["name"], process["cmdline"] or [""])
     finally:
         psutil.PROCFS_PATH = usual
     return found
@@ -134,8 +134,8 @@ def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKube
     command, *arguments = words
     called = next((each for each in (name, posixpath.basename(command)) if each in _NAMES), "")
     if called:
-        told = flag_value(kept_flags((*arguments, *forwarded_flags(arguments))), "root-dir")
-        yield RunningKubelet(pid, called, posixpath.normpath(told or f"/{STATE_DIRECTORY}"))
+        root = flag_value(kept_flags((*arguments, *forwarded_flags(arguments))), "root-dir")
+        yield RunningKubelet(pid, called, posixpath.normpath(root or f"/{STATE_DIRECTORY}"))
 
 
 def _is_directory_of(kubelet: RunningKubelet, directory: Path, root: Path) -> bool:

@@ -158,7 +158,7 @@ class Service:
             variables.pop(name.partition("=")[0], None)
         if len(service.lines) != 1:
             raise UnknownError(f"{self._unit} has {len(service.lines)} lines ExecStart, not one")
-        return Command(self._words(service.lines[0], variables, known), variables)
+        return Command(self._arguments(service.lines[0], variables, known), variables)
 
     def _texts(self) -> Iterator[str]:
         """Yield the texts of the unit and its drop-ins, in the order in which they count."""
@@ -237,7 +237,7 @@ class Service:
                 break
         return sorted(directories)
 
-    def _words(self, line: str, variables: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
+    def _arguments(self, line: str, variables: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
         bare = line.lstrip(_PREFIXES)
         prefixes = line[: len(line) - len(bare)]
         try:

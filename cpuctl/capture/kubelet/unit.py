@@ -143,12 +143,20 @@ def _k3s_arguments(
     """Return the kubelet's flags: those of the files come first, and the last of a flag counts."""
     upper = name.upper()
     config = variables.get(f"{upper}_CONFIG_FILE") or next(values_of(words, "--config", "-c"), "")
-    told = _configured(files, config or f"/etc/rancher/{name}/config.yaml")
-    if "server" in words and ("--disable-agent" in words or told.get("disable-agent") == ["true"]):
+    settings = _configured(files, config or f"/etc/rancher/{name}/config.yaml")
+    if "server" in words and ("--disable-agent" in words or settings.get("disable-agent") == ["true"]):
         raise UnknownError(f"{name} server runs without an agent, and so without a kubelet")
     given = [*values_of(words, f"--{_DATA}", "-d")]
-    data = [f"/var/lib/rancher/{name}", variables.get(f"{upper}_DATA_DIR", ""), *told.get(_DATA, ()), *given]
-    extra = [*(f"--{each.removeprefix('--')}" for each in told.get(_HANDED_ON, ())), *forwarded_flags(words)]
+    data = [
+        f"/var/lib/rancher/{name}",
+        variables.get(f"{upper}_DATA_DIR", ""),
+        *settings.get(_DATA, ()),
+        *given,
+    ]
+    extra = [
+        *(f"--{each.removeprefix('--')}" for each in settings.get(_HANDED_ON, ())),
+        *forwarded_flags(words),
+    ]
     drop_ins = f"{[each for each in data if each][-1].strip('/')}/agent/etc/kubelet.conf.d"
     if not _is_there(files, drop_ins):
         return _merged(_WITHOUT_DROP_INS, extra)

@@ -59,8 +59,8 @@ def setting_lines(found: tuple[CpuSetting, ...]) -> str:
 def _recorded(text: str) -> Iterator[CpuSetting]:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            told = json.loads(line)
-            parts = [told[name] for name in CpuSetting._fields]
+            record = json.loads(line)
+            parts = [record[name] for name in CpuSetting._fields]
         except (ValueError, KeyError, TypeError, RecursionError):
             parts = []
         if not parts or not all(isinstance(part, str) for part in parts):

@@ -224,32 +224,32 @@ def recorded_processes(text: str) -> Iterator[Process]:
             ) from None
 
 
-def _process(told: Any) -> Process:  # noqa: ANN401  # any JSON
+def _process(record: Any) -> Process:  # noqa: ANN401  # any JSON
     return Process(
-        pid=_number(told["pid"]),
-        cgroup=_text(told["cgroup"]),
-        kernel=bool(told.get("kernel")),
+        pid=_number(record["pid"]),
+        cgroup=_text(record["cgroup"]),
+        kernel=bool(record.get("kernel")),
         user=None,
         nested=False,
-        threads=tuple(_thread(each) for each in told["threads"]),
-        started=_number(told["started"]) if "started" in told else None,
-        fixed=bool(told.get("fixed")),
-        memory=_memory(told["memory"]) if "memory" in told else None,
+        threads=tuple(_thread(each) for each in record["threads"]),
+        started=_number(record["started"]) if "started" in record else None,
+        fixed=bool(record.get("fixed")),
+        memory=_memory(record["memory"]) if "memory" in record else None,
     )
 
 
-def _thread(told: Any) -> Thread:  # noqa: ANN401
-    cpus, mems = told["cpus"], told["mems"]
+def _thread(record: Any) -> Thread:  # noqa: ANN401
+    cpus, mems = record["cpus"], record["mems"]
     return Thread(
-        tid=_number(told["tid"]),
-        comm=_text(told["comm"]),
+        tid=_number(record["tid"]),
+        comm=_text(record["comm"]),
         cpus=None if cpus is None else _text(cpus),
         mems=None if mems is None else _text(mems),
     )
 
 
-def _memory(told: Any) -> dict[int, int]:  # noqa: ANN401
-    return {int(node[:4]): _number(amount) for node, amount in told.items()}
+def _memory(record: Any) -> dict[int, int]:  # noqa: ANN401
+    return {int(node[:4]): _number(amount) for node, amount in record.items()}
 
 
 def _number(value: object) -> int:

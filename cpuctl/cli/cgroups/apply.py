@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     NoColorOption,
@@ -123,7 +123,7 @@ def apply(
     from cpuctl.operations.cgroups.preparation import ApplyInputs, Overrides, root_of
     from cpuctl.operations.cgroups.request import read_apply_request
 
-    kubelet = kubelet_words(context)
+    kubelet = kubelet_inputs(context)
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)
     place, asked = root_of(machine, root), read_apply_request(filename, containers)

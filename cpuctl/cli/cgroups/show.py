@@ -3,7 +3,7 @@
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import observe, print_doubts, print_sources
 from cpuctl.cli.options import (
     ExitCodeOption,
@@ -61,7 +61,7 @@ def show(
     from cpuctl.operations.cgroups.rules import group_rules
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_words(context), state=state, pods=pods)
+    inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet_inputs(context), state=state, pods=pods)
     node = load_node(inputs, sources)
     rules = group_rules(node, oci_runtime, sources)
     node, picture, _ = observe(node, style)

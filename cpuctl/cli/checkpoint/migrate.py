@@ -139,7 +139,7 @@ def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) 
     from cpuctl.answering.command_lines import checkpoint_commands
 
     changes, owners, reader, proof, kubelet = migration
-    told = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)
-    document = change_document(changes, owners, sources.entries, told, proof)
+    reads_as = kubelet_answer(kubelet, reader) if kubelet else release_answer(reader)
+    document = change_document(changes, owners, sources.entries, reads_as, proof)
     spell_out_commands(document, "migrate", checkpoint_commands(inputs))
     return document

@@ -5,7 +5,7 @@ import typer
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import CommitOptions, answering_unloaded, commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -79,7 +79,7 @@ def new(
         memory=memory,
         devices=devices,
         node=NodeWords(assume_devices),
-        kubelet=kubelet_words(context),
+        kubelet=kubelet_inputs(context),
         state="",
         pods="",
     )

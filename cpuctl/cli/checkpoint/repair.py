@@ -15,7 +15,7 @@ from cpuctl.cli.checkpoint.options import (
     YesOption,
     named_state,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.options import (
     ForceStateOption,
     MachineOption,
@@ -88,7 +88,7 @@ def repair(
     words = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
-        kubelet=kubelet_words(context),
+        kubelet=kubelet_inputs(context),
         pods=pods,
         memory=memory,
         root=root,

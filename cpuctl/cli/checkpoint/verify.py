@@ -10,7 +10,7 @@ from cpuctl.cli.checkpoint.options import (
     StrictOption,
     named_state,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
@@ -70,7 +70,7 @@ def verify(
     words = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
-        kubelet=kubelet_words(context),
+        kubelet=kubelet_inputs(context),
         pods=pods,
         memory=memory,
         pod_resources=pod_resources,

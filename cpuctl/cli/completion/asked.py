@@ -40,33 +40,33 @@ def candidates(words: Sequence[str]) -> list[str]:
 
 
 def _pod(given: TypedWords) -> Iterable[str]:
-    from cpuctl.cli.completion.named_pods import pod_words
+    from cpuctl.cli.completion.named_pods import complete_pods
 
-    return pod_words(given)
+    return complete_pods(given)
 
 
 def _resize(given: TypedWords) -> Iterable[str]:
-    from cpuctl.cli.completion.named_pods import resize_words
+    from cpuctl.cli.completion.named_pods import complete_resizes
 
-    return resize_words(given)
+    return complete_resizes(given)
 
 
 def _container(given: TypedWords) -> Iterable[str]:
-    from cpuctl.cli.completion.named_pods import container_words
+    from cpuctl.cli.completion.named_pods import complete_containers
 
-    return container_words(given)
+    return complete_containers(given)
 
 
 def _machine(given: TypedWords) -> Iterable[str]:
-    from cpuctl.cli.completion.machines import machine_words
+    from cpuctl.cli.completion.machines import complete_machines
 
-    return machine_words(given)
+    return complete_machines(given)
 
 
 def _cpus(given: TypedWords) -> Iterable[str]:
-    from cpuctl.cli.completion.machines import cpu_words
+    from cpuctl.cli.completion.machines import complete_cpus
 
-    return cpu_words(given)
+    return complete_cpus(given)
 
 
 def _gates(given: TypedWords) -> Iterator[str]:

@@ -17,7 +17,7 @@ _USUAL = ("1s1n8c2t", "1s4n64c2t", "2s2n16c2t", "2s8n64c2t", "4s4n28c2t", "8p2t+
 _KINDS = ("node", "socket", "l3", "core")
 
 
-def machine_words(given: TypedWords) -> Iterator[str]:
+def complete_machines(given: TypedWords) -> Iterator[str]:
     """Complete ``synthetic:2s4n16c2t,l3=8``: usual figures first, options after a comma."""
     done, comma, _ = given.current.rpartition(",")
     if not comma:
@@ -30,7 +30,7 @@ def machine_words(given: TypedWords) -> Iterator[str]:
     yield from (f"{done},{each}" for each in names if f",{each}" not in done)
 
 
-def cpu_words(given: TypedWords, before: str = "") -> Iterator[str]:
+def complete_cpus(given: TypedWords, before: str = "") -> Iterator[str]:
     """Complete a CPU list with the names of sets; *before* is what stands before the list."""
     done, comma, part = given.current.removeprefix(before).rpartition(",")
     before += done + comma

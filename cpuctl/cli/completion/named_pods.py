@@ -23,7 +23,7 @@ class NamedPod(NamedTuple):
     containers: tuple[str, ...]
 
 
-def pod_words(given: TypedWords) -> Iterator[str]:
+def complete_pods(given: TypedWords) -> Iterator[str]:
     """``shop/database``, and its containers once that much is typed; without namespace if typed so."""
     for name, containers in _spelled(given):
         yield name
@@ -31,7 +31,7 @@ def pod_words(given: TypedWords) -> Iterator[str]:
             yield from (f"{name}/{container}" for container in containers)
 
 
-def resize_words(given: TypedWords) -> Iterator[str]:
+def complete_resizes(given: TypedWords) -> Iterator[str]:
     """``shop/database/server:cpu=``, and what else can follow a colon or a comma."""
     name, colon, amounts = given.current.partition(":")
     if colon:
@@ -45,13 +45,13 @@ def resize_words(given: TypedWords) -> Iterator[str]:
             yield from (f"{each}:{resource}=" for resource in _RESOURCES)
 
 
-def container_words(given: TypedWords) -> Iterator[str]:
+def complete_containers(given: TypedWords) -> Iterator[str]:
     """``shop/database/server=``, and names of sets of CPUs after it."""
-    from cpuctl.cli.completion.machines import cpu_words
+    from cpuctl.cli.completion.machines import complete_cpus
 
     name, equals, _ = given.current.partition("=")
     if equals:
-        yield from cpu_words(given, f"{name}=")
+        yield from complete_cpus(given, f"{name}=")
         return
     for pod, containers in _known(given):
         yield from (f"{pod}/{container}=" for container in containers)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -76,7 +76,7 @@ def check(
     """Tell whether the kubelet would start."""
     from cpuctl.answering.node_checks import check_configuration
 
-    kubelet = kubelet_words(context)
+    kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config, state)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -106,7 +106,7 @@ def reserve(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Propose settings with which the kubelet starts."""
-    kubelet = kubelet_words(context)
+    kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config)
     style = Style(
         output,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     EphemeralStorageOption,
@@ -58,7 +58,7 @@ def show(
     from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
 
-    kubelet = kubelet_words(context)
+    kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)

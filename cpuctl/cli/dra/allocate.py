@@ -13,7 +13,7 @@ from cpuctl.cli.dra.options import (
     PCIeRootsOption,
     ReservedCPUsOption,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
@@ -89,7 +89,7 @@ def allocate(
     refuse_stdin_twice(machine, *filename)
     given = load_pods(filename, (), sources, purpose="with claims")
     words = DriverWords(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
-    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_words(context), given.dra)
+    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_inputs(context), given.dra)
     plan = plan_claims(given, driver, sources, fixed=fixed)
     print_sources(sources, style)
     emit(claims_document(plan, driver, sources.entries), style)

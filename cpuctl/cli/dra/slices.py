@@ -11,7 +11,7 @@ from cpuctl.cli.dra.options import (
     PCIeRootsOption,
     ReservedCPUsOption,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit
@@ -62,7 +62,7 @@ def slices(
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="dra_slices"), Sources()
     words = DriverWords(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
-    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_words(context))
+    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_inputs(context))
     print_sources(sources, style)
     if style.for_people:
         emit(devices_document(driver, sources.entries), style)

@@ -15,7 +15,7 @@ from cpuctl.cli.fleet.options import (
     SchedulerOption,
     TopologiesOption,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import FleetOutput, Style, emit, note
@@ -89,7 +89,7 @@ def check(
     style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
     _refuse_unread(names, nrt=nrt, pods=pods)
     published = _published(nrt, pods, style) if nrt else None
-    checker = NodeChecker(kubelet_words(context), names, published)
+    checker = NodeChecker(kubelet_inputs(context), names, published)
     clean, unknown = True, set(published.topologies if published else ())
 
     def look(row: "Mapping[str, Any]") -> None:

@@ -7,7 +7,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import JobsOption, ResumeOption, SchedulerOption
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import OUTPUT
@@ -89,7 +89,7 @@ def diff(
     from cpuctl.fleet.listing import NodeLister
 
     refuse_stdin_twice(before, after)
-    style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
+    style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_inputs(context)
     collections = [FleetSelection([name], jobs, resume, scheduler) for name in (before, after)]
     listed = _asked(collections, NodeLister(kubelet), style)
     checked: tuple[list[Any], list[Any]] = ([], [])

@@ -7,7 +7,7 @@ import typer
 from cpuctl.cli.app import command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument, ResumeOption, SchedulerOption
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.options import (
     ExitZeroOption,
     ForceOption,
@@ -104,7 +104,7 @@ def list_nodes(
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.operations.plan_inputs import PlanningInputs
 
-    style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_words(context)
+    style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_inputs(context)
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
         raise UsageError("there is no list of nodes to draw", where=f"-o {output}")

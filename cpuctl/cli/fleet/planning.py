@@ -13,7 +13,7 @@ from cpuctl.cli.fleet.options import (
     SchedulerOption,
     TopologiesOption,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     DevicesOption,
@@ -156,7 +156,7 @@ def plan(
     refuse_stdin_twice(*recordings, *filename, nodes, pods, nrt, devices)
     _refuse_unknown_nodes(recordings, nodes=nodes, nrt=nrt, plugin=scheduler_plugin)
     inputs = FleetPlanInputs(
-        kubelet=kubelet_words(context),
+        kubelet=kubelet_inputs(context),
         filenames=filename,
         templates=template,
         nodes=nodes,
@@ -204,7 +204,7 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
     from cpuctl.fleet.plan_nodes import NodeSurveyor
 
     cluster = load_cluster(inputs, sources)
-    surveyor = NodeSurveyor(cluster.told(inputs))
+    surveyor = NodeSurveyor(cluster.fleet_inputs(inputs))
     rows = []
     if fleet.recordings:
         asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))

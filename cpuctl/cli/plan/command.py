@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
@@ -198,7 +198,7 @@ def plan(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=kubelet_words(context),
+        kubelet=kubelet_inputs(context),
         state=state,
         pods=pods,
         devices=devices,

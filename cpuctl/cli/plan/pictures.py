@@ -12,7 +12,7 @@ from cpuctl.cli.render.page_parts import page_parts
 from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.memory import memory_table
-from cpuctl.exports.outcomes import PODS, counts_words, rejection_words, start_sentence
+from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, start_sentence
 from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, StyledText, page
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _verdict(document: StartedPlan | NotStartedPlan) -> StyledText:
     if "node" not in document:
         return StyledText(start_sentence(document["start"], "The kubelet"), "bad")
     admitted = all(pod["outcome"] == "Admitted" for pod in document["pods"])
-    return StyledText(counts_words(document["summary"]), "good" if admitted else "bad")
+    return StyledText(pod_counts_text(document["summary"]), "good" if admitted else "bad")
 
 
 def _sections(document: StartedPlan | NotStartedPlan, picture: Markup) -> Iterator[Section]:
@@ -77,7 +77,7 @@ def _refusals(pods: Sequence[Pod]) -> Grid:
             StyledText(f"{pod['namespace']}/{pod['name']}", "bad"),
             StyledText(pod.get("container") or ""),
             StyledText(PODS[pod["outcome"]].word),
-            StyledText(rejection_words(pod)),
+            StyledText(rejection_text(pod)),
         )
         for pod in pods
     )

@@ -3,7 +3,7 @@
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -64,7 +64,7 @@ def show(
     from cpuctl.answering.pods.facts_answer import cgroup_view
     from cpuctl.answering.pods.show_answer import show_document, view_head
 
-    kubelet = kubelet_words(context)
+    kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
     found = load_pods(filename, template, sources, purpose="to look at")

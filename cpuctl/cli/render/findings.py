@@ -137,13 +137,13 @@ def _table(findings: Iterable[FindingT], form: Form[FindingT]) -> Table:
     return Table(tuple(map(Column, form.columns)), rows)
 
 
-def count_words(summary: FindingCounts) -> str:
+def counts_text(summary: FindingCounts) -> str:
     """Count findings by severity, those that there are."""
     counts = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
     return ", ".join(counted(count, word) for word, count in counts.items() if count)
 
 
-def count_start_words(summary: FindingCounts, start: Start) -> str:
+def start_counts_text(summary: FindingCounts, start: Start) -> str:
     """Count errors and warnings about a start; one that cannot be said is neither."""
     counts = [counted(summary["error"], "error"), counted(summary["warning"], "warning")]
     return ", ".join([*counts, *(["start undetermined"] * (start["outcome"] == "Undetermined"))])

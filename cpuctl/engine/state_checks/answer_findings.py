@@ -109,13 +109,13 @@ def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -
     """Name what files say otherwise than the kubelet: an answer knows pods by their names alone."""
     uids = {pod.full_name: uid for uid, pod in (owners.pods or {}).items()}
     named = not unnamed(saved, owners)
-    for pod in answers.told:
+    for pod in answers.answered_pods:
         if pod.full_name in uids or named:
             yield from _of_pod(pod, uids.get(pod.full_name, ""), saved)
     if answers.pods is not None:
         yield from _unlisted(saved, answers, owners)
     if not named and saved.cpu:
-        yield from _nobodys(saved.cpu, answers.told)
+        yield from _nobodys(saved.cpu, answers.answered_pods)
 
 
 def unnamed(saved: SavedStates, owners: Owners) -> bool:
@@ -150,13 +150,13 @@ def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iter
             "answer-lacks-pod",
             StatePlace(CPU_FILE, uid),
             f"{pod.full_name} has CPUs {held} in {CPU_FILE}, and the kubelet does not list it"
-            + (f"; asked for it alone (Get), {_told_alone(alone)}" if alone else ""),
+            + (f"; asked for it alone (Get), {_answer_text(alone)}" if alone else ""),
             expected=str(held),
             detected="not listed",
         )
 
 
-def _told_alone(answer: PodHoldings | str) -> str:
+def _answer_text(answer: PodHoldings | str) -> str:
     if isinstance(answer, str):
         return f"it answers: {answer}"
     held = CPUSet.of(cpu for container in answer.containers for cpu in container.cpus)

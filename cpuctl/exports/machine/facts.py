@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import counts_words, start_sentence
+from cpuctl.exports.outcomes import pod_counts_text, start_sentence
 from cpuctl.exports.text_width import bounded
-from cpuctl.exports.wording import byte_text, counted, holder_name, kubelet_words
+from cpuctl.exports.wording import byte_text, counted, holder_name, kubelet_text
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -192,14 +192,14 @@ def _cpu(row: Marked, *, reserved: bool) -> CPU:
 
 
 def _owners(holders: Iterable[CPUHolder]) -> tuple[CPUOwner, ...]:
-    told = list(holders)
+    listed = list(holders)
     return tuple(
         CPUOwner(
             holder["mark"],
-            bounded(holder_name(holder) + _sharers(holder, told), _LONGEST_NAME),
+            bounded(holder_name(holder) + _sharers(holder, listed), _LONGEST_NAME),
             holder["cpus"],
         )
-        for holder in told
+        for holder in listed
     )
 
 
@@ -239,9 +239,9 @@ def _plan_lines(plan: StartedPlan | NotStartedPlan) -> Iterator[str]:
     if "node" not in plan:
         yield start_sentence(plan["start"], "The kubelet")
         return
-    yield counts_words(plan["summary"])
+    yield pod_counts_text(plan["summary"])
     yield from _refusals(plan["pods"])
-    yield kubelet_words(plan["kubelet"])
+    yield kubelet_text(plan["kubelet"])
 
 
 def _refusals(pods: Sequence[Pod]) -> Iterator[str]:

@@ -115,9 +115,9 @@ class _Cells(NamedTuple):
         names = [(mark, self.names.get(mark, "")) for mark in cpu.marks]
         whose = [f"{mark} {name}" if name else mark for mark, name in names]
         what = [*whose, *_state(cpu)]
-        told = [", ".join(what)] if what else []
+        parts = [", ".join(what)] if what else []
         guess = [GUESSED] if row.get("type") == "efficiency" and row.get("typeGuessed") else []
-        return "; ".join([f"CPU {cpu.number}", *told, ", ".join(known), *flags_of(row), *guess])
+        return "; ".join([f"CPU {cpu.number}", *parts, ", ".join(known), *flags_of(row), *guess])
 
 
 _USE_WORDS = {

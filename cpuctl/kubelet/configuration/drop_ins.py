@@ -187,8 +187,8 @@ def _whole_file(path: str, content: bytes, directory: str, minor: int) -> MainFi
     try:
         return read_main_file(content, path, minor)
     except ConfigRefusedError as refused:
-        told = refused.refusal.logged.partition(", error: ")[2]
-        failed = f'{WALK} "{directory}": failed to load kubelet dropin file, path: {path}, error: {told}'
+        logged = refused.refusal.logged.partition(", error: ")[2]
+        failed = f'{WALK} "{directory}": failed to load kubelet dropin file, path: {path}, error: {logged}'
         error = InputError(refused.message, where=refused.where)
         raise merge_refused(error, failed, refused.others) from None
 

@@ -57,15 +57,15 @@ class ConfigRefusedError(InputError):
         for each in later:
             others.append(InputError(each.message, where=each.where, hint=each.hint))
             others += each.others if isinstance(each, ConfigRefusedError) else ()
-        told: dict[str, InputError] = {str(self): self}
+        errors: dict[str, InputError] = {str(self): self}
         for each in others:
-            told.setdefault(str(each), each)
+            errors.setdefault(str(each), each)
         return type(self)(
             self.message,
             refusal=self.refusal,
             where=self.where,
             hint=self.hint,
-            others=tuple(told.values())[1:],
+            others=tuple(errors.values())[1:],
         )
 
     @classmethod

@@ -42,8 +42,8 @@ def _threshold(words: str) -> Breaks:
     """Break where a threshold is wrong in the way that *words* tell."""
 
     def breaks(subject: Subject) -> Broken:
-        told, values = threshold_problem(*subject.item) or ("", ())
-        return when(told == words, *values)
+        found, values = threshold_problem(*subject.item) or ("", ())
+        return when(found == words, *values)
 
     return breaks
 

@@ -141,6 +141,6 @@ def not_negative(field: str, flag: str) -> Rule:
 
 def in_range(field: str, flag: str, low: int, high: int, said_low: int | None = None) -> Rule:
     """Make the rule for a number of a range; *said_low* is the lower bound that its text names."""
-    told = low if said_low is None else said_low
-    text = f"{PREFIX}{field} (--{flag}) {{}} must be between {told} and {high}, inclusive"
+    stated_low = low if said_low is None else said_low
+    text = f"{PREFIX}{field} (--{flag}) {{}} must be between {stated_low} and {high}, inclusive"
     return Rule(field, text, outside(field, low, high))

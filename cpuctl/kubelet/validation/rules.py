@@ -398,7 +398,7 @@ def _errors(rules: Iterable[Rule], subject: Subject) -> Iterator[SettingError]:
     for each, block in groupby(rules, key=lambda rule: rule.each):
         if each is None:
             for rule in block:
-                yield from _told(rule, subject)
+                yield from _violations(rule, subject)
             continue
         together = tuple(block)
         for item in each(subject):
@@ -408,12 +408,12 @@ def _errors(rules: Iterable[Rule], subject: Subject) -> Iterator[SettingError]:
 def _errors_of_one(rules: tuple[Rule, ...], subject: Subject) -> Iterator[SettingError]:
     """Try the rules for one element of a list."""
     for rule in rules:
-        found = list(_told(rule, subject))
+        found = list(_violations(rule, subject))
         yield from found
         if found and rule.ends:
             return
 
 
-def _told(rule: Rule, subject: Subject) -> Iterator[SettingError]:
+def _violations(rule: Rule, subject: Subject) -> Iterator[SettingError]:
     for values in rule.breaks(subject):
         yield SettingError(rule.text.format(*values), *rule.path)

@@ -22,21 +22,23 @@ _ENOUGH = 1024
 
 
 def with_assumed(
-    told: DeviceInventory | None, resources: Sequence[str], info: MachineInfo
+    known_devices: DeviceInventory | None, resources: Sequence[str], info: MachineInfo
 ) -> DeviceInventory:
     """Add resources with enough free devices next to every NUMA node."""
     nodes = [CPUSet.of([number]) for number in _numa_nodes(info)] or [CPUSet()]
-    known = dict(told.resources) if told is not None else {}
+    known = dict(known_devices.resources) if known_devices is not None else {}
     taken = sum(group.total for groups in known.values() for group in groups)
     each = min(_ENOUGH, max(MAX_DEVICES - taken, 0) // (len(nodes) * len(resources)))
     groups = tuple(DeviceGroup(numa_nodes=node, total=each, healthy=each, free=each) for node in nodes)
     return DeviceInventory(resources={**known, **dict.fromkeys(resources, groups)})
 
 
-def with_unplaced(told: DeviceInventory | None, resources: Sequence[str], count: int) -> DeviceInventory:
+def with_unplaced(
+    known_devices: DeviceInventory | None, resources: Sequence[str], count: int
+) -> DeviceInventory:
     """Add resources with so many free devices each, of which their plugin names no NUMA node."""
     group = DeviceGroup(numa_nodes=CPUSet(), total=count, healthy=count, free=count)
-    known = dict(told.resources) if told is not None else {}
+    known = dict(known_devices.resources) if known_devices is not None else {}
     return DeviceInventory(resources={**known, **dict.fromkeys(resources, (group,))})
 
 

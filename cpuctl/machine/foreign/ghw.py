@@ -44,10 +44,10 @@ def read_report(cursor: Cursor, source: str) -> ForeignMachine:
         memory_bytes=_usable(memory) if memory else None,
         model_name=model,
     )
-    return build(printed, _told(nodes, printed), source)
+    return build(printed, _content(nodes, printed), source)
 
 
-def _told(nodes: Sequence[Cursor], printed: PrintedMachine) -> FormContent:
+def _content(nodes: Sequence[Cursor], printed: PrintedMachine) -> FormContent:
     roughly = (_SPLIT,) if printed.caches and len(nodes) > 1 else ()
     return FormContent(GHW, frozenset(_facts(nodes, printed)), remarks=roughly)
 

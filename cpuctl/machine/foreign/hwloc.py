@@ -237,8 +237,8 @@ class _Topology:
             megahertz, capacity = _info(kind, "FrequencyMaxMHz"), _info(kind, "LinuxCapacity")
             figures = (_figure(megahertz, 1000), _figure(capacity, 1))
             facts.update(dict.fromkeys(cpus, figures))
-        told = [(row, facts.get(row.cpu, (None, None))) for row in rows]
-        described = [row._replace(max_khz=khz, capacity=capacity) for row, (khz, capacity) in told]
+        limits = [(row, facts.get(row.cpu, (None, None))) for row in rows]
+        described = [row._replace(max_khz=khz, capacity=capacity) for row, (khz, capacity) in limits]
         return kinds.get("IntelCore"), kinds.get("IntelAtom"), described
 
     def _package_model(self, top: Element) -> str | None:

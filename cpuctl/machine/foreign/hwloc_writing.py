@@ -158,7 +158,7 @@ def _needs_group(node: NumaNode, machine: Machine) -> bool:
 
 def _has_object(cache: Cache) -> bool:
     _, highest, _ = _CACHES.get(cache.kind, ("", 0, 0))
-    return cache.told and bool(cache.cpus) and 0 < (cache.level or 0) <= highest
+    return cache.sharing_known and bool(cache.cpus) and 0 < (cache.level or 0) <= highest
 
 
 def _cache(cache: Cache) -> _Object:
@@ -266,9 +266,11 @@ def _sets(cpus: CPUSet, nodes: CPUSet) -> dict[str, str]:
 
 
 def _element(name: str, attributes: _Attributes, inside: Iterable[str], indent: str) -> Iterator[str]:
-    told = "".join(f" {key}={_quoted(str(value))}" for key, value in attributes.items() if value is not None)
+    attribute_text = "".join(
+        f" {key}={_quoted(str(value))}" for key, value in attributes.items() if value is not None
+    )
     lines = list(inside)
-    yield f"{indent}<{name}{told}{'' if lines else '/'}>"
+    yield f"{indent}<{name}{attribute_text}{'' if lines else '/'}>"
     if lines:
         yield from lines
         yield f"{indent}</{name.partition(' ')[0]}>"

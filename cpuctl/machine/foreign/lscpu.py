@@ -163,10 +163,10 @@ def _built(
     shared = _caches(online, caches) if told_caches else []
     apart = _with_cores_apart(rows, shared)
     printed = PrintedMachine(rows=apart, nodes=nodes_of(rows), caches=shared, offline=offline)
-    told = FormContent(
+    content = FormContent(
         form, frozenset(_facts(header, printed)), remarks=() if apart == rows else (_REPEATED,)
     )
-    return build(printed, told, source)
+    return build(printed, content, source)
 
 
 def _by_state(records: Iterable[_Record], places: Sequence[str]) -> tuple[dict[int, _Record], CPUSet]:

@@ -45,10 +45,10 @@ def read_hardware(text: str, source: str) -> ForeignMachine:
         facts.add(MachineFact.NODE_MEMORY)
     if all(node.distances for node in nodes):
         facts.add(MachineFact.DISTANCES)
-    told = FormContent(
+    content = FormContent(
         NUMACTL, frozenset(facts), remarks=(_ROUNDED,) if MachineFact.NODE_MEMORY in facts else ()
     )
-    return build(PrintedMachine(rows=rows, nodes=nodes), told, source)
+    return build(PrintedMachine(rows=rows, nodes=nodes), content, source)
 
 
 class _Reader:

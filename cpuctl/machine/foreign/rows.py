@@ -58,7 +58,7 @@ class ForeignMachine(NamedTuple):
 
     machine: Machine
     info: MachineInfo
-    told: FormContent
+    content: FormContent
 
 
 def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
@@ -70,7 +70,7 @@ def nodes_of(rows: Iterable[CPURow]) -> tuple[NumaNode, ...]:
     return tuple(NumaNode(node, CPUSet(members[node])) for node in sorted(members))
 
 
-def build(printed: PrintedMachine, told: FormContent, source: str) -> ForeignMachine:
+def build(printed: PrintedMachine, content: FormContent, source: str) -> ForeignMachine:
     """Build the machine; raise InputError where no CPU runs, and where parts contradict each other.
 
     What the file does not tell is unknown in the machine. What a kubelet could not start without is assumed
@@ -79,18 +79,18 @@ def build(printed: PrintedMachine, told: FormContent, source: str) -> ForeignMac
     if not printed.rows:
         raise InputError("tells of no CPU that runs, expected at least one", where=source)
     try:
-        machine = _machine(printed, told.facts).checked()
+        machine = _machine(printed, content.facts).checked()
     except ValueError as error:
         raise InputError(str(error), where=source) from None
-    told = told._replace(
-        assumed=tuple(_assumptions(machine, told.facts)),
-        remarks=(*told.remarks, *_remarks(machine, told.facts)),
+    content = content._replace(
+        assumed=tuple(_assumptions(machine, content.facts)),
+        remarks=(*content.remarks, *_remarks(machine, content.facts)),
     )
     seen = _completed(machine)
     info = kubelet_view(seen)
     unusual = (each for each in topology_findings(seen, info) if each.code not in _SAID_OF_FORMS)
-    findings = (*_findings(told), *without_files(unusual))
-    return ForeignMachine(machine._replace(findings=findings), info, told)
+    findings = (*_findings(content), *without_files(unusual))
+    return ForeignMachine(machine._replace(findings=findings), info, content)
 
 
 def _machine(printed: PrintedMachine, facts: Collection[MachineFact]) -> Machine:
@@ -186,10 +186,10 @@ def _remarks(machine: Machine, facts: Collection[MachineFact]) -> Iterator[str]:
         yield "the memory of the machine is taken for that of its NUMA nodes together"
 
 
-def _findings(told: FormContent) -> Iterator[MachineFinding]:
-    lacks, left_out = ", ".join(told.lacks), ", ".join(told.leaves_out)
-    yield note("not-told", "", f"read as {told.form.name}, which does not tell of {lacks}")
+def _findings(content: FormContent) -> Iterator[MachineFinding]:
+    lacks, left_out = ", ".join(content.lacks), ", ".join(content.leaves_out)
+    yield note("not-told", "", f"read as {content.form.name}, which does not tell of {lacks}")
     if left_out:
-        yield note("left-out", "", f"this output leaves out what {told.form.name} can tell: {left_out}")
-    yield from (warning("assumed", "", each) for each in told.assumed)
-    yield from (note("told-roughly", "", each) for each in told.remarks)
+        yield note("left-out", "", f"this output leaves out what {content.form.name} can tell: {left_out}")
+    yield from (warning("assumed", "", each) for each in content.assumed)
+    yield from (note("told-roughly", "", each) for each in content.remarks)

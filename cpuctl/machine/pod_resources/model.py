@@ -57,7 +57,7 @@ class PodResources(NamedTuple):
     alone: Mapping[str, PodHoldings | str] = {}
 
     @property
-    def told(self) -> tuple[PodHoldings, ...]:
+    def answered_pods(self) -> tuple[PodHoldings, ...]:
         """All pods that an answer tells of."""
         return (*(self.pods or ()), *(each for each in self.alone.values() if not isinstance(each, str)))
 

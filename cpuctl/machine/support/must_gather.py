@@ -190,16 +190,16 @@ def must_gather(files: GatheredFiles, node: str) -> tuple[Tree, SupportArchive] 
     if not (contents.snapshots or contents.nodes):
         return None
     node = _chosen(contents, node, files.name)
-    told = _Node(*_told_by_node(files, contents.nodes.get(node)))
-    snapshot, config = contents.snapshots[node], contents.configs.get(told.config, "")
+    node_facts = _Node(*_node_facts(files, contents.nodes.get(node)))
+    snapshot, config = contents.snapshots[node], contents.configs.get(node_facts.config, "")
     found = files.read({snapshot, config})
     texts: dict[str, str] = {}
     if config:
         texts = dict(_given_files(found[config], f"{files.name}/{config}"))
-        texts |= dict(_made_on_the_node(texts, told))
+        texts |= dict(_made_on_the_node(texts, node_facts))
     view = Overlay(unpacked_tree(found[snapshot], f"{files.name}/{snapshot}"), texts)
     return view, SupportArchive(
-        f"{WHAT}'s node {node}", version=told.version, config_at=configuration_place(view)
+        f"{WHAT}'s node {node}", version=node_facts.version, config_at=configuration_place(view)
     )
 
 
@@ -269,7 +269,7 @@ class _Node(NamedTuple):
     system: str = ""
 
 
-def _told_by_node(files: GatheredFiles, path: str | None) -> Iterator[str]:
+def _node_facts(files: GatheredFiles, path: str | None) -> Iterator[str]:
     if path is None:
         return
     (document, *_) = load_documents(files.read([path])[path], f"{files.name}/{path}")
@@ -313,10 +313,10 @@ def _given_files(data: bytes, where: str) -> Iterator[tuple[str, str]]:
                 yield f"{_UNIT_DIRECTORY}/{UNIT}.d/{name}", text
 
 
-def _made_on_the_node(texts: Mapping[str, str], told: _Node) -> Iterator[tuple[str, str]]:
+def _made_on_the_node(texts: Mapping[str, str], node_facts: _Node) -> Iterator[tuple[str, str]]:
     """Yield files that the unit reads and that only the node has, as far as it is known what is in them."""
-    if told.system:
-        yield "etc/os-release", f"ID={told.system}\n"
+    if node_facts.system:
+        yield "etc/os-release", f"ID={node_facts.system}\n"
     sizes = texts.get(_ENABLED_SIZES, "")
     if _FIXED_SIZES in sizes.split():
         yield _SIZES, sizes

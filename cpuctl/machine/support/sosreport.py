@@ -41,13 +41,13 @@ def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
 
     Raise InputError where CPUs are left out and nothing tells of them.
     """
-    told = dict(_kubelet(tree))
+    made = dict(_kubelet(tree))
     files = KernelFiles(tree)
     online = files.cpu_list(f"{CPU_DIRECTORY}/online") or CPUSet()
     lacking = online - files.numbered(CPU_DIRECTORY, "cpu")
     findings: tuple[MachineFinding, ...] = ()
     if lacking:
-        told |= _CopiedCPUs(files, online, lacking).others()
+        made |= _CopiedCPUs(files, online, lacking).others()
         message = (
             f"{are(lacking)} known from lscpu only: of their caches nothing but the last level is, and core "
             "and package ids are made up where no sibling has any"
@@ -56,7 +56,7 @@ def sosreport(tree: Tree) -> tuple[Tree, SupportArchive]:
     gathered = SupportArchive(
         WHAT, version=_version(tree), config_at=configuration_place(tree), findings=findings
     )
-    return Overlay(tree, told), gathered
+    return Overlay(tree, made), gathered
 
 
 def _kubelet(tree: Tree) -> Iterator[tuple[str, str]]:

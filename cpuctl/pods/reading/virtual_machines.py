@@ -69,7 +69,7 @@ def _with_devices(guest: Guest, devices: Cursor | None) -> Guest:
     if devices is None:
         return guest
     tpm = devices.get("tpm")
-    told = {name: devices.optional(f"autoattach{name}", Cursor.boolean, None) for name in _AUTOATTACH}
+    autoattach = {name: devices.optional(f"autoattach{name}", Cursor.boolean, None) for name in _AUTOATTACH}
     return guest._replace(
         gpus=_host_devices(devices, "gpus"),
         host_devices=_host_devices(devices, "hostDevices"),
@@ -79,7 +79,7 @@ def _with_devices(guest: Guest, devices: Cursor | None) -> Guest:
             for each in devices.optional("filesystems", Cursor.items, [])
             if each.get("virtiofs") is not None
         ),
-        autoattach={name: each for name, each in told.items() if each is not None},
+        autoattach={name: each for name, each in autoattach.items() if each is not None},
         logs_console=devices.optional("logSerialConsole", Cursor.boolean, None),
         tpm_told=tpm is not None,
         tpm=_tpm(tpm),
@@ -153,7 +153,7 @@ def with_instancetype(guest: Guest, spec: Cursor, preference: Cursor | None) -> 
     )
     threads = _optional(step_to(spec, "ioThreads"), "supplementalPoolThreadCount", _uint32)
     annotations = _texts(spec, "annotations")
-    told = {
+    conflicts = {
         "domain.cpu": any(guest.topology)
         or (guest.dedicated and cpu.get("dedicatedCPUPlacement") is not None)
         or (guest.isolated_emulator and cpu.get("isolateEmulatorThread") is not None)
@@ -170,8 +170,8 @@ def with_instancetype(guest: Guest, spec: Cursor, preference: Cursor | None) -> 
             guest.annotations.get(key, text) != text for key, text in annotations.items()
         ),
     }
-    if any(told.values()):
-        return Conflict(tuple(field for field, both in told.items() if both))
+    if any(conflicts.values()):
+        return Conflict(tuple(field for field, both in conflicts.items() if both))
     size = memory.required("guest").quantity()
     percent = memory.optional("overcommitPercent", _percent, 0)
     return guest._replace(
@@ -231,8 +231,10 @@ def with_attached(guest: Guest, preference: Cursor) -> Guest:
     devices = step_to(preference, "devices")
     if devices is None:
         return guest
-    told = {name: devices.optional(f"preferredAutoattach{name}", Cursor.boolean, None) for name in _PREFERRED}
-    preferred = {name: each for name, each in told.items() if each is not None}
+    attached = {
+        name: devices.optional(f"preferredAutoattach{name}", Cursor.boolean, None) for name in _PREFERRED
+    }
+    preferred = {name: each for name, each in attached.items() if each is not None}
     return guest._replace(autoattach={**preferred, **guest.autoattach})
 
 

@@ -128,7 +128,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     """Put what the kubelet says of a pod into its status; tell whether it runs the pod."""
     again = " again" if life.admitted else ""
     if world.timeline.log:
-        life.hints = dict(_told_hints(life.name, admission.asked))
+        life.hints = dict(_hint_texts(life.name, admission.asked))
     match admission.verdict:
         case Admitted():
             life.admitted = True
@@ -146,18 +146,18 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     return False
 
 
-def _told_hints(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _hint_texts(pod: str, rounds: Iterable[HintRound]) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Write the hints of an admission in the words of a log's, of a list beyond all reason its beginning."""
     for asked in rounds:
-        told = {
+        texts = {
             resource: hints_text(islice(hints, _MOST_HINTS))
             for answer in asked.answers.values()
             for resource, hints in (answer or {}).items()
             if hints
         }
         if isinstance(asked.merged, Merged):
-            told[BEST_HINT] = hints_text([asked.merged.hint])
-        yield (f"{pod}/{asked.container.name}" if asked.container else pod), told
+            texts[BEST_HINT] = hints_text([asked.merged.hint])
+        yield (f"{pod}/{asked.container.name}" if asked.container else pod), texts
 
 
 def fail(world: World, life: PodLife, reason: str, message: str) -> None:

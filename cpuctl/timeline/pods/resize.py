@@ -182,9 +182,9 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
         if life.conditions.pop(PENDING, None) is not None:
             world.record(EntryKind.RESIZE_UNCHANGED, "is to have what it has been granted", life)
         return
-    told = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
-    news = told.get(PENDING) != life.conditions.get(PENDING) or not told
-    life.conditions |= told
+    latest = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
+    news = latest.get(PENDING) != life.conditions.get(PENDING) or not latest
+    life.conditions |= latest
     since = ""
     if outcome.result is ResizeResult.DEFERRED:
         since = life.running.waiting_since or f"{world.now:020}"

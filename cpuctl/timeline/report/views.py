@@ -217,7 +217,7 @@ def _latency(latency: Latency) -> answers.Latency:
 
 def hints_view(world: World) -> dict[str, Mapping[str, str]]:
     """Tell the topology hints of every admission, where the replay is that of a log."""
-    return {whose: told for life in world.pods.values() for whose, told in life.hints.items()}
+    return {whose: texts for life in world.pods.values() for whose, texts in life.hints.items()}
 
 
 VIEWS: Mapping[str, Callable[[World], object]] = MappingProxyType(

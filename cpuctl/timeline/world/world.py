@@ -216,14 +216,14 @@ def kubelet_stops(world: World) -> None:
 
 def _leave_statuses(world: World, kubelet: KubeletProcess) -> None:
     """Let statuses stay as a kubelet has written them, as far as the API server keeps that."""
-    told = kubelet.tells_allocated and tells_allocated(world.server.gates)
+    tells = kubelet.tells_allocated and tells_allocated(world.server.gates)
     for life in world.pods.values():
         if life.uid not in kubelet.node.active:
             continue
         for container in life.running.allocated.all_containers:
             one = life.containers[container.name]
             created = one.state is not ContainerState.WAITING or one.exit_code is not None
-            one.allocated = container.resources.requests if told and created else None
+            one.allocated = container.resources.requests if tells and created else None
 
 
 def pod_with_status(life: PodLife, pod: StoredPod) -> StoredPod:

@@ -57,12 +57,12 @@ def test_the_table_names_every_fact() -> None:
     ],
 )
 def test_the_guests_own_tools_tell_the_same_machine(
-    recording: str, name: str, told: set[MachineFact]
+    recording: str, name: str, content: set[MachineFact]
 ) -> None:
     kernels = read_machine(str(MACHINES / recording))
     printed = read_printed(tool_output(recording, name), name)
-    assert printed.told.facts == told
-    assert differences(kernels.machine, printed.machine, printed.told) == {}
+    assert printed.content.facts == content
+    assert differences(kernels.machine, printed.machine, printed.content) == {}
     assert printed.machine.online == kernels.machine.online
 
 
@@ -128,10 +128,10 @@ def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -
     kernels = read_machine(str(MACHINES / recording)).machine
     report = ghw_report(kernels)
     topology = read_printed(json.dumps(report).encode(), "ghw.json")
-    assert differences(kernels, topology.machine, topology.told) == {}
-    assert MachineFact.SOCKETS not in topology.told.facts
+    assert differences(kernels, topology.machine, topology.content) == {}
+    assert MachineFact.SOCKETS not in topology.content.facts
     assert topology.machine.sockets == {}
-    assert topology.told.assumed[0] == "nothing is told of the sockets: every NUMA node is taken for one"
+    assert topology.content.assumed[0] == "nothing is told of the sockets: every NUMA node is taken for one"
     report["cpu"] = {
         "processors": [
             {
@@ -144,13 +144,13 @@ def test_ghw_tells_all_but_sockets_unless_asked_for_processors(recording: str) -
     }
     report["memory"] = {"total_usable_bytes": kernels.memory_bytes}
     whole = read_printed(json.dumps(report).encode(), "ghw.json")
-    assert whole.told.facts >= {
+    assert whole.content.facts >= {
         MachineFact.SOCKETS,
         MachineFact.MODEL,
         MachineFact.MEMORY,
         MachineFact.HUGE_PAGES,
     }
-    assert differences(kernels, whole.machine, whole.told) == {}
+    assert differences(kernels, whole.machine, whole.content) == {}
 
 
 def test_what_is_not_told_is_unknown_and_not_none() -> None:
@@ -187,5 +187,5 @@ def test_a_name_tells_nothing(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf\n# CPU,Core\n0,0\n1,0\n")
     source = read_machine(str(path))
     assert source.machine.cores == (CPUSet.parse("0-1"),)
-    assert source.told is not None
-    assert source.told.form.name == "lscpu -p"
+    assert source.content is not None
+    assert source.content.form.name == "lscpu -p"

@@ -40,9 +40,9 @@ def read_back(machine: Machine) -> tuple[Machine, frozenset[MachineFact]]:
     text, remarks = as_hwloc_xml(machine)
     assert remarks == ()
     printed = read_printed(text.encode(), "hwloc")
-    assert differences(machine, printed.machine, printed.told) == {}
+    assert differences(machine, printed.machine, printed.content) == {}
     assert printed.machine.online == machine.online
-    return printed.machine, printed.told.facts
+    return printed.machine, printed.content.facts
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -92,9 +92,9 @@ def test_of_machines_that_contradict_themselves_the_first_things_come_back(machi
         MachineFact.NODE_MEMORY,
         MachineFact.DISTANCES,
     }
-    assert surely <= printed.told.facts
-    told = printed.told if not remarks else printed.told._replace(facts=frozenset(surely))
-    assert differences(machine, printed.machine, told) == {}
+    assert surely <= printed.content.facts
+    content = printed.content if not remarks else printed.content._replace(facts=frozenset(surely))
+    assert differences(machine, printed.machine, content) == {}
     lost = set(machine.sockets.values()) - set(printed.machine.sockets.values())
     assert bool(lost) == any("package of CPUs" in remark for remark in remarks)
 
@@ -151,7 +151,7 @@ def test_a_package_without_a_number_gets_none() -> None:
             f"{UNKNOWN_SHARERS}: L6, some of no level",
         ),
         (
-            (Cache(3, "Unified", CPUSet.parse("0"), told=False),),
+            (Cache(3, "Unified", CPUSet.parse("0"), sharing_known=False),),
             f"{UNKNOWN_SHARERS}: L3",
         ),
     ],

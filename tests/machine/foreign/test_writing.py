@@ -64,12 +64,12 @@ def _gathered(cores: list[CPUSet], chosen: list[bool]) -> CPUSet:
 @settings(max_examples=100)
 def test_drawn_machines_come_back(machine: Machine) -> None:
     printed = read_printed(as_lscpu(machine).encode(), "lscpu")
-    assert printed.told.facts >= LSCPU
-    assert differences(machine, printed.machine, printed.told) == {}
+    assert printed.content.facts >= LSCPU
+    assert differences(machine, printed.machine, printed.content) == {}
     assert (printed.machine.online, printed.machine.offline) == (machine.online, machine.offline)
     printed = read_printed(as_numactl(machine).encode(), "numactl")
-    assert printed.told.facts == NUMACTL
-    assert differences(machine, printed.machine, printed.told) == {}
+    assert printed.content.facts == NUMACTL
+    assert differences(machine, printed.machine, printed.content) == {}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -111,7 +111,7 @@ def test_what_is_not_known_is_no_number() -> None:
         "No distance information available.",
     ]
     printed = read_printed(as_numactl(machine).encode(), "numactl")
-    assert printed.told.facts == {MachineFact.NUMA, MachineFact.BARE_NODES}
+    assert printed.content.facts == {MachineFact.NUMA, MachineFact.BARE_NODES}
 
 
 def test_a_cache_that_some_cpus_have_not_is_left_out_of_their_rows() -> None:

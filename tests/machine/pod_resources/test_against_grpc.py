@@ -69,7 +69,7 @@ def test_pods_that_are_not_listed_are_asked_for_alone(tmp_path: Path) -> None:
         "ai/gone": "refused (gRPC status 2): pod gone in namespace ai not found",
         "ai/late": PodHoldings("ai", "late", (ContainerHoldings("main", CPUSet.parse("7-8")),)),
     }
-    assert [each.full_name for each in answer.told] == ["ai/train", "kube-system/dns", "ai/late"]
+    assert [each.full_name for each in answer.answered_pods] == ["ai/train", "kube-system/dns", "ai/late"]
 
 
 def test_not_more_are_asked_for_than_a_kubelet_answers_at_once(tmp_path: Path) -> None:

@@ -83,4 +83,4 @@ def test_no_answer(answer: Any, place: str) -> None:
 def test_an_answer_of_get_is_of_one_pod() -> None:
     found = read_answers(b'{"podResources": {"namespace": "ai", "name": "train"}}', "x")
     assert (found.pods, list(found.alone)) == (None, ["ai/train"])
-    assert found.told == (PodHoldings("ai", "train"),)
+    assert found.answered_pods == (PodHoldings("ai", "train"),)

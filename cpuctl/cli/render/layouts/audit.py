@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.findings import NODE, count_words, findings_block
+from cpuctl.cli.render.findings import NODE, counts_text, findings_block
 from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.wording import counted, shared_sentence
 
@@ -74,8 +74,8 @@ def _compared(cpus: str | None, expected: str | None) -> Cell:
 
 
 def _mems(mems: ContainerMems) -> str:
-    told = mems["effective"] or mems["configured"] or "-"
-    return f"{told}, not {mems['expected']}" if mems["expected"] not in (None, told) else str(told)
+    actual = mems["effective"] or mems["configured"] or "-"
+    return f"{actual}, not {mems['expected']}" if mems["expected"] not in (None, actual) else str(actual)
 
 
 def _closing(document: Audit) -> Iterator[Cell]:
@@ -92,6 +92,6 @@ def _closing(document: Audit) -> Iterator[Cell]:
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
-    yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {count_words(summary) or nothing}")
+    yield Cell(f"{looked or 'no containers, threads or interrupts seen'}: {counts_text(summary) or nothing}")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

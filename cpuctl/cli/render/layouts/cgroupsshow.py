@@ -57,8 +57,10 @@ def _columns(groups: Sequence[Group], version: int) -> dict[str, str]:
     What could be exclusive is known of groups that nobody wants to be, too.
     """
     files = _SHOWN[version]
-    told = {_actual(group, files.get(name, "")) for group in groups for name in ("PARTITION", "EXCLUSIVE")}
-    none = told <= {None, "", "member"}
+    partitions = {
+        _actual(group, files.get(name, "")) for group in groups for name in ("PARTITION", "EXCLUSIVE")
+    }
+    none = partitions <= {None, "", "member"}
     return {name: file for name, file in files.items() if name not in _OF_PARTITIONS or not none}
 
 
@@ -135,8 +137,10 @@ def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator
         for name, value in files.items():
             known = wide and value["expected"] and value["actual"] is not None
             # What is in effect follows from what is configured.
-            told = value["differs"] and not (name in _MEMS_IN_EFFECT and files["cpuset.mems"]["differs"])
-            if name not in shown and (told or known):
+            worth_showing = value["differs"] and not (
+                name in _MEMS_IN_EFFECT and files["cpuset.mems"]["differs"]
+            )
+            if name not in shown and (worth_showing or known):
                 style = "red" if value["differs"] else ""
                 expected = " or ".join(value["expected"])
                 yield Cell(title), Cell(name), Cell(value["actual"] or "none", style), Cell(expected)
@@ -147,11 +151,11 @@ def _closing(document: CgroupsShow) -> Iterator[Cell]:
     summary = document["summary"]
     differing = summary["differing"]
     if differing:
-        told, style = f"{differing} with values that differ from what is expected", "red"
+        verdict, style = f"{differing} with values that differ from what is expected", "red"
     elif summary["groups"]:
-        told, style = "as far as known all right", ""
+        verdict, style = "as far as known all right", ""
     else:
-        told, style = "nothing to compare", "yellow"
-    yield Cell(f"{counted(summary['groups'], 'group')}, {told}", style)
+        verdict, style = "nothing to compare", "yellow"
+    yield Cell(f"{counted(summary['groups'], 'group')}, {verdict}", style)
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

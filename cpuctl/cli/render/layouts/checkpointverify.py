@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.findings import FILES, count_start_words, findings_block
+from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence, start_word
 from cpuctl.exports.wording import byte_text
@@ -27,7 +27,7 @@ def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]
         yield from _drift(drift, wide=wide)
     if findings := document["findings"]:
         yield findings_block(findings, FILES, wide=wide)
-    yield Lines.of(count_start_words(document["summary"], document["start"]))
+    yield Lines.of(start_counts_text(document["summary"], document["start"]))
 
 
 def _file_lines(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
-from cpuctl.cli.render.findings import CONFIGURATION, count_start_words, findings_block
+from cpuctl.cli.render.findings import CONFIGURATION, findings_block, start_counts_text
 from cpuctl.cli.render.tables.start import setting_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import shared_sentence
@@ -22,7 +22,7 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
     if findings:
         yield findings_block(findings, CONFIGURATION, wide=wide)
     unseen = "; ".join(each["what"] for each in document["notLookedAt"])
-    yield Lines.of(count_start_words(document["summary"], document["start"]), f"Not looked at: {unseen}")
+    yield Lines.of(start_counts_text(document["summary"], document["start"]), f"Not looked at: {unseen}")
 
 
 def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:

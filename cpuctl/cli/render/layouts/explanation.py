@@ -230,19 +230,19 @@ def _shown(document: ExplainedDecision) -> Pod:
 def _rounds(document: ExplainedDecision) -> Table:
     names = ("CONTAINER", "PROVIDER", "RESOURCE", "ASKED", "HINTS", "PREFERRED", "MERGED")
     silent = "memory" if document["kubelet"]["memoryManagerPolicy"] == "None" else ""
-    rows = [row for told in _asked_rounds(document) for row in _round(told, silent)]
+    rows = [row for each in _asked_rounds(document) for row in _round(each, silent)]
     return Table(tuple(Column(name, "right" if name == "ASKED" else "left") for name in names), tuple(rows))
 
 
 def _asked_rounds(document: ExplainedDecision) -> list[Round]:
     wanted = document["asked"]["container"]
-    return [told for told in document["rounds"] if wanted is None or told["container"] in (None, wanted)]
+    return [each for each in document["rounds"] if wanted is None or each["container"] in (None, wanted)]
 
 
-def _round(told: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
+def _round(asked: Round, silent: str) -> Iterator[tuple[Cell, ...]]:
     """Show what each provider offered, but for the one that never has a say."""
-    name, merged = told["container"] or "(pod)", _merged(told["merged"])
-    for offer in told["offers"]:
+    name, merged = asked["container"] or "(pod)", _merged(asked["merged"])
+    for offer in asked["offers"]:
         if offer["provider"] == silent:
             continue
         yield (

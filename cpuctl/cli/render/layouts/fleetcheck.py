@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
-from cpuctl.cli.render.findings import STYLES, count_words
+from cpuctl.cli.render.findings import STYLES, counts_text
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _closing(document: FleetCheck) -> Iterator[Cell]:
     parts = [f"{summary['clean']} clean"]
     parts += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
     yield Cell(
-        f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {count_words(summary) or 'nothing found'}"
+        f"{counted(summary['nodes'], 'node')}: {', '.join(parts)}; {counts_text(summary) or 'nothing found'}"
     )
     if not document["complete"]:
         yield Cell("Interrupted: nodes are missing.", "yellow")

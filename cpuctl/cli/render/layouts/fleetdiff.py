@@ -32,8 +32,8 @@ def _opening(document: FleetDiff) -> Iterator[Cell]:
         "the same": summary["same"],
         "unreadable": summary["unreadable"],
     }
-    told = ", ".join(f"{count} {word}" for word, count in parts.items() if count)
-    yield Cell(f"{counted(summary['before'], 'node')} before, {summary['after']} after: {told}")
+    counts = ", ".join(f"{count} {word}" for word, count in parts.items() if count)
+    yield Cell(f"{counted(summary['before'], 'node')} before, {summary['after']} after: {counts}")
 
 
 def _named(nodes: Sequence[DiffedNode], outcome: str, *, wide: bool) -> Iterator[Cell]:

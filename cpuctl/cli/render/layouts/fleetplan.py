@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_words
+from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _reason(pod: FleetPod | DaemonShare) -> str:
         return f"stays Pending: {pod['message']}"
     if pod["outcome"] in _UNREFUSED:
         return _LOOKS[pod["outcome"]].word
-    return f"{PODS[pod['outcome']].word}: {rejection_words(_refusal(pod))}"
+    return f"{PODS[pod['outcome']].word}: {rejection_text(_refusal(pod))}"
 
 
 def _refusal(pod: FleetPod | DaemonShare) -> Refusal:

@@ -27,8 +27,8 @@ def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
 def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[tuple[str, Cell]]:
     yield "FROM", Cell(f"{each['speaker']}{_where(each)}")
     if each["releases"] is not None:
-        told = "" if each["printed"] is not False else f": not printed by a kubelet {release}"
-        yield "RELEASES", Cell(f"{each['releases']}{told}", "yellow" if told else "")
+        remark = "" if each["printed"] is not False else f": not printed by a kubelet {release}"
+        yield "RELEASES", Cell(f"{each['releases']}{remark}", "yellow" if remark else "")
     yield "MEANS", Cell(each["meaning"])
     if wide and each["values"]:
         yield "VALUES", Cell(", ".join(f"{name} {value}" for name, value in each["values"].items()))

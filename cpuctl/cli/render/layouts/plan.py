@@ -13,7 +13,7 @@ from cpuctl.cli.render.tables.downward import pods_downward_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import PODS, counts_words, rejection_words
+from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text
 from cpuctl.exports.wording import counted, few, shared_sentence
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield from claims_blocks(document["pods"], wide=wide)
     if lines := tuple(notes(document["warnings"], document["pods"], document.get("explain"))):
         yield Lines(lines)
-    if wide and (told := tuple(_told(document["pods"]))):
-        yield pods_downward_table(told)
+    if wide and (items := tuple(_downward_items(document["pods"]))):
+        yield pods_downward_table(items)
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(document["after"])
     if "memory" in document["after"]:
@@ -75,7 +75,7 @@ def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
         yield claims_table(pods, wide=wide)
 
 
-def _told(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:
+def _downward_items(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:
     """Yield the pods that read something of their resources, and what."""
     for pod in pods:
         if "downwardAPI" in pod:
@@ -213,7 +213,7 @@ def _refusal(pod: Pod, *, reached: bool) -> Cell:
     style = PODS[pod["outcome"]].style
     if not reached:
         return Cell("never looked at, because the kubelet has failed before", style)
-    return Cell(rejection_words(pod), style)
+    return Cell(rejection_text(pod), style)
 
 
 def numa_table(after: CPUsLeft) -> Table:
@@ -238,4 +238,4 @@ def closing_lines(document: StartedPlan) -> Iterator[str]:
         from cpuctl.cli.render.layouts.claimallocation import shared_line
 
         yield shared_line(document["driver"])
-    yield counts_words(summary)
+    yield pod_counts_text(summary)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.start import remedy_cells
-from cpuctl.exports.outcomes import PODS, rejection_words, start_sentence
+from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
         for pod in document["pods"]:
             verdict = pod[side]
             if verdict is not None and verdict["outcome"] != "Admitted":
-                reasons.setdefault(rejection_words(verdict), []).append(f"{pod['namespace']}/{pod['name']}")
+                reasons.setdefault(rejection_text(verdict), []).append(f"{pod['namespace']}/{pod['name']}")
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
 

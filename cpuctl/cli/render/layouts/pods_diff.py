@@ -24,8 +24,8 @@ def blocks(document: PodsDiff, *, wide: bool) -> Iterator[Block]:
         if pods[0]["status"] != "same":
             yield from _pod(pods, wide=wide)
     summary = document["summary"]
-    told = [f"{count} {status}" for status, count in summary.items() if count]
-    yield Lines.of(f"{counted(len(document['pods']), 'pod')}: {', '.join(told)}")
+    counts = [f"{count} {status}" for status, count in summary.items() if count]
+    yield Lines.of(f"{counted(len(document['pods']), 'pod')}: {', '.join(counts)}")
 
 
 def _side(word: str, side: ComparedSide) -> str:

@@ -96,8 +96,8 @@ def _title(alike: Sequence[Pod]) -> Iterator[Cell]:
 def _amount_rows(pod: Pod) -> Iterator[tuple[Cell, ...]]:
     shown = ""
     for place, cells in (
-        *((each, _told(each["quantity"], each["how"], each["rule"])) for each in pod["amounts"]),
-        *((each, _told("", "dropped", each["rule"])) for each in pod["dropped"]),
+        *((each, _amount_cells(each["quantity"], each["how"], each["rule"])) for each in pod["amounts"]),
+        *((each, _amount_cells("", "dropped", each["rule"])) for each in pod["dropped"]),
     ):
         where = place["container"] or "(pod)"
         yield (
@@ -109,12 +109,12 @@ def _amount_rows(pod: Pod) -> Iterator[tuple[Cell, ...]]:
     where = "(sum)"
     for side, sums in (("requests", pod["effective"]["requests"]), ("limits", pod["effective"]["limits"])):
         for entry in sums:
-            cells = _told(entry["quantity"], entry["how"], entry["rule"])
+            cells = _amount_cells(entry["quantity"], entry["how"], entry["rule"])
             yield (Cell(where), Cell(_value(entry["resource"], side)), *cells)
             where = ""
 
 
-def _told(quantity: str, how: str, rule: str | None) -> tuple[Cell, ...]:
+def _amount_cells(quantity: str, how: str, rule: str | None) -> tuple[Cell, ...]:
     return (Cell(quantity), Cell(how, _HOW_STYLE[how]), Cell(rule or ""))
 
 

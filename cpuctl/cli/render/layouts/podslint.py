@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Lines
-from cpuctl.cli.render.findings import MANIFESTS, count_words, findings_block
+from cpuctl.cli.render.findings import MANIFESTS, counts_text, findings_block
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
@@ -22,4 +22,4 @@ def blocks(document: PodsLint, *, wide: bool) -> Iterator[Block]:
 
 def _summary(summary: LintSummary) -> str:
     others = f" ({counted(summary['others'], 'other object')} passed over)" if summary["others"] else ""
-    return f"{counted(summary['objects'], 'object')}{others}: {count_words(summary) or 'nothing to remark'}"
+    return f"{counted(summary['objects'], 'object')}{others}: {counts_text(summary) or 'nothing to remark'}"

@@ -77,9 +77,9 @@ def _slis(slis: Slis) -> Table:
         for text, sli in rows
     ]
     late = slis["lateNotifications"]
-    told = (Cell("told only after it was applied"), Cell(str(late), "red" if late else ""))
+    late_cells = (Cell("told only after it was applied"), Cell(str(late), "red" if late else ""))
     columns = (Column("SCALE-DOWNS"), Column("COUNT", "right"), Column("SHORTEST"), Column("LONGEST"))
-    return Table(columns, (*cells, (*told, Cell("-"), Cell("-"))))
+    return Table(columns, (*cells, (*late_cells, Cell("-"), Cell("-"))))
 
 
 def _expectations(expectations: Expectations) -> Iterator[Block]:

@@ -107,9 +107,9 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
         "Performance CPUs": _core_kind(summary, "performanceCPUs"),
         "Efficiency CPUs": _core_kind(summary, "efficiencyCPUs"),
         "Cores": _cores(summary),
-        "Sockets": _told(summary["sockets"]),
-        "NUMA nodes": _told(summary["numaNodes"]),
-        "L3 caches": _told(summary["l3Caches"]),
+        "Sockets": _count(summary["sockets"]),
+        "NUMA nodes": _count(summary["numaNodes"]),
+        "L3 caches": _count(summary["l3Caches"]),
         "Memory": _size(summary["memoryBytes"]) or _NOT_RECORDED,
         "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
         "A kubelet counts": _kubelet_counts(kubelet),
@@ -131,7 +131,7 @@ def _cores(summary: Summary) -> str:
     )
 
 
-def _told(count: int | None) -> str:
+def _count(count: int | None) -> str:
     return _NOT_RECORDED if count is None else str(count)
 
 

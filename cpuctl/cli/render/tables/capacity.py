@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.outcomes import brief_rejection, rejection_words, start_sentence
+from cpuctl.exports.outcomes import brief_rejection, rejection_text, start_sentence
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def room_blocks(document: StartedPlan, *, wide: bool) -> Iterator[Block]:
     if repeat := document.get("repeat"):
         yield Lines.of(_repeat_line(repeat))
     if capacity := document.get("capacity"):
-        why = rejection_words if wide else brief_rejection
+        why = rejection_text if wide else brief_rejection
         yield _copies(capacity, why)
         if capacity["largestRequests"]:
             yield _largest(capacity, why)
@@ -54,12 +54,12 @@ def _repeat_line(repeat: Repeat) -> str:
     """Say how many copies fit, and what stops the next."""
     fitted, stop = repeat["fitted"], repeat["stop"]
     if fitted is None:
-        because = f": {stop['pod']}: {rejection_words(stop)}" if stop else ""
+        because = f": {stop['pod']}: {rejection_text(stop)}" if stop else ""
         return f"Copies: how many of all pods fit cannot be said{because}"
     line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
     if stop:
         which = "next" if fitted else "first"
-        return f"Copies: {line}; the {which} is stopped by {stop['pod']}: {rejection_words(stop)}"
+        return f"Copies: {line}; the {which} is stopped by {stop['pod']}: {rejection_text(stop)}"
     if repeat["bound"]:
         return f"Copies: {line}; more than {counted(repeat['bound'], 'pod')} are not tried"
     return f"Copies: {line}"

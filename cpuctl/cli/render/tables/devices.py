@@ -27,13 +27,13 @@ def device_cells(container: Container) -> dict[str, Cell]:
     """Fill the columns for one container."""
     if "devices" not in container:
         return {}
-    cells = {"DEVICES": Cell(", ".join(_words(grant) for grant in container["devices"]))}
+    cells = {"DEVICES": Cell(", ".join(_grant_text(grant) for grant in container["devices"]))}
     if "devicesAligned" in container:
         cells["NEAR"] = Cell("yes") if container["devicesAligned"] else Cell("no", "yellow")
     return cells
 
 
-def _words(grant: Device) -> str:
+def _grant_text(grant: Device) -> str:
     """Write ``2 nvidia.com/gpu (node 0)``, with several nodes ``3 nvidia.com/gpu (node 0: 2, 1: 1)``."""
     places = {nodes: count for nodes, count in grant["numaNodes"].items() if nodes != _NO_NODE}
     text = f"{grant['count']} {grant['resource']}"

@@ -30,10 +30,10 @@ def memory_cells(container: Container) -> dict[str, Cell]:
     memory = container["memory"]
     # Memory itself first.
     blocks = sorted(memory["blocks"], key=lambda block: (block["resource"] != "memory", block["resource"]))
-    return {COLUMN: Cell(f"{', '.join(map(_words, blocks))} (node {memory['cpusetMems']})")}
+    return {COLUMN: Cell(f"{', '.join(map(_block_text, blocks))} (node {memory['cpusetMems']})")}
 
 
-def _words(block: Block) -> str:
+def _block_text(block: Block) -> str:
     amount = byte_text(block["bytes"])
     return amount if block["resource"] == "memory" else f"{amount} of {block['resource']}"
 

@@ -23,8 +23,8 @@ def node_lines(node: AuditedNode) -> Iterator[Cell]:
     version = node["cgroupVersion"]
     groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"
     policy = node["cpuManagerPolicy"]
-    told = f"CPU Manager policy {policy}" if policy else _NO_POLICY[node["cpuManagerState"]]
-    yield Cell(f"{groups}, {told}")
+    policy_text = f"CPU Manager policy {policy}" if policy else _NO_POLICY[node["cpuManagerState"]]
+    yield Cell(f"{groups}, {policy_text}")
     pool = node["sharedPool"]
     parts = {
         "online": node["online"],

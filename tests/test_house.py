@@ -211,7 +211,7 @@ KUBELETS_WORDS = (
 OWN_WORDS = {
     "cpuctl/golang/json_values.py": "the decoder's error only says that there is one",
     "cpuctl/engine/reserve.py": "a request that cannot be met",
-    "cpuctl/kubelet/configuration/setting_words.py": "a word of a command line",
+    "cpuctl/kubelet/configuration/setting_overrides.py": "a word of a command line",
     "cpuctl/kubelet/flags/command_line.py": "a command line that no shell splits",
     "cpuctl/kubelet/version.py": "a release that is none",
 }

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Value
-from cpuctl.documents.places import Path
+from cpuctl.documents.positions import Path
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.quantity import Quantity, amount_text

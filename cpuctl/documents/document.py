@@ -5,7 +5,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents.places import Path, Place, Placed, Repeated, path_text
+from cpuctl.documents.positions import Path, Position, Positioned, Repeated, path_text
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder
@@ -21,7 +21,7 @@ class Syntax(StrEnum):
 
 
 class PlacedText:
-    """A text that is read once more, with places, as far as somebody asks for a document of it."""
+    """A text that is read once more, with positions, as far as somebody asks for a document of it."""
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self.text = text
@@ -29,14 +29,14 @@ class PlacedText:
         self._builders: Iterator[TreeBuilder] | None = None
         self._roots: list[object] = []
 
-    def root(self, index: int) -> Placed:
+    def root(self, index: int) -> Positioned:
         """Return the document at *index*; those before it are kept for the next question."""
         if self._builders is None:
             self._builders = _placed_builders(self.text, self.syntax)
         missing = index + 1 - len(self._roots)
         self._roots.extend(builder.root for builder in islice(self._builders, max(missing, 0)))
         root = self._roots[index]
-        assert isinstance(root, Placed)
+        assert isinstance(root, Positioned)
         return root
 
 
@@ -44,10 +44,10 @@ def _placed_builders(text: str, syntax: Syntax) -> Iterator["TreeBuilder"]:
     if syntax is Syntax.JSON:
         from cpuctl.documents.json_text import token_documents
 
-        return token_documents(text, places=True, last_wins=True)
+        return token_documents(text, positions=True, last_wins=True)
     from cpuctl.documents.yaml_text import YamlReader
 
-    return iter(YamlReader(text, places=True, last_wins=True))
+    return iter(YamlReader(text, positions=True, last_wins=True))
 
 
 class Document(NamedTuple):
@@ -77,7 +77,7 @@ class Document(NamedTuple):
         return self.placed.syntax
 
     @property
-    def _root(self) -> Placed:
+    def _root(self) -> Positioned:
         return self.placed.root(self.number)
 
     def line_of(self, path: Path) -> int | None:
@@ -90,9 +90,9 @@ class Document(NamedTuple):
             if below is None:
                 return None
             node = below
-        return node.place.line
+        return node.position.line
 
-    def nearest_place(self, path: Path) -> Place:
+    def nearest_position(self, path: Path) -> Position:
         """Return where *path* stands, or the closest part around it that the text holds."""
         node = self._root
         for step in path:
@@ -100,19 +100,19 @@ class Document(NamedTuple):
             if below is None:
                 break
             node = below
-        return node.place
+        return node.position
 
     def written(self, path: Path) -> str:
         """Return the number at *path* of a JSON text as it is written there: ``110.0``, ``1e3``."""
         from cpuctl.documents.json_text import token_at
 
-        return token_at(self.text, self.nearest_place(path), after_key=isinstance(path[-1], str))
+        return token_at(self.text, self.nearest_position(path), after_key=isinstance(path[-1], str))
 
     def where(self, path: Path) -> str:
         """Name a place for people: ``pods.yaml:12: spec.containers[0].name``."""
         line = self.line_of(path)
-        place = f"{self.source}:{line}" if line is not None else self.source
-        return f"{place}: {path_text(path)}" if path else place
+        position = f"{self.source}:{line}" if line is not None else self.source
+        return f"{position}: {path_text(path)}" if path else position
 
 
 class Origin(NamedTuple):

@@ -1,4 +1,4 @@
-"""JSON text to plain data: the standard library reads, a small tokenizer finds places when asked."""
+"""JSON text to plain data: the standard library reads, a small tokenizer finds positions when asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.documents.numbers import exact_int, finite_float
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.documents.text_errors import (
     MAX_DEPTH,
     MAX_DOCUMENTS,
@@ -64,7 +64,7 @@ def _refuse_too_many(text: str) -> None:
     marks = (found for found in re.finditer(_TEXT_OR_MARK, text) if found[0][0] != '"')
     beyond = next(islice(marks, MAX_NODES - 1, None), None)
     if beyond is not None:
-        raise too_many_values(Place.at(text, beyond.start()))
+        raise too_many_values(Position.at(text, beyond.start()))
 
 
 class _Hooks:
@@ -103,27 +103,27 @@ class _Hooks:
         self.odd = True
 
 
-def token_documents(text: str, *, places: bool = False, last_wins: bool = False) -> Iterator[TreeBuilder]:
-    """Read JSON that ``json`` has accepted token by token, so that every part has its place."""
+def token_documents(text: str, *, positions: bool = False, last_wins: bool = False) -> Iterator[TreeBuilder]:
+    """Read JSON that ``json`` has accepted token by token, so that every part has its position."""
     from cpuctl.documents.tree import TreeBuilder
 
-    builder, depth = TreeBuilder(places=places, last_wins=last_wins), 0
-    for token, place in _tokens(text):
+    builder, depth = TreeBuilder(positions=positions, last_wins=last_wins), 0
+    for token, position in _tokens(text):
         match token[0]:
             case "{":
-                builder.open({}, place)
+                builder.open({}, position)
                 depth += 1
             case "[":
-                builder.open([], place)
+                builder.open([], position)
                 depth += 1
             case "}" | "]":
                 builder.close()
                 depth -= 1
             case _:
-                builder.scalar(_leaf(token, place), place)
+                builder.scalar(_leaf(token, position), position)
         if depth == 0:
             yield builder
-            builder = TreeBuilder(places=places, last_wins=last_wins)
+            builder = TreeBuilder(positions=positions, last_wins=last_wins)
 
 
 def _values(decoder: json.JSONDecoder, text: str) -> Iterator[tuple[int, Any]]:
@@ -136,7 +136,7 @@ def _values(decoder: json.JSONDecoder, text: str) -> Iterator[tuple[int, Any]]:
         if text[begin] not in "{[":
             raise json.JSONDecodeError("Extra data", text, begin)
         if number > MAX_DOCUMENTS:
-            raise too_many_documents(Place(line, 1))
+            raise too_many_documents(Position(line, 1))
         value, end = decoder.raw_decode(text, begin)
         yield line, value
         line += text.count("\n", begin, end)
@@ -167,36 +167,36 @@ def _encodable(values: list[Any]) -> bool:
     return True
 
 
-def _tokens(text: str) -> Iterator[tuple[str, Place]]:
+def _tokens(text: str) -> Iterator[tuple[str, Position]]:
     line, line_start, seen = 1, 0, 0
     for found in re.finditer(_LEXEME, text):
         breaks = text.count("\n", seen, found.start())
         if breaks:
             line, line_start = line + breaks, text.rindex("\n", seen, found.start()) + 1
         seen = found.start()
-        yield found[0], Place(line, seen - line_start + 1)
+        yield found[0], Position(line, seen - line_start + 1)
 
 
-def token_at(text: str, place: Place, *, after_key: bool) -> str:
-    """Return the token at a place, or the one after it where that is a key."""
+def token_at(text: str, position: Position, *, after_key: bool) -> str:
+    """Return the token at a position, or the one after it where that is a key."""
     start = 0
-    for _ in range(place.line - 1):
+    for _ in range(position.line - 1):
         start = text.index("\n", start) + 1
-    tokens = re.compile(_LEXEME).finditer(text, start + place.column - 1)
+    tokens = re.compile(_LEXEME).finditer(text, start + position.column - 1)
     return next(islice(tokens, int(after_key), None))[0]
 
 
-def _leaf(token: str, place: Place) -> object:
+def _leaf(token: str, position: Position) -> object:
     if token[0] == '"':
         value = json.loads(token)
         if not _encodable([value]):
-            raise TextError("a text holds half a character (a lone surrogate)", place)
+            raise TextError("a text holds half a character (a lone surrogate)", position)
         return value
     if token in ("true", "false", "null"):
         return json.loads(token)
     if token in ("NaN", "Infinity", "-Infinity"):
-        raise TextError(f"{token} is no JSON", place)
-    return finite_float(token, place) if set(token) & set(".eE") else exact_int(token, place)
+        raise TextError(f"{token} is no JSON", position)
+    return finite_float(token, position) if set(token) & set(".eE") else exact_int(token, position)
 
 
 def syntax_error(error: json.JSONDecodeError) -> TextError:
@@ -208,4 +208,4 @@ def syntax_error(error: json.JSONDecodeError) -> TextError:
         problem = "the string that begins here does not end"
     else:
         problem = f"unexpected {rest[0]!r}"
-    return TextError(f"not JSON: {problem}", Place(error.lineno, error.colno))
+    return TextError(f"not JSON: {problem}", Position(error.lineno, error.colno))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.documents.text_errors import (
     MAX_DOCUMENTS,
     TextError,
@@ -63,7 +63,7 @@ def _json_object(text: str, source: str) -> Document:
     for other in others:
         bracket = "{" if isinstance(other.value, dict) else "["
         go = f"{_PREFIX}invalid character '{bracket}' after top-level value"
-        raise TextError(f"not JSON: unexpected {bracket!r}", Place(other.line, 1), go=go)
+        raise TextError(f"not JSON: unexpected {bracket!r}", Position(other.line, 1), go=go)
     return first
 
 
@@ -83,7 +83,7 @@ def _yaml_object(text: str, source: str) -> ObjectText:
     try:
         another = next((builder.line for builder in builders if builder.root is not None), None)
     except TextError as error:
-        another = error.place.line
+        another = error.position.line
     return ObjectText(document, another)
 
 
@@ -120,7 +120,7 @@ def decoded(text: str | bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode()
         message = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} makes no character"
-        raise TextError(message, Place.at(before, len(before))).as_input_error(source) from None
+        raise TextError(message, Position.at(before, len(before))).as_input_error(source) from None
     return content.removeprefix("\ufeff")
 
 
@@ -182,10 +182,10 @@ def _built(builders: Iterable[TreeBuilder], text: str, source: str, syntax: Synt
 def _within_limits(builders: Iterable[TreeBuilder]) -> Iterator[TreeBuilder]:
     values = 0
     for number, builder in enumerate(builders, start=1):
-        place = Place(builder.line, 1)
+        position = Position(builder.line, 1)
         values += builder.size
         if values > builder.most:
-            raise too_many_values(place, builder.most)
+            raise too_many_values(position, builder.most)
         if number > MAX_DOCUMENTS:
-            raise too_many_documents(place)
+            raise too_many_documents(position)
         yield builder

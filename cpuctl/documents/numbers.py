@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.documents.text_errors import TextError
 
 _LONGEST = 22
@@ -17,7 +17,7 @@ class PrefixedInt(int):
     written: str
 
 
-def exact_int(text: str, place: Place) -> int | float | str:
+def exact_int(text: str, position: Position) -> int | float | str:
     """Read ``12``, ``0x1f``, ``0o17``, ``017`` or ``0b1``.
 
     Beyond 64 bits decimal digits become a float, and the other notations stay text, as in Go.
@@ -30,7 +30,7 @@ def exact_int(text: str, place: Place) -> int | float | str:
             number = PrefixedInt(number)
             number.written = text
         return -number if text.startswith("-") else number
-    return text if prefixed else finite_float(text, place)
+    return text if prefixed else finite_float(text, position)
 
 
 def _number(digits: str) -> int:
@@ -38,10 +38,10 @@ def _number(digits: str) -> int:
     return int(digits, 8 if octal else 0)
 
 
-def finite_float(text: str, place: Place) -> float:
+def finite_float(text: str, position: Position) -> float:
     """Read ``0.5`` or ``1e3``; raise TextError for what no 64-bit float can hold."""
     number = float(text)
     if not math.isfinite(number):
         shown = text if len(text) <= 40 else f"{text[:37]}..."
-        raise TextError(f"the number {shown} is too large", place)
+        raise TextError(f"the number {shown} is too large", position)
     return number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.errors import InputError
 
 MAX_DEPTH = 100
@@ -27,30 +27,30 @@ class BrokenTextError(InputError):
 
 
 class TextError(Exception):
-    """The text breaks a rule at a place; the reader that knows the file's name turns it into InputError."""
+    """The text breaks a rule at a position; the reader that knows the file turns it into InputError."""
 
-    def __init__(self, message: str, place: Place, hint: str = "", *, go: str = "") -> None:
+    def __init__(self, message: str, position: Position, hint: str = "", *, go: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.position = position
         self.hint = hint
         self.go = go
 
     def as_input_error(self, source: str) -> BrokenTextError:
         """Name the file too."""
-        where = f"{source}:{self.place.line}:{self.place.column}"
+        where = f"{source}:{self.position.line}:{self.position.column}"
         return BrokenTextError(self.message, where=where, hint=self.hint, go=self.go)
 
 
-def too_many_values(place: Place, most: int | None = None) -> TextError:
+def too_many_values(position: Position, most: int | None = None) -> TextError:
     """Make the error for a text of more than *most* values, ``MAX_NODES`` if that is not said."""
     hint = "give it as JSON, of which more is read" if most == MAX_YAML_NODES else ""
-    return TextError(f"more than {most or MAX_NODES:,} values, aliases written out", place, hint)
+    return TextError(f"more than {most or MAX_NODES:,} values, aliases written out", position, hint)
 
 
-def too_many_documents(place: Place) -> TextError:
+def too_many_documents(position: Position) -> TextError:
     """Make the error for a text of more than ``MAX_DOCUMENTS`` documents."""
-    return TextError(f"more than {MAX_DOCUMENTS:,} documents", place)
+    return TextError(f"more than {MAX_DOCUMENTS:,} documents", position)
 
 
 def describe(value: object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cpuctl.documents.places import Path, Place, Placed, Repeated
+from cpuctl.documents.positions import Path, Position, Positioned, Repeated
 from cpuctl.documents.text_errors import MAX_DEPTH, MAX_NODES, TextError, describe, too_many_values
 
 _MOST_REPEATS = 1000
@@ -37,20 +37,20 @@ class _Level:
         "height",
         "is_list",
         "key",
-        "key_place",
+        "key_position",
         "merged",
-        "place",
+        "position",
         "repeated",
         "size",
     )
 
-    def __init__(self, container: Container, place: Place, anchor: str | None) -> None:
+    def __init__(self, container: Container, position: Position, anchor: str | None) -> None:
         self.container = container
         self.is_list = isinstance(container, list)
-        self.place = place
+        self.position = position
         self.anchor = anchor
         self.key: object = None
-        self.key_place: Place | None = None
+        self.key_position: Position | None = None
         self.repeated = False
         self.size = 1
         self.height = 0
@@ -60,18 +60,18 @@ class _Level:
 class TreeBuilder:
     """Build one document from its parts.
 
-    ``places`` wraps every value in ``Placed``, ``most`` bounds the values. ``line`` is where the root begins,
-    ``size`` counts its values.
+    ``positions`` wraps every value in ``Positioned``, ``most`` bounds the values. ``line`` is where the root
+    begins, ``size`` counts its values.
     ``repeats`` lists repeated keys where *last_wins*; elsewhere they raise ``TextError``, as do all other
     broken rules.
     """
 
-    def __init__(self, *, places: bool = False, last_wins: bool = False, most: int | None = None) -> None:
+    def __init__(self, *, positions: bool = False, last_wins: bool = False, most: int | None = None) -> None:
         self.root: object = None
         self.most = min(MAX_NODES, most or MAX_NODES)
         self.line = self.size = 1
         self.repeats: list[Repeated] = []
-        self._places = places
+        self._positions = positions
         self._last_wins = last_wins
         self._levels: list[_Level] = []
         self._anchors: dict[str, SizedValue | None] = {}
@@ -82,42 +82,42 @@ class TreeBuilder:
         if not self._levels:
             return False
         level = self._levels[-1]
-        return level.key_place is None and not level.is_list
+        return level.key_position is None and not level.is_list
 
-    def scalar(self, value: object, place: Place, anchor: str | None = None) -> None:
+    def scalar(self, value: object, position: Position, anchor: str | None = None) -> None:
         """Add a text, number, true, false or null; as a key only text (or ``MERGE``) is accepted."""
         levels = self._levels
         level = levels[-1] if levels else None
         if level is None:
-            self._add(SizedValue(value), place)
+            self._add(SizedValue(value), position)
         elif level.is_list:
-            self._count(level, place)
-            level.container.append(Placed(place, value) if self._places else value)  # type: ignore[union-attr]
-        elif level.key_place is None:
-            self._take_key(value, place)
+            self._count(level, position)
+            level.container.append(Positioned(position, value) if self._positions else value)  # type: ignore[union-attr]
+        elif level.key_position is None:
+            self._take_key(value, position)
         elif level.repeated or level.key is MERGE:
-            self._add(SizedValue(value), place)
+            self._add(SizedValue(value), position)
         else:
-            self._count(level, place)
-            kept = Placed(level.key_place, value) if self._places else value
+            self._count(level, position)
+            kept = Positioned(level.key_position, value) if self._positions else value
             level.container[level.key] = kept  # type: ignore[call-overload]
-            level.key_place = None
+            level.key_position = None
         if anchor is not None:
             self._anchors[anchor] = SizedValue(value)
 
-    def open(self, container: Container, place: Place, anchor: str | None = None) -> None:
+    def open(self, container: Container, position: Position, anchor: str | None = None) -> None:
         """Begin a mapping or a list.
 
         Raise TextError where a key is wanted, and beyond MAX_DEPTH levels.
         """
         if self.wants_key:
             kind = "mapping" if isinstance(container, dict) else "list"
-            raise TextError(f"expected a text as key, found a {kind}", place)
+            raise TextError(f"expected a text as key, found a {kind}", position)
         if len(self._levels) >= MAX_DEPTH:
-            raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
+            raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", position)
         if anchor is not None:
             self._anchors[anchor] = None  # still open: an alias to it would never end
-        self._levels.append(_Level(container, place, anchor))
+        self._levels.append(_Level(container, position, anchor))
 
     def close(self) -> None:
         """End the innermost mapping or list."""
@@ -127,32 +127,32 @@ class TreeBuilder:
         done = SizedValue(level.container, level.size, level.height)
         if level.anchor is not None:
             self._anchors[level.anchor] = done
-        self._add(done, level.place)
+        self._add(done, level.position)
 
-    def alias(self, anchor: str, place: Place) -> None:
+    def alias(self, anchor: str, position: Position) -> None:
         """Add once more what carries *anchor*.
 
         Raise TextError for an anchor that is not there yet, or contains this very alias.
         """
         if anchor not in self._anchors:
             go = f"yaml: unknown anchor '{anchor}' referenced"
-            raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", place, go=go)
+            raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", position, go=go)
         meant = self._anchors[anchor]
         if meant is None:
-            raise TextError(f"the anchor &{anchor} contains an alias to itself", place)
+            raise TextError(f"the anchor &{anchor} contains an alias to itself", position)
         if self.wants_key:
-            self._take_key(meant.value, place)
+            self._take_key(meant.value, position)
         else:
-            self._add(meant, place)
+            self._add(meant, position)
 
-    def _take_key(self, key: object, place: Place) -> None:
+    def _take_key(self, key: object, position: Position) -> None:
         level = self._levels[-1]
         if key is not MERGE:
-            text = _key_text(key, place)
+            text = _key_text(key, position)
             level.repeated = text in level.container
             if level.repeated and not self._last_wins:
-                raise TextError(f'the key "{text}" is given twice', place)
-        level.key, level.key_place = key, place
+                raise TextError(f'the key "{text}" is given twice', position)
+        level.key, level.key_position = key, position
 
     def _path(self) -> Path:
         """Return the path to the value that is added now."""
@@ -161,53 +161,53 @@ class TreeBuilder:
             for level in self._levels
         )
 
-    def _add(self, part: SizedValue, place: Place) -> None:
+    def _add(self, part: SizedValue, position: Position) -> None:
         if not self._levels:
-            self.root = Placed(place, part.value) if self._places else part.value
-            self.line, self.size = place.line, part.size
+            self.root = Positioned(position, part.value) if self._positions else part.value
+            self.line, self.size = position.line, part.size
             return
         level = self._levels[-1]
-        self._measure(level, part, place)
+        self._measure(level, part, position)
         if isinstance(level.container, list):
-            level.container.append(Placed(place, part.value) if self._places else part.value)
+            level.container.append(Positioned(position, part.value) if self._positions else part.value)
             return
-        key, key_place = level.key, level.key_place or place
+        key, key_position = level.key, level.key_position or position
         if level.repeated and len(self.repeats) < _MOST_REPEATS:
-            self.repeats.append(Repeated(self._path(), key_place, place))
-        level.key_place, level.repeated = None, False
+            self.repeats.append(Repeated(self._path(), key_position, position))
+        level.key_position, level.repeated = None, False
         if key is MERGE:
-            level.merged = [*(level.merged or ()), *_merge_sources(part.value, place)]
+            level.merged = [*(level.merged or ()), *_merge_sources(part.value, position)]
         else:
-            level.container[key] = Placed(key_place, part.value) if self._places else part.value
+            level.container[key] = Positioned(key_position, part.value) if self._positions else part.value
 
-    def _count(self, level: _Level, place: Place) -> None:
+    def _count(self, level: _Level, position: Position) -> None:
         """Count one value without anything below it, as most are."""
         level.size += 1
         level.height = level.height or 1
         if level.size > self.most:
-            raise too_many_values(place, self.most)
+            raise too_many_values(position, self.most)
 
-    def _measure(self, level: _Level, part: SizedValue, place: Place) -> None:
+    def _measure(self, level: _Level, part: SizedValue, position: Position) -> None:
         level.size += part.size
         level.height = max(level.height, part.height + 1)
         if level.size > self.most:
-            raise too_many_values(place, self.most)
+            raise too_many_values(position, self.most)
         if len(self._levels) + part.height > MAX_DEPTH:
-            raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
+            raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", position)
 
 
-def _key_text(key: object, place: Place) -> str:
+def _key_text(key: object, position: Position) -> str:
     if isinstance(key, str):
         return key
-    raise TextError(f"expected a text as key, found {describe(key)}", place, hint="put the key in quotes")
+    raise TextError(f"expected a text as key, found {describe(key)}", position, hint="put the key in quotes")
 
 
-def _merge_sources(value: object, place: Place) -> list[object]:
+def _merge_sources(value: object, position: Position) -> list[object]:
     """List the mappings that ``<<`` names, one or several, the first of them strongest."""
     sources = value if isinstance(value, list) else [value]
-    bare = [source.value if isinstance(source, Placed) else source for source in sources]
+    bare = [source.value if isinstance(source, Positioned) else source for source in sources]
     if not all(isinstance(source, dict) for source in bare):
-        raise TextError("expected a mapping or a list of mappings after <<", place)
+        raise TextError("expected a mapping or a list of mappings after <<", position)
     return bare
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.numbers import exact_int, finite_float
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.documents.text_errors import MAX_DEPTH, MAX_YAML_NODES, TextError
 from cpuctl.documents.tree import MERGE, TreeBuilder
 
@@ -48,11 +48,11 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 class YamlReader:
-    """The documents of one text; ``places`` and ``last_wins`` as in ``TreeBuilder``."""
+    """The documents of one text; ``positions`` and ``last_wins`` as in ``TreeBuilder``."""
 
-    def __init__(self, text: str, *, places: bool = False, last_wins: bool = False) -> None:
+    def __init__(self, text: str, *, positions: bool = False, last_wins: bool = False) -> None:
         self.text = text
-        self.places = places
+        self.positions = positions
         self.last_wins = last_wins
 
     def __iter__(self) -> Iterator[TreeBuilder]:
@@ -71,19 +71,19 @@ class YamlReader:
         for event in self._events():
             # By what there is most of; a match statement would ask each event for all of its classes.
             if isinstance(event, ScalarEvent):
-                place = _place(event.start_mark)
-                value = _scalar(event, place, as_key=builder.wants_key)
-                builder.scalar(value, place, event.anchor)
+                position = _position(event.start_mark)
+                value = _scalar(event, position, as_key=builder.wants_key)
+                builder.scalar(value, position, event.anchor)
             elif isinstance(event, CollectionEndEvent):
                 builder.close()
             elif isinstance(event, MappingStartEvent):
-                builder.open({}, _container_place(event, "map"), event.anchor)
+                builder.open({}, _container_position(event, "map"), event.anchor)
             elif isinstance(event, SequenceStartEvent):
-                builder.open([], _container_place(event, "seq"), event.anchor)
+                builder.open([], _container_position(event, "seq"), event.anchor)
             elif isinstance(event, AliasEvent):
-                builder.alias(event.anchor or "", _place(event.start_mark))
+                builder.alias(event.anchor or "", _position(event.start_mark))
             elif isinstance(event, DocumentStartEvent):
-                builder = TreeBuilder(places=self.places, last_wins=self.last_wins, most=MAX_YAML_NODES)
+                builder = TreeBuilder(positions=self.positions, last_wins=self.last_wins, most=MAX_YAML_NODES)
             elif isinstance(event, DocumentEndEvent):
                 yield builder
 
@@ -91,97 +91,97 @@ class YamlReader:
         import yaml
 
         if odd := _unprintable(self.text):
-            place = Place.at(self.text, odd.start())
+            position = Position.at(self.text, odd.start())
             message = f"the character U+{ord(odd[0]):04X} is not allowed in YAML"
-            raise TextError(message, place, go="yaml: control characters are not allowed")
+            raise TextError(message, position, go="yaml: control characters are not allowed")
         if self.text.count(_DIRECTIVE) > _MOST_DIRECTIVES:
             # libyaml compares each with all before it.
-            place = Place.at(self.text, self.text.index(_DIRECTIVE))
-            raise TextError(f"more than {_MOST_DIRECTIVES} {_DIRECTIVE} directives", place)
+            position = Position.at(self.text, self.text.index(_DIRECTIVE))
+            raise TextError(f"more than {_MOST_DIRECTIVES} {_DIRECTIVE} directives", position)
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
             yield from yaml.parse(self.text, Loader=loader)
         except yaml.MarkedYAMLError as error:
             raise _reworded(error, self.text) from None
         except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes that mean no character
-            raise TextError(f"not YAML: {error}", Place(1, 1)) from None
+            raise TextError(f"not YAML: {error}", Position(1, 1)) from None
 
 
 def _unprintable(text: str) -> re.Match[str] | None:
     return _UNPRINTABLE_ASCII.search(text) if text.isascii() else re.search(_UNPRINTABLE, text)
 
 
-def _place(mark: yaml.error.Mark | yaml._yaml.Mark | None) -> Place:
-    # As the constructor does it, which takes twice as long: half of the time goes into places.
-    return Place(1, 1) if mark is None else tuple.__new__(Place, (mark.line + 1, mark.column + 1))
+def _position(mark: yaml.error.Mark | yaml._yaml.Mark | None) -> Position:
+    # As the constructor does it, which takes twice as long: half of the time goes into positions.
+    return Position(1, 1) if mark is None else tuple.__new__(Position, (mark.line + 1, mark.column + 1))
 
 
-def _container_place(event: yaml.CollectionStartEvent, tag: str) -> Place:
-    place = _place(event.start_mark)
+def _container_position(event: yaml.CollectionStartEvent, tag: str) -> Position:
+    position = _position(event.start_mark)
     if event.tag not in (None, "!", _TAG + tag):
-        raise _unsupported(event.tag, place)
-    return place
+        raise _unsupported(event.tag, position)
+    return position
 
 
-def _scalar(event: yaml.ScalarEvent, place: Place, *, as_key: bool) -> object:
+def _scalar(event: yaml.ScalarEvent, position: Position, *, as_key: bool) -> object:
     if event.tag not in (None, "!"):
-        return _tagged(event.tag, event.value, place)
+        return _tagged(event.tag, event.value, position)
     if event.tag == "!" or not event.implicit[0]:
-        return _whole_text(event.value, place)
-    return MERGE if as_key and event.value == "<<" else _plain(event.value, place)
+        return _whole_text(event.value, position)
+    return MERGE if as_key and event.value == "<<" else _plain(event.value, position)
 
 
-def _whole_text(text: str, place: Place) -> str:
+def _whole_text(text: str, position: Position) -> str:
     """Refuse the half characters that escapes can spell (only PyYAML's own parser lets them through)."""
     if not text.isascii() and re.search(_HALF_CHARACTER, text):
-        raise TextError("a text holds half a character (a lone surrogate)", place)
+        raise TextError("a text holds half a character (a lone surrogate)", position)
     return text
 
 
-def _tagged(tag: str, text: str, place: Place) -> object:
+def _tagged(tag: str, text: str, position: Position) -> object:
     if tag not in _KINDS:
-        raise _unsupported(tag, place)
+        raise _unsupported(tag, position)
     if tag == f"{_TAG}str":
-        return _whole_text(text, place)
-    value = _plain(text, place)
+        return _whole_text(text, position)
+    value = _plain(text, position)
     kinds = _KINDS[tag]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise TextError(f'"{text}" is no {tag.removeprefix(_TAG)}, as its tag says', place)
+        raise TextError(f'"{text}" is no {tag.removeprefix(_TAG)}, as its tag says', position)
     return value
 
 
-def _plain(text: str, place: Place) -> object:
+def _plain(text: str, position: Position) -> object:
     """Resolve an unquoted scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
     if text in _NOT_FINITE:
-        raise TextError(f"{text} is no number that Kubernetes accepts", place)
+        raise TextError(f"{text} is no number that Kubernetes accepts", position)
     digits = text.replace("_", "") if text[0] != "." else text
     if _INTEGER.fullmatch(digits):
-        return exact_int(digits, place)
+        return exact_int(digits, position)
     if _FLOAT.fullmatch(digits):
-        return finite_float(digits, place)
+        return finite_float(digits, position)
     return text
 
 
-def _unsupported(tag: str, place: Place) -> TextError:
+def _unsupported(tag: str, position: Position) -> TextError:
     shown = f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
-    return TextError(f"the YAML tag {shown} is not supported", place, hint="Kubernetes data needs no tags")
+    return TextError(f"the YAML tag {shown} is not supported", position, hint="Kubernetes data needs no tags")
 
 
 def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
-    place, go = _place(error.problem_mark or error.context_mark), _go_complaint(error)
+    position, go = _position(error.problem_mark or error.context_mark), _go_complaint(error)
     if error.problem == _TOO_DEEP:
-        return TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
+        return TextError(f"nesting is deeper than {MAX_DEPTH} levels", position)
     lines = text.splitlines()
-    line = lines[place.line - 1] if place.line <= len(lines) else ""
-    if line[place.column - 1 : place.column] == "\t" and not line[: place.column - 1].strip():
+    line = lines[position.line - 1] if position.line <= len(lines) else ""
+    if line[position.column - 1 : position.column] == "\t" and not line[: position.column - 1].strip():
         hint = "YAML is indented with blanks only"
-        return TextError("a tab is used for indentation", place, hint, go=go)
+        return TextError("a tab is used for indentation", position, hint, go=go)
     during = f" {error.context}" if error.context else ""
-    return TextError(f"not YAML: {error.problem}{during}", place, go=go)
+    return TextError(f"not YAML: {error.problem}{during}", position, go=go)
 
 
 def _go_complaint(error: yaml.MarkedYAMLError) -> str:

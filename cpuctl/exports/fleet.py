@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.markup import Markup, element, joined, text
 from cpuctl.exports.outcomes import start_sentence
-from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, words
+from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import fitted
 from cpuctl.exports.wording import byte_text, counted, few
 
@@ -132,11 +132,11 @@ def _drawing(blocks: Sequence[_Block], size: _Size) -> Drawing:
     columns = int((_WIDTH + _GAP) // (size.width + _GAP))
     step = size.height + size.name + _GAP
     for block in blocks:
-        parts.append(words(fitted(block.title, _WIDTH, 12, bold=True), 0, y + 12, "b", full=block.title))
+        parts.append(text_at(fitted(block.title, _WIDTH, 12, bold=True), 0, y + 12, "b", full=block.title))
         y += _HEAD
         if block.line:
             classes = "s al" if block.alarms else "s m"
-            parts.append(words(fitted(block.line, _WIDTH, SMALL), 0, y + 9, classes, full=block.line))
+            parts.append(text_at(fitted(block.line, _WIDTH, SMALL), 0, y + 9, classes, full=block.line))
             y += _LINE
         for index, node in enumerate(block.nodes):
             row, column = divmod(index, columns)
@@ -171,7 +171,7 @@ def _strip(node: FleetNode, x: float, y: float, size: _Size) -> Markup:
     if not size.name:
         return strip
     name = fitted(node["node"], size.width, SMALL)
-    return joined((strip, words(name, x, y + size.height + 11, "s", full=node["node"])))
+    return joined((strip, text_at(name, x, y + size.height + 11, "s", full=node["node"])))
 
 
 def _tip(node: FleetNode) -> str:

@@ -52,7 +52,7 @@ class Rectangle(NamedTuple):
     height: float
 
 
-def words(content: str, x: float, y: float, classes: str = "", *, full: str = "") -> Markup:
+def text_at(content: str, x: float, y: float, classes: str = "", *, full: str = "") -> Markup:
     """Write text on its baseline; *full* is what it was before it was shortened."""
     attributes: dict[str, str | float] = {"x": x, "y": y}
     if classes:
@@ -104,11 +104,11 @@ class Sheet(NamedTuple):
         parts: list[Markup] = []
         for line in wrapped(self.title, width, _TITLE, bold=True):
             y += _TITLE + 4
-            parts.append(words(line, MARGIN, y, "h1"))
+            parts.append(text_at(line, MARGIN, y, "h1"))
         y += 6
         for line in _lines(self.lines, width):
             y += 16
-            parts.append(words(line, MARGIN, y, "m"))
+            parts.append(text_at(line, MARGIN, y, "m"))
         return parts, y + 18
 
     def _legend(self, width: float, y: float) -> tuple[list[Markup], float]:
@@ -122,7 +122,7 @@ class Sheet(NamedTuple):
         ]
         y += lines * _ITEM_HEIGHT
         for note in _lines(self.notes, width):
-            parts.append(words(note, MARGIN, y + 12, "m"))
+            parts.append(text_at(note, MARGIN, y + 12, "m"))
             y += 18
         return parts, y
 
@@ -174,6 +174,6 @@ def _item(item: LegendItem, x: float, y: float, width: float) -> Iterator[Markup
     yield box(x, y, wide, _SWATCH_HEIGHT, class_=f"k {item.classes}", rx=3)
     yield hatched(Rectangle(x, y, wide, _SWATCH_HEIGHT), item.hatch, item.mark)
     if item.mark:
-        yield words(item.mark, x + wide / 2, y + 13, f"b s c {item.mark_class}".rstrip())
+        yield text_at(item.mark, x + wide / 2, y + 13, f"b s c {item.mark_class}".rstrip())
     shown = fitted(item.words, width - wide - _SWATCH_GAP - _ITEM_GAP, _LINE)
-    yield words(shown, x + wide + _SWATCH_GAP, y + 13, full=item.words)
+    yield text_at(shown, x + wide + _SWATCH_GAP, y + 13, full=item.words)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents.places import Path
+from cpuctl.documents.positions import Path
 from cpuctl.golang.conversions import json_number
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.text import GoError, quoted

@@ -12,7 +12,7 @@ from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
-from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
+from cpuctl.kubelet.configuration.setting_overrides import SettingOverrides, read_setting_overrides
 from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
@@ -71,9 +71,11 @@ def compare_unloaded(inputs: PlanningInputs, texts: tuple[str, str], sources: So
     given = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
     sides = []
     for asked in map(_asked, texts):
-        version = asked.words.version or given
+        version = asked.overrides.version or given
         inputs_there = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
-        inputs_there = inputs_there._replace(version=str(asked.words.version or "") or inputs_there.version)
+        inputs_there = inputs_there._replace(
+            version=str(asked.overrides.version or "") or inputs_there.version
+        )
         start: NotStartedOutcome = Undetermined(_NOT_PLANNED)
         try:
             load_kubelet(inputs_there, Sources(), machine=source)
@@ -112,25 +114,25 @@ class _Asked(NamedTuple):
     """One side: a configuration file in place of the one that is given, if one is named, and words on top."""
 
     file: str
-    words: SettingWords
+    overrides: SettingOverrides
 
     @property
     def is_release(self) -> bool:
         """Whether the side differs from the other in its release at most."""
-        return not (self.file or self.words.patch or self.words.gates)
+        return not (self.file or self.overrides.patch or self.overrides.gates)
 
     @property
     def text(self) -> str:
         """Name the side."""
-        return ",".join(filter(None, (self.file, self.words.text)))
+        return ",".join(filter(None, (self.file, self.overrides.text)))
 
 
 def _asked(text: str) -> _Asked:
     """Take what comes first for a file where it is called like one: settings are not."""
     first, _, rest = text.strip().partition(",")
     if first.endswith(_SUFFIXES) or ("/" in first and "=" not in first):
-        return _Asked(first, read_setting_words(rest, option_names.COMPARE))
-    return _Asked("", read_setting_words(text, option_names.COMPARE))
+        return _Asked(first, read_setting_overrides(rest, option_names.COMPARE))
+    return _Asked("", read_setting_overrides(text, option_names.COMPARE))
 
 
 def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
@@ -150,11 +152,11 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     own = Sources()
     own.entries |= sources.entries
     setup = _setup(planner, asked, own)
-    version = asked.words.version
+    version = asked.overrides.version
     setup = setup._replace(version=version or setup.version, released=setup.released or version is not None)
     side = Side(settings=asked.text, version=setup.version, sources=own)
     try:
-        kubelet = _kubelet(setup, asked.words, own)
+        kubelet = _kubelet(setup, asked.overrides, own)
     except ConfigRefusedError as refused:
         return side._replace(start=refused.whole_refusal)
     plan = planner.plan(kubelet, own)
@@ -164,12 +166,12 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     return side._replace(plan=plan, fragmentation=_fragmentation(plan))
 
 
-def _kubelet(setup: KubeletSetup, words: SettingWords, sources: Sources) -> Kubelet:
+def _kubelet(setup: KubeletSetup, overrides: SettingOverrides, sources: Sources) -> Kubelet:
     """Load the configuration once as it is, and once with the settings as flags on top."""
-    patch = {name: change for name, change in words.patch.items() if _known(name, setup, sources)}
-    words = replace(words, patch=patch)
-    settings = words.applied_to(load_setup(setup, Sources()).configuration.settings)
-    gates = {**setup.gate_flags, **words.gates}
+    patch = {name: change for name, change in overrides.patch.items() if _known(name, setup, sources)}
+    overrides = replace(overrides, patch=patch)
+    settings = overrides.applied_to(load_setup(setup, Sources()).configuration.settings)
+    gates = {**setup.gate_flags, **overrides.gates}
     return load_setup(setup._replace(overrides=settings, gate_flags=gates), sources).kubelet
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from cpuctl.diagnostics import Component
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.engine.pod_lints import PodLintSubject, lint_pod
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
@@ -254,7 +254,7 @@ class PlacedFinding(NamedTuple):
     """A finding, and where it stands; ``about`` is the object that it is about."""
 
     source: str
-    place: Place
+    place: Position
     about: Linted
     finding: Finding
 
@@ -338,7 +338,7 @@ class LintRun:
             machines = self._machines(document, linted)
             for finding in (*linted.findings, *governed, *on_node, *machines):
                 yield PlacedFinding(
-                    document.source, document.nearest_place(finding.place.path), linted, finding
+                    document.source, document.nearest_position(finding.place.path), linted, finding
                 )
 
     def _count(self, linted: Linted) -> None:
@@ -432,7 +432,7 @@ def _repeats(document: Document) -> Iterator[PlacedFinding]:
         finding = FieldPath(repeat.path, "").rejected(
             "repeated-key", f'key "{key}" already set in map', by=by
         )
-        yield PlacedFinding(document.source, repeat.place, Linted(), finding)
+        yield PlacedFinding(document.source, repeat.position, Linted(), finding)
 
 
 def _unreadable(found: Unreadable, source: str) -> PlacedFinding:

@@ -7,7 +7,7 @@ import pytest
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
-from cpuctl.documents.places import path_text
+from cpuctl.documents.positions import path_text
 from cpuctl.errors import InputError
 
 

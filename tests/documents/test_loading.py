@@ -268,7 +268,10 @@ def test_quoted_merge_key_is_an_ordinary_key() -> None:
 def test_last_of_repeated_keys_wins_when_asked(text: str) -> None:
     document = read_object(text, "input").document
     assert document.value == {"a": 3, "b": {"c": 2}}
-    assert [(repeat.path, repeat.place.line) for repeat in document.repeats] == [(("b", "c"), 2), (("a",), 3)]
+    assert [(repeat.path, repeat.position.line) for repeat in document.repeats] == [
+        (("b", "c"), 2),
+        (("a",), 3),
+    ]
 
 
 YAML_TEXT = """\

@@ -12,7 +12,7 @@ from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.json_syntax import syntax_complaint
 from cpuctl.inputs.configuration import any_flags, given_arguments
 from cpuctl.inputs.kubelet import read_gates
-from cpuctl.kubelet.configuration.setting_words import read_setting_words
+from cpuctl.kubelet.configuration.setting_overrides import read_setting_overrides
 from cpuctl.kubelet.reservations import parse_thresholds
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
@@ -74,7 +74,7 @@ _WORDS: tuple[Callable[[str], object], ...] = (
     parse_set,
     read_gates,
     read_arguments,
-    lambda text: read_setting_words(text, "--compare"),
+    lambda text: read_setting_overrides(text, "--compare"),
     lambda text: parse_cpu_names(text, _MACHINE),
 )
 

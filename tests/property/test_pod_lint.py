@@ -155,7 +155,7 @@ def test_findings_about_parts_that_are_there_point_at_them(pod: Mapping[str, Any
     for linted in lint_document(document, by):
         for finding in linted.findings:
             line = document.line_of(finding.place.path)
-            assert line in (None, document.nearest_place(finding.place.path).line)
+            assert line in (None, document.nearest_position(finding.place.path).line)
 
 
 @given(pods, settings)

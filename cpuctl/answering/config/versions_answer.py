@@ -155,7 +155,7 @@ def _rule(change: RuleChange) -> answers.RuleChange:
     return {
         "setting": change.rule.field,
         "stage": change.rule.stage,
-        "words": change.rule.words,
+        "words": change.rule.template,
         "since": f"1.{change.since}",
         "known": change.known,
         "concerns": change.concerns,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import counts
-from cpuctl.documents.places import path_text
+from cpuctl.documents.positions import path_text
 from cpuctl.operations.pod_lint import LintRun, PlacedFinding
 
 if TYPE_CHECKING:

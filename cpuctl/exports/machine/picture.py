@@ -14,7 +14,7 @@ from cpuctl.exports.machine.facts import CPU, CPUUse, MachineFacts, flags_of
 from cpuctl.exports.machine.nesting import LEVELS, Core, Nested, TopologyDomain, nested
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
-from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, words
+from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import text_width
 from cpuctl.exports.wording import GUESSED, counted
 
@@ -86,9 +86,9 @@ class _Cells(NamedTuple):
             parts.append(box(x, y, self.width, self.height, class_="w", rx=2))
         parts += _flags(cpu, x, y, self.width)
         number_at = y + (13 if self.height == _CELL_HEIGHT else 15)
-        parts.append(words(str(cpu.number), middle, number_at, f"b s c {letters}".rstrip()))
+        parts.append(text_at(str(cpu.number), middle, number_at, f"b s c {letters}".rstrip()))
         if label:
-            parts.append(words(label, middle, y + 25, f"b s c {letters}".rstrip()))
+            parts.append(text_at(label, middle, y + 25, f"b s c {letters}".rstrip()))
         attributes = {"data-cpu": cpu.number, "data-use": cpu.use.value, "data-owner": " ".join(cpu.marks)}
         return element("g", attributes, *parts)
 
@@ -215,9 +215,9 @@ class _Drawer:
                 yield self.cells.drawn(cpu, x, y)
             case _Frame() as frame:
                 yield box(x, y, area.width, area.height, class_=f"fr {frame.classes}", rx=5)
-                yield words(frame.name, x + _PADDING, y + 16, "b")
+                yield text_at(frame.name, x + _PADDING, y + 16, "b")
                 if frame.caption:
-                    yield words(frame.caption, x + area.width - _PADDING, y + 16, "m e")
+                    yield text_at(frame.caption, x + area.width - _PADDING, y + 16, "m e")
             case Core():
                 yield box(x, y, area.width, area.height, class_="fr f3", rx=4)
             case None:

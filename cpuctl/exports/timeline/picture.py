@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
-from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, words
+from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import fitted, text_width, wrapped
 from cpuctl.exports.timeline.facts import Event, TimelineFacts, short, tick_step, tick_text
 from cpuctl.exports.wording import counted
@@ -61,7 +61,7 @@ class _Plot(NamedTuple):
         top = _AXIS + 2 * RADIUS + 6
         height = top + len(self.facts.rows) * (_ROW + _ROW_GAP)
         parts = [
-            words("CPUs", 0, 12, "b"),
+            text_at("CPUs", 0, 12, "b"),
             *self._ticks(top, height),
             *(
                 part
@@ -83,11 +83,11 @@ class _Plot(NamedTuple):
             edge = self.label + _PLOT
             yield leaf("path", {"class": "gl", "d": f"M{x:.1f} {top:.1f}V{height:.1f}"})
             at, side = (edge, "e") if x + half > edge else (x, "c")
-            yield words(label, at, 12, f"m s {side}")
+            yield text_at(label, at, 12, f"m s {side}")
 
     def _row(self, row: ChartRow, y: float) -> Iterator[Markup]:
         label = fitted(row["cpus"], self.label - 8, 12)
-        yield words(label, 0, y + 15, full=row["cpus"])
+        yield text_at(label, 0, y + 15, full=row["cpus"])
         for span in row["spans"]:
             if span["nanoseconds"][0] < self.facts.end:
                 yield self._span(row["cpus"], span, y)
@@ -106,7 +106,7 @@ class _Plot(NamedTuple):
         if span["use"] == "contested" and width > 4:
             parts.append(box(x + 1, y + 1, width - 2, _ROW - 2, class_="w", rx=2))
         if mark:
-            parts.append(words(mark, x + width / 2, y + 15, f"b s c {look.mark_class}".rstrip()))
+            parts.append(text_at(mark, x + width / 2, y + 15, f"b s c {look.mark_class}".rstrip()))
         attributes = {"data-cpus": cpus, "data-use": span["use"], "data-owner": span["container"]}
         return element("g", {**attributes, "data-from": start, "data-until": end}, *parts)
 
@@ -208,7 +208,7 @@ class Cluster(NamedTuple):
 
 def _badge(cluster: Cluster, x: float, y: float) -> Iterator[Markup]:
     yield leaf("circle", {"class": "bd", "cx": x, "cy": y, "r": RADIUS})
-    yield words(str(cluster.number), x, y + 4, "b s c al" if cluster.bad else "b s c")
+    yield text_at(str(cluster.number), x, y + 4, "b s c al" if cluster.bad else "b s c")
 
 
 def clusters(events: Sequence[Event], end: int, width: float) -> list[Cluster]:
@@ -239,12 +239,12 @@ def event_list(facts: TimelineFacts, found: Sequence[Cluster], width: float) -> 
             parts += [joined(line) for line in lines]
             y += _LINE * len(lines)
         if (more := len(cluster.events) - _MOST_AT_ONCE) > 0:
-            parts.append(words(f"and {counted(more, 'thing')} more", _BADGE + time + 10, y + 13, "m"))
+            parts.append(text_at(f"and {counted(more, 'thing')} more", _BADGE + time + 10, y + 13, "m"))
             y += _LINE
         y += 6
     for failure in _failures(facts.failures):
         shown = fitted(failure, width, _SIZE, bold=True)
-        parts.append(words(shown, 0, y + 13, "b al", full=failure))
+        parts.append(text_at(shown, 0, y + 13, "b al", full=failure))
         y += _LINE
     return Drawing(joined(parts, "\n"), width, y)
 
@@ -255,11 +255,11 @@ def _line(event: Event, widths: tuple[float, float, float], y: float) -> Iterato
     what = f"! {event.text}" if event.bad else event.text
     start = _BADGE + time + 10 + who + (12 if who else 0)
     ahead = [
-        words(fitted(event.at, time, _SIZE), _BADGE + time, y, "m e", full=event.at),
-        words(fitted(event.who, who, _SIZE), _BADGE + time + 10, y, full=event.who),
+        text_at(fitted(event.at, time, _SIZE), _BADGE + time, y, "m e", full=event.at),
+        text_at(fitted(event.who, who, _SIZE), _BADGE + time + 10, y, full=event.who),
     ]
     for number, line in enumerate(wrapped(what, width - start, _SIZE)):
-        yield [*ahead, words(line, start, y + number * _LINE, "al" if event.bad else "")]
+        yield [*ahead, text_at(line, start, y + number * _LINE, "al" if event.bad else "")]
         ahead = []
 
 

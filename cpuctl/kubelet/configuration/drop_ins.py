@@ -17,7 +17,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.files import read_member
 from cpuctl.documents.loading import EMPTY
-from cpuctl.documents.places import Path
+from cpuctl.documents.positions import Path
 from cpuctl.errors import InputError, unreadable
 from cpuctl.golang.json_mistakes import JSONDecoder, Mistake, all_mistakes, match_field
 from cpuctl.golang.text import quoted
@@ -285,17 +285,17 @@ def _check_head(document: Document, head: TypeMeta, failed: str) -> None:
 
 def _repeated(document: Document, failed: str) -> ConfigRefusedError:
     """Say what strict decoding finds: YAML's reader counts lines, JSON's names paths."""
-    first = min(document.repeats, key=lambda repeat: repeat.place)
-    where = f"{document.source}:{first.place.line}"
+    first = min(document.repeats, key=lambda repeat: repeat.position)
+    where = f"{document.source}:{first.position.line}"
     error = InputError(f'the key "{first.path[-1]}" is given twice', where=where)
     if document.syntax is Syntax.YAML:
         lines = [
-            f"  line {each.value_place.line}: key {quoted(str(each.path[-1]))} already set in map"
+            f"  line {each.value_position.line}: key {quoted(str(each.path[-1]))} already set in map"
             for each in document.repeats
         ]
         text = "\n".join(["yaml: unmarshal errors:", *lines])
     else:
-        paths = [_go_path(each.path) for each in sorted(document.repeats, key=lambda each: each.place)]
+        paths = [_go_path(each.path) for each in sorted(document.repeats, key=lambda each: each.position)]
         text = ", ".join(f"duplicate field {quoted(path)}" for path in dict.fromkeys(paths))
     return merge_refused(error, f"{failed} error: strict decoding error: {text}")
 

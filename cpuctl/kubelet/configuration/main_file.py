@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.documents.loading import EMPTY
-from cpuctl.documents.places import Path
+from cpuctl.documents.positions import Path
 from cpuctl.errors import InputError
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.json_mistakes import DURATION, QUANTITY, JSONDecoder, Mistake, all_mistakes
@@ -138,7 +138,7 @@ def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Set
 
 def _repeated(document: Document) -> Iterator[ConfigRemark]:
     for repeat in document.repeats:
-        where = f"{document.source}:{repeat.place.line}"
+        where = f"{document.source}:{repeat.position.line}"
         message = f'key "{repeat.path[-1]}" already set in map, the last one counts'
         yield without_effect("repeated-key", where, message)
 

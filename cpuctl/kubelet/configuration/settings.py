@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents.places import path_text
+from cpuctl.documents.positions import path_text
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Document, Value

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import ObjectText, decoded, read_object
-from cpuctl.documents.places import Path
+from cpuctl.documents.positions import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake

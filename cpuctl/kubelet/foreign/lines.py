@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpuctl.documents.document import Document, PlacedText, Syntax
-from cpuctl.documents.places import Place, Placed
+from cpuctl.documents.positions import Position, Positioned
 
 _TOML_TABLE = re.compile(r"\s*\[([^\[\]]+)\]")
 _TOML_KEY = re.compile(r"""\s*([\w-]+|"[^"]*"|'[^']*')\s*=""")
@@ -46,22 +46,22 @@ def lined(document: Document) -> Any:  # noqa: ANN401  # what files hold
     return _lined(document.value, document.placed.root(document.number), document.text.splitlines())
 
 
-def _lined(value: object, placed: Placed, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
+def _lined(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
     if isinstance(value, dict):
         return {
-            LinedName.at(name, child.place.line): _lined(member, child, lines)
+            LinedName.at(name, child.position.line): _lined(member, child, lines)
             for name, member in value.items()
             if (child := placed.child(name))
         }
     if isinstance(value, list):
         items = ((item, placed.child(index)) for index, item in enumerate(value))
         return [_item(item, child, lines) if child else item for item, child in items]
-    return _block(value, placed.place.line, lines) if isinstance(value, str) and "\n" in value else value
+    return _block(value, placed.position.line, lines) if isinstance(value, str) and "\n" in value else value
 
 
-def _item(value: object, placed: Placed, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
+def _item(value: object, placed: Positioned, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
     """Return an item of a list; one that is an argument (``name=value``) has no other name than itself."""
-    line = placed.place.line
+    line = placed.position.line
     if isinstance(value, str) and 0 < line <= len(lines) and value in lines[line - 1]:
         return LinedName.at(value, line)
     return _lined(value, placed, lines)
@@ -123,18 +123,18 @@ class SourcePlaces(PlacedText):
         super().__init__(text, Syntax.JSON)
         self._root = _placed(fields, 1)
 
-    def root(self, index: int) -> Placed:  # noqa: ARG002  # there is one document
+    def root(self, index: int) -> Positioned:  # noqa: ARG002  # there is one document
         """Return the places."""
         return self._root
 
 
-def _placed(value: object, line: int) -> Placed:
-    place = Place(line, 1)
+def _placed(value: object, line: int) -> Positioned:
+    place = Position(line, 1)
     if isinstance(value, Mapping):
         known = {name: each for name, each in value.items() if isinstance(name, LinedName)}
         if not known and line > 1:
-            return Placed(place, {name: _placed(each, line) for name, each in value.items()})
-        return Placed(place, {str(name): _placed(each, name.line) for name, each in known.items()})
+            return Positioned(place, {name: _placed(each, line) for name, each in value.items()})
+        return Positioned(place, {str(name): _placed(each, name.line) for name, each in known.items()})
     if isinstance(value, list):
-        return Placed(place, [_placed(item, line) for item in value])
-    return Placed(place, value)
+        return Positioned(place, [_placed(item, line) for item in value])
+    return Positioned(place, value)

@@ -98,7 +98,7 @@ class Rule(NamedTuple):
         return self.since <= minor < self.until
 
     @property
-    def words(self) -> str:
+    def template(self) -> str:
         """The text with ``...`` where a value stands."""
         return self.text.replace("{{{}}}", "{...}").replace("{}", "...")
 

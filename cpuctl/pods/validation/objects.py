@@ -15,7 +15,7 @@ from cpuctl.diagnostics import Component, Severity
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.loading import EMPTY, load_documents
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.pods.reading.custom_resources import PodTemplate, is_custom, pod_templates
@@ -33,7 +33,7 @@ _PLACE = re.compile(r":([0-9]+):([0-9]+)")
 class Unreadable(NamedTuple):
     """Why a text, or one of its documents, cannot be read, and where."""
 
-    place: Place
+    place: Position
     message: str
     hint: str = ""
 
@@ -67,7 +67,7 @@ def _one_by_one(content: bytes, source: str, error: InputError) -> Iterator[Docu
 
 def _unreadable(error: InputError, source: str) -> Unreadable:
     found = _PLACE.fullmatch(error.where.removeprefix(source))
-    place = Place(int(found[1]), int(found[2])) if found else Place(1, 1)
+    place = Position(int(found[1]), int(found[2])) if found else Position(1, 1)
     return Unreadable(place, error.message, error.hint)
 
 

@@ -14,7 +14,7 @@ from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Origin
-from cpuctl.documents.places import path_text
+from cpuctl.documents.positions import path_text
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.resize.outcome import Condition
 from cpuctl.golang.durations import duration_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.documents.document import Document
-from cpuctl.documents.places import Place
+from cpuctl.documents.positions import Position
 from cpuctl.pods.validation.objects import Unreadable, documents_of
 
 
@@ -29,26 +29,26 @@ def test_good_documents_around_a_bad_one_are_read() -> None:
 def test_places_of_documents_behind_a_bad_one_are_those_of_the_text() -> None:
     *_, last = documents_of(b"a: [\n---\nb:\n  c: 3\n", "f.yaml")
     assert isinstance(last, Document)
-    assert last.nearest_place(("b", "c", "d")) == Place(4, 3)
+    assert last.nearest_position(("b", "c", "d")) == Position(4, 3)
 
 
 def test_the_last_of_repeated_keys_counts_and_the_others_are_noted() -> None:
     (document,) = documents_of(b"a: 1\nb: {c: 1, c: 2}\n", "f.yaml")
     assert isinstance(document, Document)
     assert document.value == {"a": 1, "b": {"c": 2}}
-    assert [(each.path, each.place) for each in document.repeats] == [(("b", "c"), Place(2, 11))]
+    assert [(each.path, each.position) for each in document.repeats] == [(("b", "c"), Position(2, 11))]
 
 
 @pytest.mark.parametrize(
     ("content", "place", "message"),
     [
-        (b"a: \xff", Place(1, 4), "not UTF-8 text: byte 0xff makes no character"),
-        (b"", Place(1, 1), "empty: expected YAML or JSON"),
-        (b"\ta: 1", Place(1, 1), "a tab is used for indentation"),
-        (b'{"a": ', Place(1, 7), "not JSON: the text ends too early"),
+        (b"a: \xff", Position(1, 4), "not UTF-8 text: byte 0xff makes no character"),
+        (b"", Position(1, 1), "empty: expected YAML or JSON"),
+        (b"\ta: 1", Position(1, 1), "a tab is used for indentation"),
+        (b'{"a": ', Position(1, 7), "not JSON: the text ends too early"),
     ],
 )
-def test_texts_that_cannot_be_read_at_all(content: bytes, place: Place, message: str) -> None:
+def test_texts_that_cannot_be_read_at_all(content: bytes, place: Position, message: str) -> None:
     (found,) = documents_of(content, "f.yaml")
     assert isinstance(found, Unreadable)
     assert (found.place, found.message) == (place, message)

@@ -21,25 +21,25 @@ def path_text(path: Path) -> str:
     return text
 
 
-class Place(NamedTuple):
-    """A place in a text; line and column count from 1."""
+class Position(NamedTuple):
+    """A position in a text; line and column count from 1."""
 
     line: int
     column: int
 
     @classmethod
-    def at(cls, text: str, offset: int) -> "Place":
+    def at(cls, text: str, offset: int) -> "Position":
         """Turn an offset in *text* into line and column."""
         return cls(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
-class Placed(NamedTuple):
-    """A value with the place of its key (in a mapping) or of itself."""
+class Positioned(NamedTuple):
+    """A value with the position of its key (in a mapping) or of itself."""
 
-    place: Place
+    position: Position
     value: object
 
-    def child(self, step: str | int) -> "Placed | None":
+    def child(self, step: str | int) -> "Positioned | None":
         """Return the member or item one step down, None where there is none."""
         inside = self.value
         if isinstance(inside, dict) and isinstance(step, str):
@@ -48,12 +48,12 @@ class Placed(NamedTuple):
             found = inside[step]
         else:
             found = None
-        return found if isinstance(found, Placed) else None
+        return found if isinstance(found, Positioned) else None
 
 
 class Repeated(NamedTuple):
     """A key that a mapping holds once more: the path to it, and where the key and its value begin."""
 
     path: Path
-    place: Place
-    value_place: Place
+    position: Position
+    value_position: Position

@@ -70,7 +70,7 @@ _MEMBERS: Mapping[str, Collection[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SettingWords:
+class SettingOverrides:
     """What words set: the release, None where it is left alone, feature gates, and fields as a patch."""
 
     text: str = ""
@@ -84,13 +84,13 @@ class SettingWords:
         return {name: merge_patch(settings.get(name, base), change) for name, change in self.patch.items()}
 
 
-def read_setting_words(text: str, where: str) -> SettingWords:
+def read_setting_overrides(text: str, where: str) -> SettingOverrides:
     """Read words; raise UsageError, which blames *where*, for a name or value that no kubelet knows."""
     reader = _Reader(where)
     for name, value in _pairs(text, where):
         reader.take(name, value)
     text = "" if text.strip() in NOTHING else text.strip()
-    return SettingWords(text, reader.version, reader.gates, reader.patch)
+    return SettingOverrides(text, reader.version, reader.gates, reader.patch)
 
 
 def _pairs(text: str, where: str) -> list[tuple[str, str]]:

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from cpuctl.errors import UsageError
-from cpuctl.kubelet.configuration.setting_words import read_setting_words
+from cpuctl.kubelet.configuration.setting_overrides import read_setting_overrides
 from cpuctl.kubelet.configuration.settings import DEFAULT_ORIGIN, Setting, plain, uniform
 
 
 def patch(text: str) -> dict[str, Any]:
-    return {name: plain(setting) for name, setting in read_setting_words(text, "--here").patch.items()}
+    return {name: plain(setting) for name, setting in read_setting_overrides(text, "--here").patch.items()}
 
 
 @pytest.mark.parametrize("text", ["", ".", "current", " . "])
 def test_there_are_words_for_no_change(text: str) -> None:
-    words = read_setting_words(text, "--here")
+    words = read_setting_overrides(text, "--here")
     assert (words.text, words.version, dict(words.gates), words.patch) == ("", None, {}, {})
 
 
@@ -85,19 +85,19 @@ def test_words_that_mean_one_thing_stand_alone(text: str, want: dict[str, Any]) 
 
 @pytest.mark.parametrize("text", ["1.37", "v1.37.2", "1.37-rc.0", "1.37+build", "kubeletVersion=1.37"])
 def test_a_release_is_a_setting(text: str) -> None:
-    version = read_setting_words(f"pod,{text}", "--here").version
+    version = read_setting_overrides(f"pod,{text}", "--here").version
     assert version is not None
     assert version.minor == 37
 
 
 def test_gates_are_kept_apart() -> None:
-    words = read_setting_words("featureGates.PodLevelResources=true,featureGates.AllAlpha=0", "--here")
+    words = read_setting_overrides("featureGates.PodLevelResources=true,featureGates.AllAlpha=0", "--here")
     assert words.gates == {"PodLevelResources": True, "AllAlpha": False}
     assert words.patch == {}
 
 
 def test_members_are_added_to_those_that_are_there() -> None:
-    words = read_setting_words("kubeReserved.cpu=2,maxPods=5,enforceNodeAllocatable=pods", "--here")
+    words = read_setting_overrides("kubeReserved.cpu=2,maxPods=5,enforceNodeAllocatable=pods", "--here")
     before = {
         "kubeReserved": uniform({"cpu": "1", "memory": "1Gi"}, DEFAULT_ORIGIN),
         "enforceNodeAllocatable": Setting(["kube-reserved"]),
@@ -150,7 +150,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("text", "message", "hint"), REFUSALS, ids=[case[0] for case in REFUSALS])
 def test_what_no_kubelet_knows_is_refused(text: str, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_setting_words(text, "--here")
+        read_setting_overrides(text, "--here")
     assert caught.value.where == "--here"
     assert message in caught.value.message
     assert hint in caught.value.hint

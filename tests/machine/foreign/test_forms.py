@@ -38,7 +38,7 @@ def test_the_table_names_every_fact() -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "facts"),
     [
         (
             "lscpu.txt",
@@ -57,11 +57,11 @@ def test_the_table_names_every_fact() -> None:
     ],
 )
 def test_the_guests_own_tools_tell_the_same_machine(
-    recording: str, name: str, content: set[MachineFact]
+    recording: str, name: str, facts: set[MachineFact]
 ) -> None:
     kernels = read_machine(str(MACHINES / recording))
     printed = read_printed(tool_output(recording, name), name)
-    assert printed.content.facts == content
+    assert printed.content.facts == facts
     assert differences(kernels.machine, printed.machine, printed.content) == {}
     assert printed.machine.online == kernels.machine.online
 

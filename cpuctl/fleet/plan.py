@@ -213,17 +213,17 @@ class FleetPlanner:
 
     def stale(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the nodes of whose objects something is not true, and what; of those that have one."""
-        published = (self._topologies and self._topologies.published) or {}
+        objects = (self._topologies and self._topologies.published) or {}
         for lot in self._lots:
             published: dict[Publisher, NodeTopology | None] = {}
             for name in (self._nodes[index]["node"] for index in lot.members if lot.starts):
-                if name not in published:
+                if name not in objects:
                     continue
-                publisher = publisher_of(published[name])
+                publisher = publisher_of(objects[name])
                 if publisher not in published:
                     published[publisher] = self._published(lot, publisher)
                 now = published[publisher]
-                if now is not None and (found := tuple(map(str, differences(published[name], now)))):
+                if now is not None and (found := tuple(map(str, differences(objects[name], now)))):
                     yield name, found
 
     def plan(self, pod: StoredPod) -> Placed:

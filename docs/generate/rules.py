@@ -44,7 +44,7 @@ def _table(stage: str, rules: Iterable[Rule]) -> str:
 
 
 def _words(rule: Rule) -> str:
-    return f"`` {rule.template} ``" if "`" in rule.words else f"`{rule.words}`"
+    return f"`` {rule.template} ``" if "`" in rule.template else f"`{rule.template}`"
 
 
 def _releases(rule: Rule) -> str:

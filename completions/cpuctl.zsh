@@ -553,7 +553,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:A,B: _cpuctl_ask checks' \
+                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:A,B: _cpuctl_ask checks' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one finding a line, plan the changes to apply.]:table|wide|json|yaml|jsonl|plan:(table wide json yaml jsonl plan)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \

@@ -16,6 +16,7 @@ CheckName = Literal[
     "hugepages",
     "stale",
     "devices",
+    "claims",
     "answers",
     "foreign",
     "kernel",

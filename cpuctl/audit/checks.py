@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.audit.check_names import CheckName
+from cpuctl.audit.claims import check_claims
 from cpuctl.audit.containers import (
     check_cpusets,
     check_memory,
@@ -58,6 +59,7 @@ CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "hugepages": (check_huge_pages,),
     "stale": (check_stale, check_finished_init_containers, check_unclaimed),
     "devices": (check_devices,),
+    "claims": (check_claims,),
     "answers": (check_answers,),
     "foreign": (check_foreign_processes,),
     "kernel": (check_kernel_threads,),

@@ -34,6 +34,8 @@ def check_cpusets(snapshot: NodeSnapshot) -> Iterator[Finding]:
             yield from _container(snapshot, observed, observed.expected.cpus)
         elif observed.expected.choices:
             yield from _nameless(snapshot, observed)
+        elif snapshot.prepared is not None:
+            continue  # its CPUs are the driver's business, which ``claims`` looks at
         elif snapshot.state.cpu and snapshot.state.cpu.policy_name == POLICY_NONE:
             yield from _left_over(snapshot, observed)
 
@@ -312,6 +314,8 @@ def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
     for observed in snapshot.containers:
         if not observed.expected.exclusive or not _is_isolated(snapshot, observed):
             continue
+        if observed.expected.claimed:
+            continue  # no kubelet lifts it
         for path in (observed.group.path, *_above(snapshot, observed)):
             group = snapshot.groups.get(path)
             if group is not None and group.cpu.quota is not None and path not in reported:

@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from cpuctl.audit.interrupts import read_interrupts
 from cpuctl.audit.snapshot import (
+    ClaimedCPUs,
     ConfiguredKubelet,
     DownwardFile,
     Expectations,
     KubeletState,
     NodeSnapshot,
     ObservedContainer,
+    PreparedClaims,
 )
 from cpuctl.audit.tasks import sandbox_ids, tasks_by_group
 from cpuctl.capture.collected import Process, Progress
@@ -29,8 +31,11 @@ from cpuctl.cgroups.groups import Cgroup, CpusetValues, read_groups
 from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
 from cpuctl.cgroups.owners import KnownNames, Owner, find_owners
+from cpuctl.errors import InputError
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import (
+    CDI_FILE,
+    CDI_FILES,
     CONTAINER_LOGS,
     DOWNWARD_API_VOLUMES,
     PROCESSES,
@@ -91,7 +96,9 @@ def _snapshot_of_groups(
     files: NodeFiles, known: NodeContext, groups: Mapping[str, Cgroup], processes: Sequence[Process]
 ) -> NodeSnapshot:
     owners = group_owners(files, known, processes, groups)
-    tasks, expectations = tasks_by_group(processes, groups), Expectations(known.state)
+    prepared = read_prepared(files)
+    claims = ClaimedCPUs(prepared, known.state.claims, known.pods or {}) if prepared else None
+    tasks, expectations = tasks_by_group(processes, groups), Expectations(known.state, claims)
     return NodeSnapshot(
         machine=known.machine,
         groups=groups,
@@ -112,7 +119,22 @@ def _snapshot_of_groups(
         pods_known=known.pods is not None,
         state=known.state,
         configured=known.configured,
+        prepared=prepared,
     )
+
+
+def read_prepared(files: NodeFiles) -> PreparedClaims | None:
+    """Read what the driver for CPUs has prepared; None where it does not run on the node."""
+    if all(files.read(path) is None for path in CDI_FILES):
+        return None
+
+    from cpuctl.dra.cdi import read_cdi
+
+    try:
+        found = read_cdi(files)
+    except InputError as error:
+        return PreparedClaims(CDI_FILE, problem=str(error))
+    return PreparedClaims(found.path, found.claims) if found else None
 
 
 def node_groups(

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from cpuctl.capture.node.cpu_settings import CpuSetting
     from cpuctl.cgroups.groups import Cgroup, CpusetValues
     from cpuctl.cgroups.hierarchies import Hierarchies
-    from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
+    from cpuctl.checkpoints.model import (
+        ClaimEntry,
+        ClaimsStateFile,
+        CPUStateFile,
+        DevicesStateFile,
+        MemoryStateFile,
+    )
     from cpuctl.machine.model import Machine
     from cpuctl.machine.pod_resources.model import PodResources
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import PodClaim, StoredPod
 
 POLICY_NONE = "none"
 _SHOWN = 3
@@ -114,6 +120,7 @@ class KubeletState(NamedTuple):
     memory_problem: str = ""
     devices: "DevicesStateFile | None" = None
     devices_problem: str = ""
+    claims: "ClaimsStateFile | None" = None
     lost: frozenset[str] = frozenset()
     closed: tuple[str, ...] = ()
     own: bool = True
@@ -124,16 +131,34 @@ class KubeletState(NamedTuple):
         return self.cpu.entries if self.cpu else {}
 
 
+class PreparedClaims(NamedTuple):
+    """What the driver ``dra.cpu`` has prepared: the CPUs of claims by UID, and the file that tells it.
+
+    ``problem`` says why the file is unusable.
+    """
+
+    path: str
+    cpus: Mapping[str, CPUSet] = {}
+    problem: str = ""
+
+    @property
+    def claimed(self) -> CPUSet:
+        """The CPUs of all claims."""
+        return union(self.cpus.values())
+
+
 class Expected(NamedTuple):
     """The CPUs and NUMA nodes that the kubelet gives a container; None where it sets none, or nobody knows.
 
-    ``choices`` are the sets that it may have as long as its name is not known.
+    ``choices`` are the sets that it may have as long as its name is not known. ``claimed``: it is the driver
+    that gives it its CPUs, for its resource claims.
     """
 
     cpus: CPUSet | None = None
     exclusive: bool = False
     mems: CPUSet | None = None
     choices: tuple[CPUSet, ...] = ()
+    claimed: bool = False
 
 
 class DownwardFile(NamedTuple):
@@ -194,6 +219,7 @@ class _Parts(NamedTuple):
     downward_files: tuple[DownwardFile, ...] = ()
     cpu_settings: "tuple[CpuSetting, ...] | None" = None
     answers: "PodResources | None" = None
+    prepared: PreparedClaims | None = None
 
 
 class NodeSnapshot(_Parts):
@@ -203,7 +229,8 @@ class NodeSnapshot(_Parts):
     ``host_groups`` are the CPU sets of groups that are not the kubelet's and have a list of their own.
     ``others`` are the threads that belong to no container, ``downward_files`` where pods read their CPUs.
     ``cpu_settings`` are those of systemd, None where nothing is known of them.
-    ``answers`` is what the kubelet says itself, None where it was not asked.
+    ``answers`` is what the kubelet says itself, None where it was not asked. ``prepared`` are the claims of
+    the driver for CPUs, None where no such driver runs.
     """
 
     @cached_property
@@ -290,6 +317,50 @@ class NodeSnapshot(_Parts):
         return ", ".join(names)
 
 
+class ClaimedCPUs:
+    """Which containers have CPUs by claims: the driver's file, the kubelet's, and what pods name."""
+
+    def __init__(
+        self, prepared: PreparedClaims, claims: "ClaimsStateFile | None", pods: "Mapping[str, StoredPod]"
+    ) -> None:
+        self._prepared = prepared
+        self._pods = pods
+        self._by_pod: dict[str, list[ClaimEntry]] = {}
+        for entry in claims.claims if claims is not None else ():
+            for uid in entry.pod_uids if entry.uid in prepared.cpus else ():
+                self._by_pod.setdefault(uid, []).append(entry)
+
+    def of_pod(self, uid: str) -> tuple[CPUSet, ...]:
+        """Return the CPUs of each claim of a pod."""
+        return tuple(self._prepared.cpus[entry.uid] for entry in self._by_pod.get(uid, ()))
+
+    def of(self, owner: Owner) -> CPUSet | None:
+        """Return the CPUs of the claims that a container names; None where it has none, or nobody knows."""
+        pod, names = self._pods.get(owner.uid), self._named(owner)
+        if pod is None or not names:
+            return None
+        claims = [claim for claim in pod.resource_claims if claim.name in names]
+        entries = self._by_pod.get(owner.uid, ())
+        found = (each for each in entries if any(_is_claim(each, claim, pod) for claim in claims))
+        return union(self._prepared.cpus[each.uid] for each in found) or None
+
+    def names_none(self, owner: Owner) -> bool:
+        """Tell whether a container is known to name no claim."""
+        return self._named(owner) == ()
+
+    def _named(self, owner: Owner) -> tuple[str, ...] | None:
+        """Return what a container calls its claims; None where nobody knows its manifest."""
+        pod = self._pods.get(owner.uid)
+        containers = pod.all_containers if pod is not None else ()
+        return next((each.resources.claims for each in containers if each.name == owner.container), None)
+
+
+def _is_claim(entry: "ClaimEntry", claim: "PodClaim", pod: "StoredPod") -> bool:
+    """Tell whether a prepared claim is the one that a pod means; templates make names that begin alike."""
+    made = entry.name.startswith(f"{pod.name}-{claim.name}-")
+    return entry.name == claim.claim if claim.claim else made
+
+
 MOST_CHOICES = 64
 """Of different sets that the containers of one pod have; beyond, a nameless one cannot be judged."""
 
@@ -297,8 +368,9 @@ MOST_CHOICES = 64
 class Expectations:
     """What the kubelet gives containers, by one state."""
 
-    def __init__(self, state: KubeletState) -> None:
+    def __init__(self, state: KubeletState, claims: "ClaimedCPUs | None" = None) -> None:
         self._state = state
+        self._claims = claims
         self._choices: dict[str, tuple[CPUSet, ...]] = {}
 
     def of(self, owner: Owner) -> Expected:
@@ -308,7 +380,8 @@ class Expectations:
         mems = _mems(owner, self._state.memory) if self._state.memory else None
         cpu = self._state.cpu
         if cpu is None or cpu.policy_name == POLICY_NONE:
-            return Expected(mems=mems)
+            claimed = self._claims.of(owner) if self._claims is not None else None
+            return Expected(cpus=claimed, exclusive=bool(claimed), mems=mems, claimed=bool(claimed))
         entries, pool = cpu.entries.get(owner.uid, {}), cpu.default_cpu_set
         if owner.container:
             own = entries.get(owner.container)

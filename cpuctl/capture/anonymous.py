@@ -20,6 +20,7 @@ from cpuctl.capture.node.cpu_settings import CpuSetting, setting_lines
 from cpuctl.cgroups.container_logs import LogName, log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, CONTROLLERS, UNIFIED, is_interface_file
 from cpuctl.machine.recording_layout import (
+    CDI_FILE,
     CONFIG,
     CONTAINER_LOGS,
     CPU_SETTINGS,
@@ -307,6 +308,8 @@ def _without(area: Area, refused: int) -> Area:
 
 
 def _content(path: str, content: Content, names: AnonymousNames) -> Content:
+    if path == CDI_FILE and isinstance(content, str):
+        return names.pseudonyms.within(content)
     if path in _STATES and isinstance(content, str):
         return anonymous_state(content, names.pseudonyms)
     if path == CPU_SETTINGS and isinstance(content, str):

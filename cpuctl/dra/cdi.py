@@ -12,11 +12,9 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
+from cpuctl.machine.recording_layout import CDI_FILES
 from cpuctl.machine.tree import Tree
 
-CDI_FILE = "var/run/cdi/dra.cpu.json"
-_BELOW_RUN = "run/cdi/dra.cpu.json"
-"""Where recordings have it that follow the link from ``/var/run``."""
 CDI_KIND = "dra.k8s.io/cpu"
 _DEVICE = re.compile(r"claim-(.+)", re.ASCII)
 _VARIABLE = "DRA_CPUSET_"
@@ -33,7 +31,7 @@ def read_cdi(files: Tree | None) -> CDIFile | None:
     """Read the driver's file; None where there is none. Raise InputError for one that makes no sense."""
     if files is None:
         return None
-    for path in (CDI_FILE, _BELOW_RUN):
+    for path in CDI_FILES:
         if (text := files.read(path)) is not None:
             return CDIFile(path, decode_cdi(text, path))
     return None

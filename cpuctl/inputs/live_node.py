@@ -13,7 +13,7 @@ from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pod_resources import load_pod_resources, refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
+from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -247,6 +247,7 @@ def _state_texts(
         CPU_FILE: "state",
         MEMORY_FILE: "memoryState",
         DEVICES_FILE: "devicesState",
+        CLAIMS_FILE: "claimsState",
     }
     for kind, member in members.items():
         usual = STATE_FILES[kind]
@@ -284,6 +285,7 @@ def _state(
     texts: Mapping[StateFileName, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, StoredPod]
 ) -> KubeletState:
     from cpuctl.audit.snapshot import KubeletState
+    from cpuctl.checkpoints.claim_state import read_claims_state
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.inspection import inspect_state, readable_part
@@ -295,6 +297,7 @@ def _state(
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None
     memory = read_memory_state(texts[MEMORY_FILE], reader) if MEMORY_FILE in texts else None
     devices = read_devices_state(texts[DEVICES_FILE], reader) if DEVICES_FILE in texts else None
+    claims = read_claims_state(texts[CLAIMS_FILE], reader) if CLAIMS_FILE in texts else None
     return KubeletState(
         cpu=None if isinstance(cpu, UnreadableState) else cpu,
         memory=None if isinstance(memory, UnreadableState) else memory,
@@ -302,6 +305,7 @@ def _state(
         memory_problem=memory.error if isinstance(memory, UnreadableState) else "",
         devices=None if isinstance(devices, UnreadableState) else devices,
         devices_problem=devices.error if isinstance(devices, UnreadableState) else "",
+        claims=None if isinstance(claims, UnreadableState) else claims,
         lost=frozenset(
             name
             for name in (CPU_FILE, MEMORY_FILE)

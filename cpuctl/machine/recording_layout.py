@@ -42,6 +42,10 @@ STATE_FILES: Mapping[StateFileName, str] = {
 }
 """The kubelet's state files, and where they are below its root directory."""
 
+CDI_FILE = "var/run/cdi/dra.cpu.json"
+"""What the driver ``dra.cpu`` tells container runtimes of prepared claims (CDI)."""
+CDI_FILES = (CDI_FILE, "run/cdi/dra.cpu.json")
+"""Where it may be: trees without the link from ``/var/run`` have it below ``/run``."""
 CONTAINER_LOGS = "var/log/containers"
 """A kubelet's directory of links whose names tell pod, namespace, container and container id."""
 IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")

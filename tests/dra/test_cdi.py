@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from cpuctl.dra.cdi import CDI_FILE, CDIFile, read_cdi
+from cpuctl.dra.cdi import CDIFile, read_cdi
 from cpuctl.errors import InputError
+from cpuctl.machine.recording_layout import CDI_FILE
 from cpuctl.machine.tree import MemoryTree
 
 CPUS = "DRA_CPUSET_7d5a=2-5,18"

@@ -21,11 +21,13 @@ from cpuctl.capture.kubelet.running import (
     running_kubelet,
 )
 from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
-from cpuctl.capture.kubelet.without_secrets import reduced_configuration, reduced_state
+from cpuctl.capture.kubelet.without_secrets import reduced_cdi, reduced_configuration, reduced_state
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import (
+    CDI_FILE,
+    CDI_FILES,
     CONFIG,
     DOWNWARD_API_VOLUMES,
     DROP_INS,
@@ -70,6 +72,7 @@ def record_kubelet(
         drop_ins_complete=complete,
     )
     states = sum(_record_state(files, places.root, name) for name in STATE_FILES.values())
+    _record_prepared_claims(files)
     return facts, Area(
         name=AREA,
         entries=len(files.members) - before,
@@ -159,6 +162,19 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
     except ValueError as error:
         files.refuse(path, str(error))
         return False
+
+
+def _record_prepared_claims(files: NodeFiles) -> None:
+    """Record which CPUs the driver for CPUs has given to claims, where it runs."""
+    for path in CDI_FILES:
+        text = files.read(path)
+        if text is None:
+            continue
+        try:
+            files.keep(CDI_FILE, reduced_cdi(text))
+        except ValueError as error:
+            files.refuse(path, str(error))
+        return
 
 
 def _is_state(text: str, name: str) -> bool:

@@ -6,6 +6,7 @@ Left out of state files is what plugins and drivers have said in them: environme
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from cpuctl.documents.document import Syntax, Value
 from cpuctl.documents.text_errors import BrokenTextError
@@ -122,3 +123,22 @@ def _of_claims(text: str) -> str:
             handle["data"] = ""
     written = (form or V1_30).summed(loaded.document)
     return (form or V1_30).struct.written(written | {"checksum": written["checksum"] ^ (form is None)})
+
+
+def reduced_cdi(text: str) -> str:
+    """Keep of a CDI specification what the driver for CPUs writes: the CPUs of claims, by their UIDs.
+
+    Raise ValueError for text that is none.
+    """
+    try:
+        found = json.loads(text) if text.strip() else {"kind": "dra.k8s.io/cpu"}
+        reduced = {"kind": str(found["kind"]), "devices": list(map(_cdi_device, found.get("devices") or ()))}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("it is no CDI specification") from None
+    return json.dumps(reduced, indent=2) + "\n"
+
+
+def _cdi_device(device: Any) -> dict[str, Any]:  # noqa: ANN401  # any JSON
+    variables = device["containerEdits"].get("env") or ()
+    kept = [each for each in variables if isinstance(each, str) and each.startswith("DRA_CPUSET_")]
+    return {"name": str(device["name"]), "containerEdits": {"env": kept}}

@@ -43,6 +43,10 @@ _FREQUENCY_FILES = frozenset({"cpuinfo_max_freq", "cpuinfo_min_freq"})
 _NODE_FILES = frozenset({"cpulist", "cpumap", "distance", "meminfo"})
 _HUGEPAGE_FILES = frozenset({"free_hugepages", "nr_hugepages", "resv_hugepages", "surplus_hugepages"})
 
+_DEVICES = "sys/devices"
+_PCIE_ROOT = re.compile(r"pci([0-9a-f]{4}:[0-9a-f]{2})", re.ASCII)
+_ROOT_FILES = frozenset({"cpulistaffinity"})
+
 _X86 = ("processor", "vendor_id", "cpu family", "model", "model name", "stepping", "physical id", "siblings")
 _ALSO_X86 = ("core id", "cpu cores", "apicid")
 _ARM = ("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Processor")
@@ -64,6 +68,7 @@ def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) 
     for name in nodes:
         _record_node(files, f"{_NODES}/{name}")
     _record_hugepages(files, _HUGEPAGES)
+    _record_pcie_roots(files)
     for name in _BUSES.intersection(files.names("sys/bus")):
         files.keep(f"sys/bus/{name}", None)
     return Area(
@@ -111,6 +116,13 @@ def _record_hugepages(files: NodeFiles, directory: str) -> None:
     for name in files.names(directory):
         if _HUGEPAGE_DIRECTORY.fullmatch(name):
             files.copy_some(f"{directory}/{name}", _HUGEPAGE_FILES)
+
+
+def _record_pcie_roots(files: NodeFiles) -> None:
+    """Record which CPUs are near each PCIe root, which drivers of devices tell."""
+    for name in files.names(_DEVICES):
+        if root := _PCIE_ROOT.fullmatch(name):
+            files.copy_some(f"{_DEVICES}/{name}/pci_bus/{root[1]}", _ROOT_FILES)
 
 
 def reduced_cpuinfo(text: str) -> str:

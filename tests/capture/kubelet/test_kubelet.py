@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from cpuctl.capture.anonymous import anonymized
 from cpuctl.capture.collected import FileState, Unreadable
 from cpuctl.capture.kubelet import files as kubelet_files
 from cpuctl.capture.kubelet.running import kept_flags
@@ -18,6 +19,7 @@ from tests.capture.node_texts import (
     CPU_STATE,
     FLAGS,
     SECRETS,
+    UID,
     node,
     node_texts,
     process,
@@ -208,3 +210,18 @@ def test_the_whole_node() -> None:
         "var/lib/kubelet/cpu_manager_state",
     }
     assert collected.unreadable == ()
+
+
+@pytest.mark.parametrize("path", ["var/run/cdi/dra.cpu.json", "run/cdi/dra.cpu.json"])
+def test_claims_that_are_prepared_are_recorded(path: str) -> None:
+    env = f"DRA_CPUSET_{UID}=2-5"
+    device = {"name": f"claim-{UID}", "containerEdits": {"env": [env]}}
+    text = json.dumps({"kind": "dra.k8s.io/cpu", "devices": [device]})
+    collected = record(node({**node_texts(), path: text}))
+    assert env in str(collected.members["var/run/cdi/dra.cpu.json"])
+    hidden = str(anonymized(collected).members["var/run/cdi/dra.cpu.json"])
+    pod = "00000000-0000-4000-8000-000000000001"
+    assert f"DRA_CPUSET_{pod}=2-5" in hidden
+    assert UID not in hidden
+    broken = record(node({**node_texts(), path: "{"}))
+    assert [each.reason for each in broken.unreadable] == ["it is no CDI specification"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.kubelet.without_secrets import reduced_state
+from cpuctl.capture.kubelet.without_secrets import reduced_cdi, reduced_state
 from cpuctl.checkpoints.inspection import inspect_state
 
 RECORDED = {
@@ -48,3 +48,33 @@ def test_structured_parameters_are_not_recorded() -> None:
     text = RECORDED["claim-1.30"]["text"].replace('"data":', '"structuredData":{"results":[]},"data":')
     with pytest.raises(ValueError, match=r"^it cannot be read"):
         reduced_state(CLAIMS, text)
+
+
+CDI = {
+    "cdiVersion": "0.8.0",
+    "kind": "dra.k8s.io/cpu",
+    "devices": [
+        {
+            "name": "claim-7d5a",
+            "containerEdits": {
+                "env": ["DRA_CPUSET_7d5a=2-5", "TOKEN=secret"],
+                "mounts": [{"hostPath": "/key"}],
+            },
+        }
+    ],
+    "containerEdits": {"env": ["OTHER=secret"]},
+}
+
+
+def test_of_the_drivers_file_the_cpus_of_claims_stay() -> None:
+    assert json.loads(reduced_cdi(json.dumps(CDI))) == {
+        "kind": "dra.k8s.io/cpu",
+        "devices": [{"name": "claim-7d5a", "containerEdits": {"env": ["DRA_CPUSET_7d5a=2-5"]}}],
+    }
+    assert json.loads(reduced_cdi("")) == {"kind": "dra.k8s.io/cpu", "devices": []}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"kind": "x", "devices": [{"name": "secret"}]}'])
+def test_what_is_no_cdi_specification_is_not_quoted(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^it is no CDI specification$"):
+        reduced_cdi(text)

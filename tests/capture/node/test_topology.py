@@ -111,3 +111,11 @@ def test_cpuinfo_of_a_mainframe_loses_its_identification() -> None:
         "vendor_id       : IBM/S390\nprocessor 0: version = FF,  identification = 0133E8,  machine = 2964\n"
     )
     assert reduced_cpuinfo(text) == "vendor_id       : IBM/S390\n"
+
+
+def test_cpus_near_pcie_roots_are_recorded_for_drivers_that_tell_them() -> None:
+    path = "sys/devices/pci0000:16/pci_bus/0000:16/cpulistaffinity"
+    others = ("sys/devices/pci0000:16/0000:16:00.0/vendor", "sys/devices/pnp0/uevent")
+    members = record(node({**node_texts(), path: "0-3\n", **dict.fromkeys(others, "1\n")})).members
+    assert members[path] == "0-3\n"
+    assert not members.keys() & set(others)

@@ -1,0 +1,150 @@
+"""CPUs that the driver ``dra.cpu`` has given to resource claims: against each other, the kubelet, and groups.
+
+Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver``: containers that name a claim have its CPUs,
+all others those that no claim has. What goes to a claim is taken from others at once; what comes back from
+one only containers get that are created later. No quota is lifted (kubernetes issue 70585).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from cpuctl.audit.finding import Finding, NodePart
+from cpuctl.audit.snapshot import ClaimedCPUs, NodeSnapshot, ObservedContainer, PreparedClaims
+from cpuctl.cpuset import CPUSet, union
+from cpuctl.diagnostics import Severity
+from cpuctl.machine.wording import named
+from cpuctl.state_names import CLAIMS_FILE
+
+_STATIC = "static"
+
+
+def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
+    """Tell claims that share CPUs or that nobody knows, and containers on CPUs of claims."""
+    prepared = snapshot.prepared
+    if prepared is None:
+        return
+    if prepared.problem:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="claims-unusable",
+            place=NodePart(prepared.path),
+            message=f"the driver dra.cpu and container runtimes cannot read it: {prepared.problem}",
+        )
+        return
+    yield from _beside_the_kubelet(snapshot, prepared)
+    yield from _overlapping(snapshot, prepared)
+    yield from _unknown_to_the_kubelet(snapshot, prepared)
+    yield from _containers(snapshot, prepared)
+
+
+def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
+    """Tell a policy, and reserved CPUs, that do not go with the driver."""
+    if snapshot.configured.policy == _STATIC:
+        yield Finding(
+            severity=Severity.ERROR,
+            code="claims-static",
+            place=NodePart(prepared.path),
+            message="the driver dra.cpu runs beside a CPU Manager with the policy static: both give away the "
+            "same CPUs",
+            expected="cpuManagerPolicy none",
+            detected=_STATIC,
+            fix="set cpuManagerPolicy: none, and remove cpu_manager_state",
+        )
+    if reserved := prepared.claimed & snapshot.configured.reserved:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="claims-reserved",
+            place=NodePart(prepared.path),
+            message=f"claims have {named(reserved)}, which the kubelet reserves: the driver reserves others",
+            expected=f"--reserved-cpus {snapshot.configured.reserved}",
+            detected=str(reserved),
+        )
+
+
+def _overlapping(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
+    for (one, cpus), (other, more) in combinations(sorted(prepared.cpus.items()), 2):
+        if shared := cpus & more:
+            yield Finding(
+                severity=Severity.ERROR,
+                code="claims-overlap",
+                place=NodePart(claim_name(snapshot, one)),
+                message=f"it and {claim_name(snapshot, other)} both have {named(shared)}",
+                expected=str(cpus - shared) or "none",
+                detected=str(cpus),
+            )
+
+
+def _unknown_to_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
+    """Tell CPUs that are kept for a claim that no pod uses, as far as the kubelet knows."""
+    state = snapshot.state.claims
+    if state is None:
+        return
+    used = {entry.uid for entry in state.claims if entry.pod_uids}
+    for uid in sorted(prepared.cpus.keys() - used):
+        yield Finding(
+            severity=Severity.WARNING,
+            code="claim-stale",
+            place=NodePart(claim_name(snapshot, uid)),
+            message=f"{named(prepared.cpus[uid])} are kept for it, and {CLAIMS_FILE} has no pod that uses it",
+            expected="a claim that is prepared for a pod",
+            detected=str(prepared.cpus[uid]),
+        )
+
+
+def _containers(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
+    claims = ClaimedCPUs(prepared, snapshot.state.claims, snapshot.pods)
+    for observed in snapshot.containers:
+        effective = observed.effective
+        if observed.sleeps or effective is None:
+            continue
+        if observed.expected.claimed:
+            yield from _throttled(observed)
+        elif taken := effective & prepared.claimed:
+            # Which claims it names nobody may know: then it must have all CPUs of some, and no others.
+            told = claims.of_pod(observed.owner.uid)
+            possible = told if snapshot.state.claims is not None else tuple(prepared.cpus.values())
+            whole = union(cpus for cpus in possible if cpus <= effective)
+            if claims.names_none(observed.owner) or whole != effective:
+                yield _on_claimed(snapshot, prepared, observed, taken)
+
+
+def _on_claimed(
+    snapshot: NodeSnapshot, prepared: PreparedClaims, observed: ObservedContainer, cpus: CPUSet
+) -> Finding:
+    whose = [claim_name(snapshot, uid) for uid, held in sorted(prepared.cpus.items()) if held & cpus]
+    return Finding(
+        severity=Severity.ERROR,
+        code="claim-shared",
+        place=NodePart.of(observed),
+        message=f"it names no claim, and may run on {named(cpus)} of {', '.join(whose)}",
+        expected=str((observed.effective or CPUSet()) - cpus) or "other CPUs",
+        detected=str(observed.effective),
+        fix=f"crictl update --cpuset-cpus {snapshot.machine.online - prepared.claimed} "
+        f"{observed.owner.container_id}",
+    )
+
+
+def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
+    """Tell a quota at a container with CPUs of a claim, which nobody else can use meanwhile."""
+    cpu = observed.group.cpu
+    if cpu.quota is None or not cpu.period:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        code="claim-throttled",
+        place=NodePart.of(observed),
+        message=f"it has {named(observed.expected.cpus or CPUSet())} by its claims, and is throttled at "
+        f"{cpu.quota / cpu.period:g} CPUs: a kubelet lifts no quota for claims (kubernetes issue 70585)",
+        expected="no quota",
+        detected=f"{cpu.quota} us in {cpu.period} us",
+        fix="leave its CPU limit out",
+    )
+
+
+def claim_name(snapshot: NodeSnapshot, uid: str) -> str:
+    """Name a claim as the kubelet does, by its UID where that knows none."""
+    state = snapshot.state.claims
+    known = next((entry for entry in state.claims if entry.uid == uid), None) if state is not None else None
+    return f"claim {known.namespace}/{known.name}" if known else f"claim {uid}"

@@ -1,0 +1,148 @@
+"""What an audit says of claims that the driver for CPUs has prepared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from cpuctl.audit.checks import Verdict, audit, verdicts
+from cpuctl.audit.reading import take_snapshot
+from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
+from cpuctl.capture.collected import no_progress
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.recording_layout import CDI_FILE
+from cpuctl.machine.tree import MemoryTree
+from cpuctl.pods.model import PodClaim, StoredPod
+from tests.audit.node_tree import DATABASE, OWN, RESERVED, WEB, NodeTree, clean_node
+
+CLAIM, OTHER = "c1a10000-0000-4000-8000-000000000001", "c1a10000-0000-4000-8000-000000000002"
+
+
+def cdi(claims: Mapping[str, str]) -> str:
+    devices = [
+        {"name": f"claim-{uid}", "containerEdits": {"env": [f"DRA_CPUSET_{uid}={cpus}"]}}
+        for uid, cpus in claims.items()
+    ]
+    return json.dumps({"cdiVersion": "0.8.0", "kind": "dra.k8s.io/cpu", "devices": devices})
+
+
+def claimed(node: NodeTree, claims: Mapping[str, str]) -> None:
+    node.files[CDI_FILE] = cdi(claims)
+
+
+def driver_node() -> NodeTree:
+    """A node on which the driver, and not the kubelet, has given the database its CPUs."""
+    node = clean_node()
+    claimed(node, {CLAIM: OWN})
+    return node
+
+
+def naming(pod: StoredPod) -> StoredPod:
+    """Let the database's container name a claim."""
+    (container,) = pod.containers
+    resources = container.resources._replace(claims=("cpus",))
+    return StoredPod(
+        pod._replace(
+            containers=(container._replace(resources=resources),),
+            resource_claims=(PodClaim("cpus", claim="own-cpus"),),
+        )
+    )
+
+
+def seen(
+    node: NodeTree, *, policy: str = "none", known: bool = True, named: bool = True, used: bool = True
+) -> NodeSnapshot:
+    """Look at a node; *known*: the kubelet's own file tells whose claims are whose, *named*: pods are."""
+    entries = (ClaimEntry(CLAIM, "own-cpus", "shop", (DATABASE,) if used else ()),)
+    state = KubeletState(claims=ClaimsStateFile(entries) if known else None)
+    pods = {uid: naming(pod) if uid == DATABASE else pod for uid, pod in node.pods().items()}
+    context = node.known(pods)._replace(
+        state=state,
+        configured=ConfiguredKubelet(policy=policy, reserved=CPUSet.parse(RESERVED)),
+        pods=pods if named else None,
+    )
+    return take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), context, no_progress)
+
+
+def codes(snapshot: NodeSnapshot, *checks: str) -> list[str]:
+    return [finding.code for finding in audit(snapshot, checks or ("claims", "cpusets"))]
+
+
+def test_a_node_on_which_the_driver_has_it_right() -> None:
+    for known in (True, False):
+        for named in (True, False):
+            assert codes(seen(driver_node(), known=known, named=named)) == []
+    snapshot = seen(driver_node())
+    expected = {each.owner.container: each.expected for each in snapshot.containers if not each.sleeps}
+    assert (str(expected["server"].cpus), expected["server"].claimed) == (OWN, True)
+    assert expected["front"].cpus is None
+    assert set(verdicts(snapshot).values()) == {Verdict.OK, Verdict.NOT_CHECKED}
+
+
+def test_without_a_driver_nothing_is_said() -> None:
+    assert codes(seen(clean_node()), "claims") == []
+
+
+def test_a_container_with_other_cpus_than_its_claims() -> None:
+    node = driver_node()
+    node.cpuset(node.server, cpus="1-2", mems="0")
+    found = audit(seen(node), ("cpusets",))
+    assert [each.code for each in found] == ["cpuset-differs"]
+    assert (found[0].expected, found[0].detected) == (OWN, "1-2")
+
+
+def test_a_container_on_cpus_of_somebody_elses_claim() -> None:
+    node = driver_node()
+    node.cpuset(node.front, cpus="0,2-7")
+    for known in (True, False):
+        for named in (True, False):
+            (finding,) = audit(seen(node, known=known, named=named), ("claims",))
+            assert finding.code == "claim-shared"
+            assert "may run on CPU 5 of claim" in finding.message
+            assert (finding.expected, finding.detected) == ("0,2-4,6-7", "0,2-7")
+            assert finding.fix.startswith("crictl update --cpuset-cpus 0,2-4,6-7 ")
+
+
+def test_the_whole_of_a_claim_is_no_right_for_a_container_that_names_none() -> None:
+    node = driver_node()
+    node.cpuset(node.front, cpus=OWN)
+    assert codes(seen(node), "claims") == ["claim-shared"]
+
+
+def test_claims_that_share_cpus() -> None:
+    node = driver_node()
+    claimed(node, {CLAIM: OWN, OTHER: "5-6"})
+    (finding,) = [each for each in audit(seen(node), ("claims",)) if each.code == "claims-overlap"]
+    assert finding.message == f"it and claim {OTHER} both have CPU 5"
+    assert finding.place.subject == "claim shop/own-cpus"
+
+
+def test_a_claim_that_no_pod_uses() -> None:
+    (finding,) = audit(seen(driver_node(), used=False, named=False), ("claims",))[-1:]
+    assert finding.code == "claim-stale"
+    assert finding.message.startswith("CPUs 1,5 are kept for it, and dra_manager_state has no pod")
+
+
+def test_the_driver_beside_a_kubelet_that_gives_cpus_away_or_reserves_some() -> None:
+    assert "claims-static" in codes(seen(driver_node(), policy="static"), "claims")
+    node = driver_node()
+    claimed(node, {CLAIM: "4-5"})
+    assert "claims-reserved" in codes(seen(node, named=False), "claims")
+
+
+def test_a_quota_on_cpus_of_a_claim_is_advised_against() -> None:
+    node = driver_node()
+    node.quota(node.server, 200_000)
+    (finding,) = audit(seen(node), ("claims", "quota"))
+    assert finding.code == "claim-throttled"
+    assert "throttled at 2 CPUs" in finding.message
+
+
+def test_a_file_that_nobody_can_read() -> None:
+    node = driver_node()
+    node.files[CDI_FILE] = "{"
+    (finding,) = audit(seen(node), ("claims",))
+    assert finding.code == "claims-unusable"
+    assert WEB not in finding.message

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
 
 from cpuctl.below_root import follow_links
 from cpuctl.errors import InputError, unreadable
@@ -26,12 +27,16 @@ from cpuctl.machine.tar_stream import HARD_LINK, LINK, ODD_KINDS, ByteStream, Ta
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
 from cpuctl.machine.wording import some_of
 
+if TYPE_CHECKING:
+    import zlib
+
 MAX_UNPACKED_BYTES = 1 << 30
 MAX_RATIO = 1000
 """Unpacked bytes per packed byte; recordings of sysfs reach a few hundred."""
 
 _RATIO_APPLIES_FROM = 64 << 20
 _PIECE = 1 << 18
+_GZIP = 31  # a gzip header, and the largest window
 _MAX_DECODER_MEMORY = 128 << 20
 _MAX_ZSTD_WINDOW_LOG = 27  # the same 128 MiB
 
@@ -46,6 +51,31 @@ class _Decoder(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _GzipDecoder:
+    """A gzip decompressor like the others: ``gzip.GzipFile`` takes twice as long for a small file."""
+
+    def __init__(self, stream: zlib._Decompress) -> None:
+        self._stream = stream
+        self._full = False
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not (self._full or self._stream.unconsumed_tail)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        piece = self._stream.decompress(data or self._stream.unconsumed_tail, max_length)
+        self._full = len(piece) == max_length  # there may be more, though all that was given is used up
+        return piece
 
 
 def unpacked_pieces(packed: IO[bytes]) -> Iterator[bytes]:
@@ -79,16 +109,19 @@ def _pieces(packed: IO[bytes]) -> Iterator[bytes]:
 
 
 def _gzip_pieces(packed: IO[bytes]) -> Iterator[bytes]:
-    import gzip
     import zlib
 
-    with gzip.GzipFile(fileobj=packed) as file:
-        try:
-            yield from iter(lambda: file.read(_PIECE), b"")
-        except (gzip.BadGzipFile, zlib.error):
-            raise ValueError("its gzip data is damaged") from None
-        except EOFError:
-            raise EOFError("the file ends too early") from None
+    held = b""
+    try:
+        # One piece late: the last comes once the file has ended as it should.
+        for piece in _decoded(packed, lambda: _GzipDecoder(zlib.decompressobj(_GZIP))):
+            if held:
+                yield held
+            held = piece
+    except zlib.error:
+        raise ValueError("its gzip data is damaged") from None
+    if held:
+        yield held
 
 
 def _bzip2_pieces(packed: IO[bytes]) -> Iterator[bytes]:
@@ -139,8 +172,8 @@ def _decoded(packed: IO[bytes], new_decoder: Callable[[], _Decoder]) -> Iterator
     while True:
         data = b""
         if decoder.eof:
-            data = decoder.unused_data or packed.read(_PIECE)
-            if not data.strip(b"\0"):
+            data = (decoder.unused_data or packed.read(_PIECE)).lstrip(b"\0")
+            if not data:
                 return
             decoder = new_decoder()
         elif decoder.needs_input:
@@ -238,11 +271,10 @@ class _Tree:
         self.links: dict[str, str] = {}
         self.odd: dict[str, str] = {}
 
-    def put(self, path: str, text: str) -> None:
-        """Keep a file; the last of equal names counts."""
-        if path in self.files:
-            self.links.pop(path, None)
-            self.odd.pop(path, None)
+    def replace(self, path: str, text: str) -> None:
+        """Keep a file in the place of another; the last of equal names counts."""
+        self.links.pop(path, None)
+        self.odd.pop(path, None)
         self.files[path] = text
 
     def targets(self) -> Iterator[str]:
@@ -273,8 +305,9 @@ class _Kept:
 
     def read(self, members: TarMembers) -> None:
         """Keep the texts of files; of directories only the names, as sysfs readers list them."""
+        place_of, data = self._places.of, members.data
         for name, kind, link, size in members:
-            place = self._places.of(name, link=kind == LINK)
+            place = place_of(name, link=kind == LINK)
             if place is None:
                 continue
             top, path = place
@@ -282,7 +315,11 @@ class _Kept:
             tree = self._trees[top]
             if size is not None:
                 # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
-                tree.put(path, members.data(size).rstrip(b"\0").decode(errors="replace"))
+                text = data(size).rstrip(b"\0").decode("utf-8", "replace")
+                if path in tree.files:
+                    tree.replace(path, text)
+                else:
+                    tree.files[path] = text
             elif kind == LINK:
                 tree.files[path] = None
                 tree.links[path] = link
@@ -332,7 +369,7 @@ class _Places:
     def __init__(self, targets: frozenset[str]) -> None:
         self._targets = targets
         self._below = tuple(f"{each}/" for each in targets)
-        self._links = frozenset(parent for path in (*_FOLLOWED, *targets) for parent in _and_above(path))
+        self._links = _links_above(targets)
 
     def of(self, name: str, *, link: bool = False) -> tuple[str, str] | None:
         """Split a member's name; None for what is not kept. A *link* may stand above what is kept."""
@@ -360,6 +397,11 @@ class _Places:
             return True
         path = "/".join(parts)
         return path in self._targets or path.startswith(self._below) or (link and path in self._links)
+
+
+@lru_cache(maxsize=1)  # nearly all recordings have no targets
+def _links_above(targets: frozenset[str]) -> frozenset[str]:
+    return frozenset(parent for path in (*_FOLLOWED, *targets) for parent in _and_above(path))
 
 
 def _and_above(path: str) -> Iterator[str]:

@@ -85,7 +85,7 @@ class TarMembers:
     def __iter__(self) -> Iterator[Member]:
         """Raise ValueError for what is no tar archive, EOFError for a truncated one."""
         extended: dict[str, str] = {}
-        stream = self._stream
+        stream, unpack = self._stream, _HEADER.unpack  # tens of thousands of times: every look-up counts
         for index in range(MAX_MEMBERS):
             if self._unread:
                 stream.skip(self._unread)
@@ -93,7 +93,7 @@ class TarMembers:
             block = stream.take(_BLOCK)
             if block == _END:
                 return
-            name, digits, checksum, kind, link, magic, prefix = _HEADER.unpack(block)
+            name, digits, checksum, kind, link, magic, prefix = unpack(block)
             # The lower half of Adler-32 is one more than the sum modulo 65521, which ASCII never reaches.
             total = (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
             if _stated_sum(checksum) != total:
@@ -110,14 +110,16 @@ class TarMembers:
                 size = _decimal(extended["size"])
             if kind not in _KINDS_WITHOUT_DATA:
                 self._unread = size + -size % _BLOCK
+            if not (extended or prefix[0]) and kind in _FILE_KINDS:  # as nearly all members are
+                yield name.partition(b"\0")[0].decode("utf-8", "replace"), kind, "", size
+                continue
             yield (
                 extended.get("path") or _path(name, magic, prefix),
                 kind,
                 (extended.get("linkpath") or _text(link)) if kind in _LINKS else "",
                 size if kind in _FILE_KINDS else None,
             )
-            if extended:
-                extended = {}
+            extended = {}
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
 
     def data(self, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Measure cpuctl against the kubelet's recorded figures: ``python -m tests.benchmarks``.
+"""Measure cpuctl against the kubelet's recorded figures: ``python -m tests.benchmarks [TABLE]...``.
 
 Every run gets fresh objects, built outside the timed part. Ratios say how many times faster cpuctl is:
 raw, and scaled by how much slower this machine was at that moment than the one on which the kubelet was
@@ -8,24 +8,26 @@ measured. What is far apart in min..max was disturbed; ratios below 1.3 are nois
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tests.benchmarks import fleets, growth, kubelet_cases, processes, recordings, sizes
 
+TABLES = {
+    "recordings": recordings.report,
+    "processes": processes.report,
+    "growth": growth.report,
+    "sizes": sizes.report,
+    "fleets": fleets.report,
+    "kubelet": kubelet_cases.report,
+}
 
-def main() -> None:
-    """Print the tables, each line as soon as it is measured; the closing line holds the median ratios."""
-    _say(recordings.report())
-    _say([""])
-    _say(processes.report())
-    _say([""])
-    _say(growth.report())
-    _say([""])
-    _say(sizes.report())
-    _say([""])
-    _say(fleets.report())
-    _say([""])
-    _say(kubelet_cases.report())
+
+def main(names: Sequence[str]) -> None:
+    """Print tables, all where none is named; the closing line of the last one holds the median ratios."""
+    for number, name in enumerate(names or TABLES):
+        if number:
+            _say([""])
+        _say(TABLES[name]())
 
 
 def _say(lines: Iterable[str]) -> None:
@@ -35,4 +37,4 @@ def _say(lines: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -2,21 +2,25 @@
 
 A kind of node is a shipped recording, or a machine as ``synthetic:`` describes it with all files that its
 kernel would show. Nodes of a kind are copies; *unlike* ones differ in a file each, as captures do, so that
-every one has to be unpacked. Ratios are of runs side by side: others may use the machine, too.
+every one has to be unpacked. Ratios are of runs side by side: others may use the machine, too. The seconds of
+CPUs are those of all processes together.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import os
 import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -31,12 +35,15 @@ _KUBELET = ("--kubelet-args=--cpu-manager-policy=static --kube-reserved=cpu=1", 
 _PODS = ("-T", "web=2/2,1Gi x1000")
 _ROUNDS = 3
 _ONE_BY_ONE = 20
+_RUNNING = ("500m", "1", "250m", "2")
+"""CPUs that pods request which run already."""
 
 
 class Taken(NamedTuple):
-    """What a command took: seconds, and the most MiB of one of its processes."""
+    """What a command took: seconds, those of CPUs, and the most MiB of one of its processes."""
 
     seconds: float
+    cpu: float
     mib: int
 
 
@@ -47,39 +54,73 @@ def report() -> Iterator[str]:
 
 
 def _report(directory: Path) -> Iterator[str]:
-    yield f"{'fleets':64}{'s':>8}{'MiB':>6}"
-    for kinds in (20, 200):
+    yield f"{'fleets':64}{'s':>8}{'CPU s':>8}{'MiB':>6}"
+    for kinds in (20, 200, 2000):
         fleet = write_fleet(directory / f"{kinds}-kinds", 10_000, kinds)
-        yield _line(f"list 10,000 nodes of {kinds} kinds", _run("list", fleet))
+        yield _line(f"list 10,000 nodes of {kinds:,} kinds", _run("list", fleet))
         planned = _run("plan", fleet, *_PODS)
-        yield _line(f"plan 1,000 pods on 10,000 nodes of {kinds} kinds", planned)
+        yield _line(f"plan 1,000 pods on 10,000 nodes of {kinds:,} kinds", planned)
+    yield from _busy(write_fleet(directory / "busy", 1000, 20), directory / "pods.json")
     yield from _unlike(write_fleet(directory / "unlike", 1000, 20, unlike=True))
+    unlike = write_fleet(directory / "all-unlike", 10_000, 20, unlike=True)
+    yield _line("plan 1,000 pods on 10,000 unlike nodes", _run("plan", unlike, *_PODS))
+
+
+def _busy(fleet: Path, pods: Path) -> Iterator[str]:
+    """Plan where ten pods run on every node, whose names are their own."""
+    pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(_running(1000, 10))}))
+    planned = _run("plan", fleet, "-T", "web=2/2,1Gi x100", "--pods", str(pods))
+    yield _line("plan 100 pods on 1,000 nodes where 10,000 pods run", planned)
+
+
+def _running(nodes: int, each: int) -> Iterator[dict[str, object]]:
+    for number in range(nodes * each):
+        node = number // each
+        amounts = {"cpu": _RUNNING[(node % 5 + number) % len(_RUNNING)], "memory": "256Mi"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"pod-{number}", "namespace": "shop", "uid": f"{number:032x}"},
+            "spec": {
+                "nodeName": f"node-{node:05}",
+                "containers": [{"name": "c", "resources": {"requests": amounts, "limits": amounts}}],
+            },
+            "status": {"phase": "Running", "qosClass": "Guaranteed"},
+        }
 
 
 def _unlike(fleet: Path) -> Iterator[str]:
-    alone, together, loops = [], [], []
+    alone, together, on_dask, loops = [], [], [], []
     for _ in range(_ROUNDS):
-        alone.append(_run("list", fleet, "--jobs", "1").seconds)
+        alone.append(_run("list", fleet, "--jobs", "1"))
         together.append(_run("list", fleet, "--jobs", "2"))
+        if find_spec("distributed"):
+            on_dask.append(_run("list", fleet, "--jobs", "2", "--scheduler", "local"))
         loops.append(_loop_seconds(sorted(fleet.iterdir())))
     planned = _run("plan", fleet, *_PODS)
+    yield _line("list 1,000 unlike nodes, one process", alone[-1])
     yield _line("list 1,000 unlike nodes, two processes", together[-1])
-    yield f"  {_ratio(alone, [each.seconds for each in together])} times as fast as with one"
+    yield f"  {_ratio(alone, together)} times as fast as with one"
+    if on_dask:
+        yield _line("list 1,000 unlike nodes, two local workers of Dask", on_dask[-1])
+        yield f"  {_ratio(on_dask, together)} times the time of two processes"
+    else:
+        yield "  Dask is not installed: pip install 'cpuctl[fleet]'"
     yield _line("plan 1,000 pods on 1,000 unlike nodes", planned)
     yield f"  {median(loops) / planned.seconds:.0f} times as fast as one cpuctl plan a node in a shell loop"
 
 
-def _ratio(slow: Sequence[float], fast: Sequence[float]) -> str:
-    ratios = [one / other for one, other in zip(slow, fast, strict=True)]
+def _ratio(slow: Sequence[Taken], fast: Sequence[Taken]) -> str:
+    ratios = [one.seconds / other.seconds for one, other in zip(slow, fast, strict=True)]
     return f"{median(ratios):.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
 
 
 def _line(what: str, taken: Taken) -> str:
-    return f"{what:64}{taken.seconds:>8.1f}{taken.mib:>6}"
+    return f"{what:64}{taken.seconds:>8.1f}{taken.cpu:>8.1f}{taken.mib:>6}"
 
 
 def _run(verb: str, fleet: Path, *words: str) -> Taken:
-    began = perf_counter()
+    began, before = perf_counter(), _cpu_seconds()
     process = subprocess.Popen(
         [sys.executable, "-m", "cpuctl", "fleet", verb, str(fleet), *_KUBELET, *words],
         stdout=subprocess.DEVNULL,
@@ -87,7 +128,13 @@ def _run(verb: str, fleet: Path, *words: str) -> Taken:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode in (0, 3), process.args
-    return Taken(perf_counter() - began, usage.ru_maxrss >> 10)
+    return Taken(perf_counter() - began, _cpu_seconds() - before, usage.ru_maxrss >> 10)
+
+
+def _cpu_seconds() -> float:
+    """Tell what all processes took that have ended, with those that they had waited for."""
+    usage = getrusage(RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _loop_seconds(recordings: Sequence[Path]) -> float:

@@ -35,8 +35,11 @@ Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many of how many recordings are answered."""
 
 _FILE = "@"
-_AHEAD = 16
-"""Recordings that wait for each process: enough that none is idle, few enough that memory stays small."""
+_AHEAD = 4
+"""Batches that wait for each process: enough that none is idle, few enough that memory stays small."""
+_BATCH = 8
+"""Recordings that a process gets at once at most: a hundredth of a second each, to hand one over a fortieth
+of that."""
 
 
 class Question(Protocol):
@@ -52,8 +55,8 @@ class Question(Protocol):
     def reading(self, places: Mapping[str, str]) -> Self:
         """Return the question with other names for these files, where they are elsewhere."""
 
-    def __call__(self, source: str, name: str) -> Row:
-        """Ask the node *name*, whose source ``-m`` would take; raise CpuctlError where it cannot be read."""
+    def __call__(self, recording: Recording) -> Row:
+        """Ask one node; raise CpuctlError where it cannot be read."""
 
 
 class KubeletFiles:
@@ -174,7 +177,7 @@ class Answering:
 
         source = recording.source
         try:
-            return [self.question(source, recording.name)]
+            return [self.question(recording)]
         except SeveralNodesError as several:
             nodes = (Recording(node, f"{source}#{node}") for node in several.nodes)
             return [row for node in nodes for row in self(node)]
@@ -230,13 +233,15 @@ def _pooled(workers: int) -> Mapper:
 
         # A copy of this process has all modules loaded, and no thread of ours runs yet that it would miss.
         pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(answering,))
-        rest = iter(recordings)
-        waiting: deque[Future[list[Row]]] = deque()
+        size = min(_BATCH, -(-len(recordings) // (workers * _AHEAD)))
+        rest = (recordings[at : at + size] for at in range(0, len(recordings), size))
+        waiting: deque[Future[list[list[Row]]]] = deque()
         try:
-            waiting.extend(pool.submit(_answer, each) for each in islice(rest, workers * _AHEAD))
+            waiting.extend(pool.submit(_answers, each) for each in islice(rest, workers * _AHEAD))
             while waiting:
-                yield waiting.popleft().result()
-                waiting.extend(pool.submit(_answer, each) for each in islice(rest, 1))
+                found = waiting.popleft().result()
+                waiting.extend(pool.submit(_answers, each) for each in islice(rest, 1))
+                yield from found
         except BrokenProcessPool:
             problem = "a process that read recordings was killed"
             hint = "use fewer processes (--jobs), which need less memory"
@@ -257,8 +262,8 @@ def _begin(answering: Answering) -> None:
     _asked.append(answering)
 
 
-def _answer(recording: Recording) -> list[Row]:
-    return _asked[-1](recording)
+def _answers(recordings: Sequence[Recording]) -> list[list[Row]]:
+    return list(map(_asked[-1], recordings))
 
 
 def earlier_answers(text: str) -> dict[str, list[Row]]:

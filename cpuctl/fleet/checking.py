@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.findings import Found, Graded
     from cpuctl.answers.fleet import CheckedNode, NodeFinding, UncheckedPart
     from cpuctl.answers.start import Start
+    from cpuctl.fleet.collection import Recording
     from cpuctl.fleet.topology_check import PublishedNodes
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.machine.sources import MachineSource
@@ -81,8 +82,9 @@ class NodeChecker(KubeletFiles):
         published = f" {self._published.digest(name)}" if self._published else ""
         return f"check {','.join(self._checks)} {self._kubelet}{published}"
 
-    def __call__(self, source: str, name: str) -> CheckedNode:
+    def __call__(self, recording: Recording) -> CheckedNode:
         """Read a recording and check it; raise CpuctlError where it cannot be used."""
+        name, source = recording.name, recording.source
         found = list(self._found(load_machine(source, Sources()), source, name))
         starts = [each.start for each in found if each.start is not None]
         failing = (start for start in starts if start["outcome"] != "Started")

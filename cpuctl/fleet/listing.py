@@ -22,6 +22,7 @@ from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetKubelet, FleetMachine, FreeCPUs, ListedNode
     from cpuctl.answers.start import Start
+    from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.machine_info import MachineInfo
@@ -49,8 +50,9 @@ class NodeLister(KubeletFiles):
         """Name the question, with what the kubelets are told."""
         return f"list {self._kubelet}"
 
-    def __call__(self, source: str, name: str) -> ListedNode:
+    def __call__(self, recording: Recording) -> ListedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
+        name, source = recording.name, recording.source
         try:
             planning = read_planning(PlanningInputs(machine=source, kubelet=self._kubelet), pods_needed=False)
         except ConfigRefusedError as refused:

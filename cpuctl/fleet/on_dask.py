@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import compress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from weakref import finalize
 
 from cpuctl import __version__
 from cpuctl.errors import NodeAccessError, UsageError
@@ -205,13 +207,19 @@ class _Asked:
     """What recordings are asked, on a worker, with files beside them that it gets a place of its own for."""
 
     def __init__(self, answering: Answering, files: Mapping[str, Mapping[str, bytes]]) -> None:
+        self._given = (answering, files)
         self._answering = answering
         self._places: dict[str, str] = {}
         if files:
-            self._directory = TemporaryDirectory(prefix="cpuctl-")
+            directory = mkdtemp(prefix="cpuctl-")
+            finalize(self, rmtree, directory, ignore_errors=True)
             for number, (name, parts) in enumerate(files.items()):
-                self._places[name] = _written(Path(self._directory.name, str(number), Path(name).name), parts)
+                self._places[name] = _written(Path(directory, str(number), Path(name).name), parts)
             self._answering = type(answering)(answering.question.reading(self._places))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Answering, Mapping[str, Mapping[str, bytes]]]]:
+        """Let a worker that gets it from another one have files of its own: it may be another machine."""
+        return type(self), self._given
 
     def __call__(self, recording: Recording) -> list[Row]:
         rows = self._answering(recording)

@@ -6,6 +6,7 @@ out once for each, so that a plan takes time by kinds of nodes, not by their num
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,9 @@ from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.errors import InputError
-from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.fleet.collection import Recording, file_digest
+from cpuctl.fleet.lots import Lot, best, first, load_of, newcomer, place_of
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_check import differences, publisher_of
 from cpuctl.fleet.topology_plugin import (
     PluginView,
@@ -39,14 +42,14 @@ from cpuctl.scheduler.decisions import (
     no_node_message,
     totals,
 )
-from cpuctl.scheduler.model import Load, NodeObject
+from cpuctl.scheduler.model import NodeObject
 from cpuctl.scheduler.node_topology import topology_settings
+from cpuctl.scheduler.spreading import HOSTNAME, ZONE, Siblings, siblings_of, spread_scores
 from cpuctl.scheduler.topology_match import Asking, TopologyScore, Unaligned
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import PlannedNode
     from cpuctl.engine.admission import Admission
-    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.model import StoredPod
     from cpuctl.scheduler.node_topology import NodeTopology
 
@@ -110,36 +113,6 @@ class Everywhere(NamedTuple):
     left_out: tuple[str, ...]
 
 
-class _Lot:
-    """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are.
-
-    ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
-    them. ``seen`` is the object that the scheduler's plug-in goes by, once it is ``published``.
-    """
-
-    def __init__(
-        self,
-        node: NodeObject,
-        load: Load,
-        members: Iterable[int] = (),
-        *,
-        starts: bool = True,
-        alone: bool = False,
-    ) -> None:
-        self.node = node
-        self.load = load
-        self.members = list(members)
-        self.starts = starts
-        self.alone = alone
-        self.kubelet: Node | None = None
-        self.planning: Planning | None = None
-        self.seen: NodeTopology | None = None
-        self.published = False
-        self.scores: dict[Hashable, TopologyScore] = {}
-        self.rejecting: dict[Hashable, _Lot] = {}
-        self.next: dict[Hashable, tuple[Admission | None, _Lot | None]] = {}
-
-
 class _Judged(NamedTuple):
     """What the scheduler makes of a pod on the nodes of a lot: why they cannot take it, or their score."""
 
@@ -164,19 +137,23 @@ class FleetPlanner:
         """
         self._nodes = nodes
         self._topologies = topologies
-        self._inputs = inputs
+        self._reader = NodeReader(inputs)
+        pods = list(pods)
         wanted = [pod.node_selection for pod in pods if pod.node_selection is not None]
         self._labels = frozenset(label for each in wanted for label in each.labels)
         self._by_name = any(each.looks_at_names for each in wanted) or any(pod.node_name for pod in pods)
-        self._lots = list(self._first_lots(objects))
-        self._judged: dict[str, dict[_Lot, _Judged]] = {}
+        self._spreads = {each for each in map(siblings_of, pods) if each}
+        self._lots = list(self._first_lots(objects, inputs))
+        self._judged: dict[str, dict[Lot, _Judged]] = {}
 
-    def _first_lots(self, objects: Mapping[str, NodeObject]) -> Iterator[_Lot]:
-        found: dict[Hashable, _Lot] = {}
+    def _first_lots(self, objects: Mapping[str, NodeObject], inputs: FleetInputs) -> Iterator[Lot]:
+        found: dict[Hashable, Lot] = {}
         for index, row in enumerate(self._nodes):
             node = self._seen(row, objects.get(row["node"]))
-            load = _load_of(row["load"])
+            load = load_of(row["load"])
+            siblings = self._siblings_on(row["node"], inputs)
             key = (
+                frozenset(siblings.items()),
                 row["state"],
                 node.name if self._by_name else "",
                 frozenset(node.labels.items()),
@@ -188,10 +165,18 @@ class FleetPlanner:
             )
             if key not in found:
                 starts = row["start"]["outcome"] == "Started"
-                found[key] = _Lot(node, load, starts=starts, alone=not row["source"])
+                found[key] = Lot(node, load, starts=starts, alone=not row["source"])
+                found[key].siblings = siblings
                 self._tell(found[key], row["node"])
                 yield found[key]
             found[key].members.append(index)
+
+    def _siblings_on(self, name: str, inputs: FleetInputs) -> Mapping[Siblings, int]:
+        """Count the replicas on a node of controllers whose pods will be planned."""
+        if not self._spreads or inputs.running is None:
+            return {}
+        running = map(siblings_of, inputs.running.get(name, ()))
+        return Counter(each for each in running if each in self._spreads)
 
     def _published_topology(self, name: str) -> Hashable:
         """Return what the plug-in reads of the object of a node."""
@@ -200,14 +185,18 @@ class FleetPlanner:
             return None
         return repr((published[name].zones, topology_settings(published[name])))
 
-    def _tell(self, lot: _Lot, name: str) -> None:
+    def _tell(self, lot: Lot, name: str) -> None:
         if self._topologies and (self._topologies.published is not None or not lot.starts):
             lot.seen, lot.published = (self._topologies.published or {}).get(name), True
 
     def _seen(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
         """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
-        node = node_object or NodeObject(row["node"], row["allocatable"])
-        labels = {name: value for name, value in node.labels.items() if name in self._labels}
+        # Its host's name is a label that every kubelet sets.
+        node = node_object or NodeObject(row["node"], row["allocatable"], {HOSTNAME: row["node"]})
+        seen = {*self._labels, *((HOSTNAME, ZONE) if self._spreads else ())}
+        labels = {name: value for name, value in node.labels.items() if name in seen}
+        if HOSTNAME in labels and HOSTNAME not in self._labels:
+            labels[HOSTNAME] = ""  # that there is one counts, and its value makes every node another
         ready = row["start"]["outcome"] == "Started" or not row["source"]
         return node._replace(labels=labels, taints=node.taints if ready else (*node.taints, _NOT_READY))
 
@@ -242,19 +231,19 @@ class FleetPlanner:
             return self._planned_with(self._topologies, dict(zip(lots, scores, strict=True)), reasons, pod)
         if not lots:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        return self._chosen(lots, totals(scores), pod, wanted)
+        return self._chosen(lots, totals(scores, self._spread(lots, pod, wanted)), pod, wanted)
 
-    def _chosen(self, lots: Sequence[_Lot], found: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
+    def _chosen(self, lots: Sequence[Lot], found: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
         """Bind a pod to the node with the best score, the first of several."""
-        placed = self._bound(_best(lots, found), pod, wanted)
+        placed = self._bound(best(lots, found), pod, wanted)
         stays = placed.admitted or placed.admission is None
         return placed if stays else placed._replace(fitting=self._fitting(lots, pod, wanted))
 
-    def _bound(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> Placed:
+    def _bound(self, lot: Lot, pod: StoredPod, wanted: Wanted) -> Placed:
         """Bind a pod to the first node of a lot."""
         admission, after = self._admitted(lot, pod, wanted)
         if after is None:
-            return Placed(pod, self._nodes[_first(lot)]["node"], admission=admission)
+            return Placed(pod, self._nodes[first(lot)]["node"], admission=admission)
         index = heappop(lot.members)
         heappush(after.members, index)
         message = "" if admission or lot.alone else _NOT_STARTED
@@ -275,7 +264,7 @@ class FleetPlanner:
                 shares.append(Share(placed, tuple(names[index] for index in coming)))
         return Everywhere(pod, tuple(shares), self._names(there), self._names(left_out))
 
-    def _bound_everywhere(self, lot: _Lot, members: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
+    def _bound_everywhere(self, lot: Lot, members: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
         reasons = filter_reasons(wanted, lot.node, lot.load)
         if not reasons and self._topologies is not None:
             refusal = plugin_refusal(Asking.of(pod), self._topology(lot), lot.node.allocatable)
@@ -292,7 +281,22 @@ class FleetPlanner:
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
 
-    def _filtered(self, wanted: Wanted) -> tuple[list[_Lot], list[Score], list[tuple[tuple[str, ...], int]]]:
+    def _spread(self, lots: Sequence[Lot], pod: StoredPod, wanted: Wanted) -> list[int] | None:
+        """Score how well a replica is spread by the lots that can take it; None for what is no replica."""
+        siblings = siblings_of(pod)
+        if siblings is None:
+            return None
+        taken = set(lots)
+        others = (
+            place_of(lot, siblings)
+            for lot in self._lots
+            if lot not in taken
+            and siblings in lot.siblings
+            and wanted.selection.selects(lot.node.name, lot.node.labels)
+        )
+        return spread_scores([place_of(lot, siblings) for lot in lots], others)
+
+    def _filtered(self, wanted: Wanted) -> tuple[list[Lot], list[Score], list[tuple[tuple[str, ...], int]]]:
         """Return the lots that can take a pod, their scores, and why the others cannot."""
         judged = self._remembered(wanted)
         lots, scores, reasons = [], [], []
@@ -307,44 +311,54 @@ class FleetPlanner:
                 scores.append(found.score)
         return lots, scores, reasons
 
-    def _remembered(self, wanted: Wanted) -> dict[_Lot, _Judged]:
+    def _remembered(self, wanted: Wanted) -> dict[Lot, _Judged]:
         """Return what is known of pods that are equal to the scheduler; a lot's state never changes."""
         key = repr(wanted)
         if key not in self._judged and len(self._judged) >= _MOST_REMEMBERED:
             del self._judged[next(iter(self._judged))]
         return self._judged.setdefault(key, {})
 
-    def _admitted(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission | None, _Lot | None]:
+    def _admitted(self, lot: Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission | None, Lot | None]:
         """Ask the kubelet of a lot, and return the lot that a node comes to which admits the pod.
 
         Where no kubelet runs, a pod is bound, and waits.
         """
-        shape = (shape_of(pod), pod.restart_policy)
-        if shape not in lot.next:
-            after = _Lot(lot.node, lot.load.plus(wanted.load), starts=lot.starts, alone=lot.alone)
+        shape, siblings = (shape_of(pod), pod.restart_policy), siblings_of(pod)
+        if (shape, siblings) not in lot.next:
+            after = Lot(lot.node, lot.load.plus(wanted.load), starts=lot.starts, alone=lot.alone)
             admission = None
             if lot.starts:
-                after.kubelet = self._kubelet(lot).copy()
+                admission, after.kubelet = self._decided(lot, pod, shape)
                 after.planning = lot.planning
-                admission = after.kubelet.admit(pod)
             stays = admission is None or isinstance(admission.verdict, Admitted)
             if stays:
+                after.siblings = (
+                    lot.siblings if siblings is None else Counter(lot.siblings) + Counter([siblings])
+                )
                 self._learn(lot, after, pod)
                 self._lots.append(after)
-            lot.next[shape] = (admission, after if stays else None)
-        return lot.next[shape]
+            lot.next[shape, siblings] = (admission, after if stays else None)
+        return lot.next[shape, siblings]
 
-    def _kubelet(self, lot: _Lot) -> Node:
+    def _decided(self, lot: Lot, pod: StoredPod, shape: Hashable) -> tuple[Admission, Node]:
+        """Return what the kubelet of a lot makes of a pod, whosever it is, and the kubelet afterwards."""
+        if shape not in lot.decided:
+            after = self._kubelet(lot).copy()
+            lot.decided[shape] = (after.admit(newcomer(pod, after)), after)
+        return lot.decided[shape]
+
+    def _kubelet(self, lot: Lot) -> Node:
         """Start the kubelet of a lot where nobody has asked it yet."""
         if lot.kubelet is None:
-            row = self._nodes[_first(lot)]
-            planning = read_node(row["source"], row["node"], self._inputs)
+            row = self._nodes[first(lot)]
+            source = row["source"]
+            planning = self._reader(Recording(row["node"], source, file_digest(source)))
             started = planning.start(planning.kubelet, Sources())
             assert isinstance(started, Node), "only kubelets that start are asked"
             lot.kubelet, lot.planning = started, planning
         return lot.kubelet
 
-    def _fitting(self, lots: Sequence[_Lot], pod: StoredPod, wanted: Wanted) -> Fitting:
+    def _fitting(self, lots: Sequence[Lot], pod: StoredPod, wanted: Wanted) -> Fitting:
         """Try a pod on all nodes that the scheduler could have chosen."""
         tried = lots[:_MOST_TRIED]
         admitting = [lot for lot in tried if self._would_admit(lot, pod, wanted)]
@@ -355,7 +369,7 @@ class FleetPlanner:
             nodes=tuple(self._nodes[index]["node"] for index in indexes[:_SHOWN]),
         )
 
-    def _would_admit(self, lot: _Lot, pod: StoredPod, wanted: Wanted) -> bool:
+    def _would_admit(self, lot: Lot, pod: StoredPod, wanted: Wanted) -> bool:
         admission, _ = self._admitted(lot, pod, wanted)
         return admission is not None and isinstance(admission.verdict, Admitted)
 
@@ -364,7 +378,7 @@ class FleetPlanner:
     def _planned_with(
         self,
         topologies: Topologies,
-        passed: Mapping[_Lot, Score],
+        passed: Mapping[Lot, Score],
         reasons: Sequence[tuple[tuple[str, ...], int]],
         pod: StoredPod,
     ) -> Placed:
@@ -377,9 +391,9 @@ class FleetPlanner:
         added = [self._plugin_score(topologies, lot, pod, asking) for lot in lots]
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
-        own = totals([passed[lot] for lot in lots])
+        own = totals([passed[lot] for lot in lots], self._spread(lots, pod, Wanted.of(pod)))
         found = [score + more.value for score, more in zip(own, added, strict=True)]
-        lot = _best(lots, found)
+        lot = best(lots, found)
         seen = self._topology(lot)
         now = seen and self._published(lot, publisher_of(seen))
         placed = self._chosen(lots, found, pod, Wanted.of(pod))
@@ -390,10 +404,10 @@ class FleetPlanner:
         return placed._replace(plugin=view)
 
     def _aligned(
-        self, topologies: Topologies, lots: Iterable[_Lot], pod: StoredPod, asking: Asking
-    ) -> tuple[list[_Lot], PluginView]:
+        self, topologies: Topologies, lots: Iterable[Lot], pod: StoredPod, asking: Asking
+    ) -> tuple[list[Lot], PluginView]:
         """Return the nodes that the plug-in lets pass, and what it filters, rightly or not."""
-        refusals: dict[_Lot, Unaligned] = {}
+        refusals: dict[Lot, Unaligned] = {}
         counts: dict[Unaligned, int] = {}
         for lot in lots:
             refusal = plugin_refusal(asking, self._topology(lot), lot.node.allocatable)
@@ -418,20 +432,20 @@ class FleetPlanner:
         return [lot for lot in lots if lot not in refusals], view
 
     def _plugin_score(
-        self, topologies: Topologies, lot: _Lot, pod: StoredPod, asking: Asking
+        self, topologies: Topologies, lot: Lot, pod: StoredPod, asking: Asking
     ) -> TopologyScore:
         shape = shape_of(pod)
         if shape not in lot.scores:
             lot.scores[shape] = plugin_score(asking, self._topology(lot), topologies.options)
         return lot.scores[shape]
 
-    def _topology(self, lot: _Lot) -> NodeTopology | None:
+    def _topology(self, lot: Lot) -> NodeTopology | None:
         """Return the object that the plug-in goes by; None where the node has none."""
         if not lot.published:
             lot.seen, lot.published = self._published(lot), True
         return lot.seen
 
-    def _published(self, lot: _Lot, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
+    def _published(self, lot: Lot, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
         """Return what an exporter publishes of nodes as they are; None where it crashes, or none is known."""
         if not lot.starts:
             return None
@@ -444,20 +458,20 @@ class FleetPlanner:
         except InputError:
             return None
 
-    def _reserve(self, topologies: Topologies, lot: _Lot, pod: StoredPod) -> None:
+    def _reserve(self, topologies: Topologies, lot: Lot, pod: StoredPod) -> None:
         """Let the reserve cache keep a pod that the kubelet has rejected: it does not know of that."""
         if not topologies.options.reserves:
             return
         shape = shape_of(pod)
         if shape not in lot.rejecting:
-            after = _Lot(lot.node, lot.load, starts=lot.starts, alone=lot.alone)
-            after.kubelet, after.planning = lot.kubelet, lot.planning
+            after = Lot(lot.node, lot.load, starts=lot.starts, alone=lot.alone)
+            after.kubelet, after.planning, after.siblings = lot.kubelet, lot.planning, lot.siblings
             self._learn(lot, after, pod)
             lot.rejecting[shape] = after
             self._lots.append(after)
         heappush(lot.rejecting[shape].members, heappop(lot.members))
 
-    def _learn(self, lot: _Lot, after: _Lot, pod: StoredPod) -> None:
+    def _learn(self, lot: Lot, after: Lot, pod: StoredPod) -> None:
         """Let the plug-in go by what it has cached, less what a pod requests, or by what comes anew."""
         if self._topologies is None:
             return
@@ -469,22 +483,6 @@ class FleetPlanner:
             after.seen, after.published = lot.seen, True
 
 
-def _best(lots: Sequence[_Lot], found: Sequence[int]) -> _Lot:
-    best = max(found)
-    return min((lot for lot, score in zip(lots, found, strict=True) if score == best), key=_first)
-
-
-def _judge(wanted: Wanted, lot: _Lot) -> _Judged:
+def _judge(wanted: Wanted, lot: Lot) -> _Judged:
     reasons = filter_reasons(wanted, lot.node, lot.load)
     return _Judged(reasons, None if reasons else Score.of(wanted, Candidate(lot.node, lot.load)))
-
-
-def _first(lot: _Lot) -> int:
-    return lot.members[0]
-
-
-def _load_of(load: Mapping[str, int]) -> Load:
-    amounts = {
-        name: amount for name, amount in load.items() if name not in ("pods", "scoredCPU", "scoredMemory")
-    }
-    return Load(load["pods"], amounts, load["scoredCPU"], load["scoredMemory"])

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.exports.wording import few
-from cpuctl.fleet.plan_nodes import FleetInputs, load_answer, read_node
+from cpuctl.fleet.collection import Recording
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader, load_answer
 from cpuctl.fleet.topology_check import PublishedNodes
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.pods import load_pods, rules_of_pods
@@ -74,7 +75,8 @@ class Cluster(NamedTuple):
         """Return what nodes are asked with."""
         objects = self.objects or {}
         releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
-        return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases)
+        by_name = bool(inputs.plugin or inputs.devices)
+        return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases, by_name)
 
 
 def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
@@ -259,7 +261,7 @@ def _unheeded(pod: Pod) -> Iterator[str]:
     if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
         yield "affinity to other pods"
     if spec.get("topologySpreadConstraints"):
-        yield "topology spread"
+        yield "topology spread constraints"
     ports = (port for each in items_of(spec.get("containers")) for port in items_of(member_of(each, "ports")))
     if any(member_of(port, "hostPort") for port in ports):
         yield "host ports"
@@ -316,5 +318,5 @@ def first_kubelet(nodes: Sequence[PlannedNode], inputs: FleetInputs) -> Kubelet:
         return load_kubelet(inputs.kubelet, Sources(), machine=None).kubelet
     for node in nodes:
         if node["state"]:
-            return read_node(node["source"], node["node"], inputs).kubelet
+            return NodeReader(inputs)(Recording(node["node"], node["source"])).kubelet
     raise InputError("no node of the fleet has a kubelet that could be planned for")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableState
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.fleet.facts import content_digest
-from cpuctl.inputs.pods import rules_of_pods
+from cpuctl.inputs.pods import as_granted, rules_of_pods
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
@@ -21,28 +24,78 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpuctl.answers.fleet import PlannedNode
+    from cpuctl.answers.start import Start
+    from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.operations.plan_inputs import Planning
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import Pod, StoredPod
+
+_MOST_KEPT = 256
+"""Recordings of different content that are kept as they were read: some hundred MiB of large machines."""
 
 
 class FleetInputs(NamedTuple):
     """What all kubelets are told, their devices, and by node the pods that run: None where nobody said.
 
-    ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs.
+    ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs. With
+    ``by_name``, nodes differ where names and UIDs of their pods do: kubelets do not go by these, fingerprints
+    and lists of devices in use do.
     """
 
     kubelet: KubeletInputs
     devices: str = ""
     running: Mapping[str, Sequence[Pod]] | None = None
     releases: Mapping[str, str] = {}
+    by_name: bool = False
+
+
+class _Surveyed(NamedTuple):
+    """What a plan begins with on all nodes of one state."""
+
+    start: Start
+    allocatable: dict[str, int]
+    load: dict[str, int]
+
+
+class NodeReader:
+    """Reads nodes with the pods that run there; recordings of equal content once."""
+
+    def __init__(self, inputs: FleetInputs) -> None:
+        self._inputs = inputs
+        self._read: dict[tuple[str, str], Planning] = {}
+
+    def __call__(self, recording: Recording) -> Planning:
+        """Read one node; raise CpuctlError where it cannot be used."""
+        inputs, name = self._inputs, recording.name
+        planning = self._as_recorded(recording, inputs.releases.get(name, ""))
+        if inputs.running is None:
+            return planning
+        rules = rules_of_pods(planning.kubelet)
+        running = tuple(stored_pod(_unplaced(pod), rules) for pod in inputs.running.get(name, ()))
+        return planning._replace(initial=planning.initial._replace(running=running, known=True))
+
+    def _as_recorded(self, recording: Recording, release: str) -> Planning:
+        key = (recording.digest, release)
+        planning = self._read.pop(key, None)
+        if planning is None:
+            kubelet = self._inputs.kubelet._replace(fallback_version=release)
+            words = PlanningInputs(machine=recording.source, kubelet=kubelet, devices=self._inputs.devices)
+            planning = read_planning(words, pods_needed=False)
+            planning = planning._replace(source=planning.source._replace(files=None))  # the most of it
+        if recording.digest:
+            self._read[key] = planning  # as the last one: those that nobody asked for go first
+            if len(self._read) > _MOST_KEPT:
+                del self._read[next(iter(self._read))]
+        return planning
 
 
 class NodeSurveyor(KubeletFiles):
-    """Tells of one node after the other what a plan begins with."""
+    """Tells of one node after the other what a plan begins with; equal states are worked out once."""
 
     def __init__(self, inputs: FleetInputs) -> None:
         self._inputs, self._kubelet = inputs, inputs.kubelet
+        self._reader = NodeReader(inputs)
+        self._surveyed: dict[str, _Surveyed] = {}
         pods = (inputs.running or {}).items()
         self._running = {name: content_digest(tuple(map(_unplaced, there))) for name, there in pods}
         self._all_running = content_digest((inputs.running is None, sorted(self._running.items())))
@@ -56,7 +109,7 @@ class NodeSurveyor(KubeletFiles):
         """Return the question with other names for its files."""
         other, devices = super().reading(places), self._inputs.devices
         changed = self._inputs._replace(kubelet=other._kubelet, devices=places.get(devices, devices))  # noqa: SLF001
-        other._inputs = changed  # noqa: SLF001  # a copy of this one
+        other._inputs, other._reader = changed, NodeReader(changed)  # noqa: SLF001  # a copy of this one
         return other
 
     def asks(self, name: str) -> str:
@@ -65,46 +118,91 @@ class NodeSurveyor(KubeletFiles):
         # A recording that holds several nodes has another name than they have.
         known = self._running.get(name, self._all_running)
         release = inputs.releases.get(name) or sorted(inputs.releases.items())
-        return f"survey {inputs.kubelet} {inputs.devices} {release} {known}"
+        return f"survey {inputs.kubelet} {inputs.devices} {inputs.by_name} {release} {known}"
 
-    def __call__(self, source: str, name: str) -> PlannedNode:
+    def __call__(self, recording: Recording) -> PlannedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
         try:
-            planning = read_node(source, name, self._inputs)
+            planning = self._reader(recording)
         except ConfigRefusedError as refused:
-            return {
-                "node": name,
-                "source": source,
-                "answerKey": None,
-                "outcome": "Read",
-                "state": "",
-                "start": not_started_answer(refused.whole_refusal),
-                "allocatable": {},
-                "load": load_answer(Load()),
-            }
-        started = planning.start(planning.kubelet, Sources())
+            state, load = "", load_answer(Load())
+            surveyed = _Surveyed(not_started_answer(refused.whole_refusal), {}, load)
+        else:
+            state = state_digest(planning, by_name=self._inputs.by_name)
+            surveyed = self._surveyed.get(state) or _survey(planning)
+            if surveyed.start["outcome"] == "Started":  # why one does not start may name its pods
+                self._surveyed[state] = surveyed
         return {
-            "node": name,
-            "source": source,
+            "node": recording.name,
+            "source": recording.source,
             "answerKey": None,
             "outcome": "Read",
-            "state": content_digest((planning.source.info, planning.kubelet, planning.initial))[:16],
-            "start": {"outcome": "Started"} if isinstance(started, Node) else not_started_answer(started),
-            "allocatable": allocatable_of(started) if isinstance(started, Node) else {},
-            "load": load_answer(_bound(planning, started) if isinstance(started, Node) else Load()),
+            "state": state,
+            "start": surveyed.start,
+            "allocatable": surveyed.allocatable,
+            "load": surveyed.load,
         }
 
 
-def read_node(source: str, name: str, inputs: FleetInputs) -> Planning:
-    """Read one node, with the pods that run there; raise CpuctlError where it cannot be used."""
-    kubelet = inputs.kubelet._replace(fallback_version=inputs.releases.get(name, ""))
-    words = PlanningInputs(machine=source, kubelet=kubelet, devices=inputs.devices)
-    planning = read_planning(words, pods_needed=False)
-    if inputs.running is None:
-        return planning
-    rules = rules_of_pods(planning.kubelet)
-    running = tuple(stored_pod(_unplaced(pod), rules) for pod in inputs.running.get(name, ()))
-    return planning._replace(initial=planning.initial._replace(running=running, known=True))
+def _survey(planning: Planning) -> _Surveyed:
+    started = planning.start(planning.kubelet, Sources())
+    if isinstance(started, Node):
+        load = load_answer(_bound(planning, started))
+        return _Surveyed({"outcome": "Started"}, allocatable_of(started), load)
+    return _Surveyed(not_started_answer(started), {}, load_answer(Load()))
+
+
+def state_digest(planning: Planning, *, by_name: bool) -> str:
+    """Return a text that is equal for nodes on which a kubelet decides alike, whatever its pods are called.
+
+    A kubelet goes by what pods request and hold. Names and UIDs count where nodes are told apart *by name*,
+    and where a state file cannot be read: the error may name them.
+    """
+    info, kubelet, initial = planning.source.info, planning.kubelet, planning.initial
+    cpu, memory, unreadable = initial.files
+    if by_name or unreadable or isinstance(cpu, UnreadableState) or isinstance(memory, UnreadableState):
+        return content_digest((info, kubelet, initial))[:16]
+    tables = (
+        cpu and (cpu.policy_name, cpu.default_cpu_set),
+        memory and (memory.policy_name, memory.machine_state),
+    )
+    pods = sorted(map(content_digest, _nameless(initial.running, cpu, memory)))
+    return content_digest((info, kubelet, initial.known, tables, pods))[:16]
+
+
+def _nameless(
+    running: Sequence[StoredPod], cpu: CPUStateFile | None, memory: MemoryStateFile | None
+) -> Iterator[object]:
+    """Yield what each pod requests and holds: those that run, and others that state files tell of."""
+    cpu, memory = cpu or _NO_CPU_STATE, memory or _NO_MEMORY_STATE
+    held = (cpu.entries, cpu.pod_entries, cpu.baselines, memory.entries, memory.pod_entries)
+    pods = {pod.uid: pod for pod in running}
+    for uid in dict.fromkeys((*pods, *(uid for each in held for uid in each))):
+        requests = _as_requested(pods[uid]) if uid in pods else None
+        yield requests, [each.get(uid) for each in held]
+
+
+_NO_CPU_STATE, _NO_MEMORY_STATE = CPUStateFile("", CPUSet()), MemoryStateFile("")
+
+
+def _as_requested(pod: StoredPod) -> object:
+    """Return a pod without what no kubelet goes by once it runs, and the load that it is to the scheduler."""
+    (granted,) = as_granted((pod,))
+    statuses = tuple(each._replace(runtime="", container_id="") for each in granted.statuses)
+    nameless = granted._replace(
+        name="",
+        namespace="",
+        uid="",
+        owner="",
+        node_name="",
+        priority=None,
+        priority_class_name="",
+        node_selection=None,
+        generation=1,
+        resize=None,
+        statuses=statuses,
+    )
+    return nameless, bound_load(pod)
 
 
 def _unplaced(pod: Pod) -> Pod:

@@ -16,6 +16,7 @@ from cpuctl.operations.topology_publishing import publish
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import PublishedNode
+    from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.operations.topology_publishing import Publisher
 
@@ -31,8 +32,9 @@ class TopologyPublisher(KubeletFiles):
         """Name the question, with what the kubelets are told."""
         return f"publish {name} {self._kubelet} {self._publisher}"
 
-    def __call__(self, source: str, name: str) -> PublishedNode:
+    def __call__(self, recording: Recording) -> PublishedNode:
         """Read a recording and start its kubelet; raise CpuctlError where nothing is published there."""
+        name, source = recording.name, recording.source
         planning = read_planning(PlanningInputs(machine=source, kubelet=self._kubelet), pods_needed=False)
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):

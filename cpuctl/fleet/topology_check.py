@@ -11,8 +11,9 @@ from cpuctl.engine.node import Node
 from cpuctl.errors import InputError
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.exports.wording import few
+from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.facts import content_digest
-from cpuctl.fleet.plan_nodes import FleetInputs, read_node
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish
 from cpuctl.scheduler.node_topology import (
@@ -147,7 +148,7 @@ class PublishedNodes(NamedTuple):
         if told is None:
             message = "no object has the name of the node: the scheduler's plug-in lets every pod pass"
             return Compared((Untrue(Severity.WARNING, "not-published", "", message, name),))
-        planning = read_node(source, name, FleetInputs(kubelet, running=self.running))
+        planning = NodeReader(FleetInputs(kubelet, running=self.running))(Recording(name, source))
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):
             return Compared(missing=(start_sentence(not_started_answer(node), "The kubelet"),))

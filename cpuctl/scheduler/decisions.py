@@ -2,17 +2,18 @@
 
 Filter: NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit. Score, with the weights
 of the default profile: NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, TaintToleration,
-NodeAffinity. Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
+NodeAffinity, PodTopologySpread (``spreading.py``). Rule: ``pkg/scheduler/framework/plugins`` of 1.36.
 
-Not looked at are other pods (affinity, topology spread, host ports), images, volumes and claims. A scheduler
-that scores only some of the nodes, as it does from 100 nodes on, or draws lots among equal ones, may choose
-another of these.
+Not looked at are affinity to other pods, spread as pods themselves want it, host ports, images, volumes and
+claims. A scheduler that scores only some of the nodes, as it does from 100 nodes on, or draws lots among
+equal ones, may choose another of these.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
@@ -38,7 +39,7 @@ _PODS = "pods"
 _FIRST = ("cpu", "memory", "ephemeral-storage")
 _OF_NOTHING = {"cpu": Quantity.from_milli(100), "memory": Quantity.from_value(200 << 20)}
 """What scores count for a container that requests none (``pkg/scheduler/util/pod_resources.go``)."""
-_LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY = 1, 1, 3, 2
+_LEAST_ALLOCATED, _BALANCED, _TAINTS, _AFFINITY, _SPREAD = 1, 1, 3, 2, 2
 """The weights of scores."""
 
 
@@ -190,15 +191,19 @@ class Score(NamedTuple):
         )
 
 
-def totals(scores: Sequence[Score]) -> list[int]:
-    """Sum up the scores of all nodes that have passed the filter, in their order; more is better."""
+def totals(scores: Sequence[Score], spread: Iterable[int] | None = None) -> list[int]:
+    """Sum up the scores of all nodes that have passed the filter, in their order; more is better.
+
+    *spread* is how well siblings of the pod are spread by each, where it has any.
+    """
     most_taints = max((each.untolerated for each in scores), default=0)
     most_preferred = max((each.preferred for each in scores), default=0)
     return [
         each.resources
         + _TAINTS * (_BEST - _normalized(each.untolerated, most_taints))
         + _AFFINITY * _normalized(each.preferred, most_preferred)
-        for each in scores
+        + _SPREAD * apart
+        for each, apart in zip(scores, spread or repeat(0), strict=False)
     ]
 
 

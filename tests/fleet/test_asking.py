@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,16 @@ from typing import Self
 import pytest
 
 from cpuctl.errors import InputError, NodeAccessError
-from cpuctl.fleet.asking import Answering, Row, ask, earlier_answers, in_processes, in_this_process
+from cpuctl.fleet import on_dask
+from cpuctl.fleet.asking import (
+    Answering,
+    Row,
+    ask,
+    contents,
+    earlier_answers,
+    in_processes,
+    in_this_process,
+)
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
@@ -40,7 +50,8 @@ class Question:
     def asks(self, _name: str) -> str:
         return self.text
 
-    def __call__(self, source: str, name: str) -> Row:
+    def __call__(self, recording: Recording) -> Row:
+        name, source, _ = recording
         self.count += 1
         if source == "broken":
             raise InputError("is damaged", where=source, hint="record it again")
@@ -116,10 +127,10 @@ def test_all_nodes_of_a_must_gather_answer(tmp_path: Path) -> None:
 
 
 class Killed(Question):
-    def __call__(self, source: str, name: str) -> Row:
-        if source == "last":
+    def __call__(self, recording: Recording) -> Row:
+        if recording.source == "last":
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().__call__(source, name)
+        return super().__call__(recording)
 
 
 def test_a_process_that_is_killed_is_no_answer() -> None:
@@ -189,8 +200,9 @@ def test_progress_is_told_for_every_recording() -> None:
 
 
 class Telling(Question):
-    def __call__(self, source: str, name: str) -> Row:
-        return {**super().__call__(source, name), "facts": {"cores": "0,4 1,5", "CPUs": source[0]}}
+    def __call__(self, recording: Recording) -> Row:
+        facts = {"cores": "0,4 1,5", "CPUs": recording.source[0]}
+        return {**super().__call__(recording), "facts": facts}
 
 
 def test_what_other_processes_say_alike_is_kept_once() -> None:
@@ -232,3 +244,18 @@ def test_a_question_names_its_files_and_reads_them_elsewhere(tmp_path: Path) -> 
         f"/there{names[3]}",
     )
     assert surveyor.files == names
+
+
+def test_a_worker_that_gets_the_question_from_another_one_has_files_of_its_own(tmp_path: Path) -> None:
+    """The other may be on another machine, or end first."""
+    config = tmp_path / "kubelet.yaml"
+    config.write_text(STATIC.read_text())
+    question = NodeLister(KubeletInputs(config=str(config)))
+    first = on_dask._Asked(Answering(question), {str(config): contents(str(config))})
+    sent = pickle.dumps(first)
+    config.unlink()
+    del first
+    (row,) = pickle.loads(sent)(  # noqa: S301  # it is our own
+        Recording("n", "synthetic:2s2n8c2t,mem=64Gi")
+    )
+    assert (row["outcome"], row["kubelet"]["cpuManagerPolicy"]) == ("Read", "static")

@@ -13,6 +13,7 @@ import pytest
 from cpuctl.errors import InputError, UsageError
 from cpuctl.fleet.check_answer import fleet_check_document, fleet_findings, in_common, is_clean, skeleton
 from cpuctl.fleet.checking import CHECKS, NodeChecker, named_checks
+from cpuctl.fleet.collection import Recording
 from cpuctl.inputs.configuration import KubeletInputs
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def checked(
     source: Path, *checks: FleetCheckName, config: str | None = None, arguments: str = "", version: str = ""
 ) -> CheckedNode:
     kubelet = KubeletInputs(config=config, arguments=arguments, version=version)
-    return NodeChecker(kubelet, checks or CHECKS)(str(source), "node")
+    return NodeChecker(kubelet, checks or CHECKS)(Recording("node", str(source)))
 
 
 def finding(message: str, code: str = "a-code", about: str = "") -> NodeFinding:
@@ -118,7 +119,7 @@ def test_what_was_not_recorded_is_never_clean() -> None:
 
 
 def test_a_description_has_nothing_to_audit() -> None:
-    found = NodeChecker(KubeletInputs(config=STATIC))("synthetic:2s4n16c2t", "node")
+    found = NodeChecker(KubeletInputs(config=STATIC))(Recording("node", "synthetic:2s4n16c2t"))
     assert any("of which nothing runs" in each["missing"] for each in found["unchecked"])
 
 

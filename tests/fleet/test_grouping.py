@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.list_answer import fleet_document
 from cpuctl.fleet.listing import NodeLister
@@ -21,7 +22,7 @@ STATIC = "--cpu-manager-policy=static --reserved-cpus=0-1"
 def document(*sources: str, pods: tuple[str, ...] = (), arguments: str = STATIC) -> Any:
     kubelet = KubeletInputs(arguments=arguments)
     ask = NodeLister(kubelet)
-    rows = [ask(source, f"n{number}") for number, source in enumerate(sources, 1)]
+    rows = [ask(Recording(f"n{number}", source)) for number, source in enumerate(sources, 1)]
     return fleet_document(rows, PlanningInputs(templates=pods, kubelet=kubelet))
 
 

@@ -98,8 +98,10 @@ LIST = ("list", "@list", "--kubelet-config", "kubelet.yaml", "-o", "jsonl")
 CHECK = ("check", "@list", "--kubelet-config", "kubelet.yaml", "-o", "json")
 PLAN = ("plan", "@list", "--kubelet-config", "kubelet.yaml", "-T", "web=4/4,1Gi x20", "-o", "json")
 
+DIFF = ("diff", "fleet", "@list", "--check", "config", "--kubelet-config", "kubelet.yaml", "-o", "json")
 
-@pytest.mark.parametrize("words", [LIST, CHECK, PLAN], ids=lambda words: words[0])
+
+@pytest.mark.parametrize("words", [LIST, CHECK, PLAN, DIFF], ids=lambda words: words[0])
 def test_workers_here_and_elsewhere_give_the_bytes_of_one_process(
     words: tuple[str, ...], fleet: Path, cluster: Cluster
 ) -> None:

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuctl.errors import InputError, UsageError
-from cpuctl.fleet import plan, plan_nodes
+from cpuctl.fleet import lots, plan, plan_nodes
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
 from cpuctl.fleet.plan_inputs import FleetPlanInputs, load_cluster
-from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor, read_node
+from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader, NodeSurveyor
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan import Planner
@@ -208,7 +208,7 @@ def test_a_node_tells_the_release_that_its_recording_does_not(tmp_path: Path) ->
     assert unknown["nodes"][0]["start"]["outcome"] == "Undetermined"
     assert known["nodes"][0]["start"]["outcome"] == "Refused"
     given = FleetInputs(KubeletInputs(version="1.27"), releases={"n1": "v1.34.2"})
-    assert read_node(recording, "n1", given).kubelet.version.minor == 27
+    assert NodeReader(given)(Recording("n1", recording)).kubelet.version.minor == 27
 
 
 def test_labels_that_nobody_told_decide_nothing(tmp_path: Path) -> None:
@@ -339,6 +339,53 @@ def test_a_daemon_set_comes_to_nodes_that_it_selects_and_whose_taints_it_tolerat
     assert "offline" in shares(document(fleet, filenames=(on_host,), **words)[0])["Admitted"]
 
 
+def test_replicas_are_spread_over_zones_and_nodes_with_those_that_run(tmp_path: Path) -> None:
+    """A small node of another zone beats larger ones beside siblings; for a pod without any it does not."""
+    zones = {"n1": "a", "n2": "a", "n3": "b"}
+    objects = [
+        node_object(name, "14" if zone == "a" else "8", labels={**HOST, ZONE: zone})
+        for name, zone in zones.items()
+    ]
+    running = [
+        owned(pod_object(f"old{number}", 1, name), "ReplicaSet") for number, name in enumerate(("n1", "n2"))
+    ]
+    for each in running:
+        each["metadata"]["ownerReferences"][0]["name"] = "web"
+    coming = [owned(pod_object(name, 1), "ReplicaSet") for name in ("web", "other")]
+    answer, _ = document(
+        dict.fromkeys(zones, "synthetic:2s2n4c2t,mem=64Gi"),
+        filenames=(write(tmp_path / "new.json", *coming),),
+        nodes=write(tmp_path / "nodes.json", *objects),
+        pods=write(tmp_path / "running.json", *running),
+    )
+    assert where(answer) == {"web": ("n3", "Admitted"), "other": ("n1", "Admitted")}
+
+
+def test_replicas_that_come_are_siblings_of_each_other(tmp_path: Path) -> None:
+    """Bare pods crowd the larger node, replicas take turns."""
+    nodes = write(
+        tmp_path / "nodes.json", *(node_object(name, cpu, labels=HOST) for name, cpu in SIZES.items())
+    )
+    web = write(tmp_path / "web.json", {**deployment(4), "metadata": {"name": "web"}})
+    words: dict[str, Any] = {"fleet": dict.fromkeys(SIZES, "synthetic:2s2n4c2t,mem=64Gi"), "nodes": nodes}
+    replicas, _ = document(filenames=(web,), **words)
+    bare, _ = document(templates=("web=1/1,1Gi x4",), **words)
+    assert [pod["node"] for pod in bare["pods"]] == ["n1", "n1", "n2", "n1"]
+    assert [pod["node"] for pod in replicas["pods"]] == ["n1", "n2", "n1", "n2"]
+
+
+HOST, ZONE = {"kubernetes.io/hostname": "x"}, "topology.kubernetes.io/zone"
+SIZES = {"n1": "14", "n2": "6"}
+
+
+def deployment(replicas: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "spec": {"replicas": replicas, "template": {"spec": pod_object("x", 1)["spec"]}},
+    }
+
+
 def test_a_daemon_set_is_not_repeated(tmp_path: Path) -> None:
     answer, _ = document(
         dict.fromkeys(("n1", "n2"), "synthetic:1s1n8c1t"),
@@ -406,7 +453,8 @@ def test_what_the_scheduler_would_look_at_is_told(tmp_path: Path) -> None:
         "default/waits: on no node yet, and not planned (-f FILE plans pods)",
         (
             "default/choosy: the scheduler may choose otherwise, as these are not looked at: affinity to "
-            "other pods, topology spread, host ports, volume claims, scheduling gates, scheduler volcano"
+            "other pods, topology spread constraints, host ports, volume claims, scheduling gates, scheduler "
+            "volcano"
         ),
         "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?",
     ]
@@ -465,7 +513,7 @@ def test_lots_decide_as_single_nodes_do(
         def __init__(self, *words: Any) -> None:
             super().__init__(*words)
             self._lots = [
-                plan._Lot(lot.node, lot.load, [member]) for lot in self._lots for member in lot.members
+                lots.Lot(lot.node, lot.load, [member]) for lot in self._lots for member in lot.members
             ]
             self._lots.sort(key=lambda lot: lot.members[0])
 
@@ -490,7 +538,7 @@ def test_copies_are_filtered_and_scored_once_a_state(monkeypatch: pytest.MonkeyP
 def test_states_are_known_only_of_the_last_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_MOST_REMEMBERED", 2)
     inputs = FleetInputs(KubeletInputs(arguments=SINGLE, version="1.36"))
-    rows = [NodeSurveyor(inputs)("synthetic:2s2n4c2t", "n1")]
+    rows = [NodeSurveyor(inputs)(Recording("n1", "synthetic:2s2n4c2t"))]
     planner = plan.FleetPlanner(rows, {}, inputs, [])
     for number in range(5):
         planner._remembered(Wanted(ANY_NODE, Load(number)))

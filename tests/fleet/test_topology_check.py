@@ -13,6 +13,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import UsageError
 from cpuctl.fleet.checking import CHECKS, NRT, NodeChecker, named_checks
+from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_inputs import load_published
 from cpuctl.fleet.topologies import TopologyPublisher
 from cpuctl.fleet.topology_check import PublishedNodes, differences, publisher_of
@@ -95,7 +96,7 @@ def test_devices_that_nobody_told_of_are_no_difference(tmp_path: Path) -> None:
 def test_who_has_published_is_told_by_what_one_alone_writes(tmp_path: Path) -> None:
     for words in ("rte", "rte,fingerprint=all", "rte,fingerprint=none", "nfd"):
         publisher = Publisher.parse(words)
-        row = TopologyPublisher(kubelet(SINGLE), publisher)(TWO["n1"], "n1")
+        row = TopologyPublisher(kubelet(SINGLE), publisher)(Recording("n1", TWO["n1"]))
         file = tmp_path / "one.json"
         file.write_text(str(row["object"]).replace("'", '"'))
         (read,) = read_node_topologies(file.read_bytes(), str(file))
@@ -122,7 +123,7 @@ def running(*names: str) -> dict[str, list[Pod]]:
 
 
 def checked(node: Path, published: PublishedNodes, arguments: str = BARE) -> CheckedNode:
-    return NodeChecker(kubelet(arguments), (NRT,), published)(str(node), "n1")
+    return NodeChecker(kubelet(arguments), (NRT,), published)(Recording("n1", str(node)))
 
 
 def told(found: CheckedNode) -> list[tuple[str, str, str]]:
@@ -130,7 +131,7 @@ def told(found: CheckedNode) -> list[tuple[str, str, str]]:
 
 
 def published_by(node: Path, publisher: str = "rte", arguments: str = BARE) -> NodeTopology:
-    row = TopologyPublisher(kubelet(arguments), Publisher.parse(publisher))(str(node), "n1")
+    row = TopologyPublisher(kubelet(arguments), Publisher.parse(publisher))(Recording("n1", str(node)))
     file = node.parent / "published.json"
     file.write_text(str(row["object"]).replace("'", '"'))
     return read_node_topologies(file.read_bytes(), str(file))[0]

@@ -61,7 +61,7 @@ def planned(
 def objects(path: Path, arguments: str = SINGLE, **fleet: str) -> str:
     """Publish the nodes of a fleet, and write what kubectl would print of them."""
     publisher = TopologyPublisher(kubelet(arguments), Publisher.parse("rte"))
-    items = [publisher(source, name)["object"] for name, source in fleet.items()]
+    items = [publisher(Recording(name, source))["object"] for name, source in fleet.items()]
     path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items}))
     return str(path)
 

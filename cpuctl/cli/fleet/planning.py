@@ -46,8 +46,10 @@ it, only what state files hold is taken.
 
 Pods that a kubelet rejects come first: why, what happens next, and which nodes would have admitted them. A
 DaemonSet makes a pod for every node that it selects and tolerates, before other pods of the same priority,
-unless one runs there already. Pods that name their node (nodeName) go to its kubelet at once. Affinity to
-other pods, topology spread, host ports, volumes, images and preemption are not looked at.
+unless one runs there already. Pods that name their node (nodeName) go to its kubelet at once. Replicas are
+spread over nodes and zones as the scheduler does it by default. Affinity to other pods, topology spread
+constraints of pods, Services that spread pods without a controller, host ports, volumes, images and
+preemption are not looked at.
 
 --scheduler-plugin adds NodeResourceTopologyMatch, which filters and scores nodes by their
 NodeResourceTopologies (--nrt), without these by what the resource topology exporter would publish, anew after

@@ -156,6 +156,9 @@ class _Writer:
     ) -> None:
         self.machine, self.kubelet, self.node, self.publisher = machine, kubelet, node, publisher
         self.by_rte = publisher.name is PublisherName.RTE
+        # By directories, as both the kubelet's library and the exporter's read them, not by the lists there.
+        known = node.topology.numa_nodes
+        self.cpus = {each.id: CPUSet(known.get(each.id, 0)) for each in machine.numa_nodes}
         self.sidecars = kubelet.gates.enabled("SidecarContainers")
         self.names = names
         self.by_state: list[str] = []
@@ -208,10 +211,10 @@ class _Writer:
         """Count ``GetAllocatableResources`` by NUMA node."""
         found: dict[int, Counter[str]] = {}
         policy = self.node.policy
-        for each in self.machine.numa_nodes:
-            count = (policy.allocatable & each.cpus.mask).bit_count() if policy else 0
+        for number, cpus in self.cpus.items():
+            count = (policy.allocatable & cpus.mask).bit_count() if policy else 0
             if count:
-                found.setdefault(each.id, Counter())["cpu"] = count
+                found.setdefault(number, Counter())["cpu"] = count
         for number, table in self.node.memory.state.tables.items():
             for name, amounts in table.memory_map.items():
                 if amounts.allocatable:
@@ -231,8 +234,8 @@ class _Writer:
                 continue
             for held in pod.containers:
                 if self.by_rte or (pod.qos is QosClass.GUARANTEED and pod.integral):
-                    for each in self.machine.numa_nodes:
-                        _take(left, each.id, "cpu", len(held.cpus & each.cpus))
+                    for number, cpus in self.cpus.items():
+                        _take(left, number, "cpu", len(held.cpus & cpus))
                 self._take_memory(left, held)
                 self._take_devices(left, held)
         return left
@@ -274,7 +277,7 @@ class _Writer:
 
     def _capacity(self, node: NumaNode, name: str) -> int:
         if name == "cpu":
-            return len(node.cpus)
+            return len(self.cpus[node.id])
         if name == "memory":
             return node.memory_bytes or 0
         if is_huge_pages(name) and (not self.by_rte or name in _COUNTED_PAGES):

@@ -216,3 +216,20 @@ def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -
         found.remarks
     )
     assert not any("no state file" in remark for remark in published("b=2/2,1Gi", "c=1/2,1Gi").remarks)
+
+
+def test_cpus_of_a_pod_as_a_whole_are_told_to_be_available(tmp_path: Path) -> None:
+    """The exporter reads containers only: what the pod holds beyond them is nobody's (KEP-5526)."""
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {"
+        "resources: {requests: {cpu: 3, memory: 1Gi}, limits: {cpu: 3, memory: 1Gi}}, containers: ["
+        "{name: own, resources: {requests: {cpu: 1, memory: 1Mi}, limits: {cpu: 1, memory: 1Mi}}}]}}"
+    )
+    gates = "PodLevelResourceManagers=true"
+    kubelet = KubeletInputs(arguments=STATIC, version="1.36", gates=gates)
+    found = published(filenames=[str(pod)], kubelet=kubelet)
+    assert [zone["cpu"] for zone in amounts(found).values()] == [(4, 3, 2), (4, 3, 3)]
+    assert (
+        "CPUs that a has as a whole, and no container alone, are told to be available, and are not"
+    ) in found.remarks

@@ -7,11 +7,15 @@ GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
 ROOMS  ?= cpuctl/checkpoints/*
 
-.PHONY: help demo test guest shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
+# What is compiled is kept: tests start cpuctl a thousand times, and are rewritten when they are first read.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test recordings guest shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
+	@echo "make recordings    ask of every recorded answer what 'make test' asks of a part"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root; GUEST=FILES for some)"
 	@echo "make grpc          ask a server of the reference implementation of gRPC as a kubelet is asked"
 	@echo "make dask          let Dask's workers read a fleet, and kill one of them"
@@ -36,7 +40,11 @@ demo: $(VENV)/installed
 	    --kubelet-config fixtures/kubelet/static.yaml -f fixtures/pods
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+recordings: $(VENV)/installed-dev
+	RECORDINGS=all $(BIN)/python -m pytest -n auto -q \
+	    tests/conformance/test_explain.py tests/conformance/test_resize_kep.py tests/conformance/test_verify.py
 
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages

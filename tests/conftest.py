@@ -1,4 +1,4 @@
-"""How hard property tests look, by ``HYPOTHESIS_PROFILE``; and no signal is ignored.
+"""How hard property tests look, by ``HYPOTHESIS_PROFILE``; no signal is ignored, and no time lost.
 
 ``dev`` (the default) draws a few examples anew each time. ``ci`` draws more, the same for the same tests,
 so that a change is judged by what it did; ``explore`` draws many anew, to find what nobody has thought of.
@@ -6,9 +6,11 @@ so that a change is judged by what it did; ``explore`` draws many anew, to find 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("dev", max_examples=30, deadline=None)
@@ -19,3 +21,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # Background jobs are started with SIGINT ignored, nohup's with SIGHUP, and what tests start would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Fifteen thousand tests are collected before the first runs, and live to the end: a search for garbage that
+# looks at each of them again and again takes a third of the time of collecting them.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import takewhile
 from typing import Any
@@ -49,7 +50,13 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002
         """Import the one command that is wanted."""
         module = self.modules.get(cmd_name)
-        return module and typer.main.get_command(import_module(f"cpuctl.cli.{module}").app)
+        return module and _built(module)
+
+
+@cache
+def _built(module: str) -> Any:  # noqa: ANN401  # typer's types are private
+    """Make typer's command of a module, once: it holds nothing of the command lines that it has run."""
+    return typer.main.get_command(import_module(f"cpuctl.cli.{module}").app)
 
 
 class Root(LazyGroup):

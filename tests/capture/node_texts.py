@@ -157,8 +157,8 @@ def recorded(texts: Mapping[str, str | None] | None = None, *closed: str) -> Col
 
 def written(texts: Mapping[str, str | None], root: Path) -> Path:
     """Write texts below a directory."""
+    for directory in dict.fromkeys(name.rpartition("/")[0] for name in texts):
+        (root / directory).mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        file = root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text or "", encoding="utf-8")
+        (root / name).write_text(text or "", encoding="utf-8")
     return root

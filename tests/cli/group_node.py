@@ -14,13 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.schemas import schema_text
+from tests.support.schemas import follow_schema
 
 V1 = Path("/sys/fs/cgroup/cpuset")
 OWN, SHARED = "11111111-0000-4000-8000-000000000001", "11111111-0000-4000-8000-000000000002"
@@ -102,7 +101,7 @@ class Node:
     def answer(self, *words: str) -> tuple[int, dict[str, Any]]:
         done = self.run("-o", "json", *words)
         document: dict[str, Any] = json.loads(done.stdout)
-        jsonschema.validate(document, json.loads(schema_text("cgroupsapply")))
+        follow_schema(document, "cgroupsapply")
         return done.returncode, document
 
 

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
+from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 FLAGS = "--max-pods=many --nothing=1 --pod-infra-container-image pause --v=a"
@@ -131,7 +130,7 @@ def test_every_command_gives_the_same_answer(broken: str, path: str, tmp_path: P
     arguments = given_to(path, *BROKEN[broken], tmp_path)
     result = cpuctl(*arguments, "-o", "json", cwd=tmp_path)
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     assert (result.code, start_of(document)) == (3, expected)
 
     table = cpuctl(*arguments, columns=400, cwd=tmp_path)
@@ -171,7 +170,7 @@ def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
     }[path]
     result = cpuctl(*path.split(), *told, *asked, "-o", "json")
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     start = document["start"]["to"] if path == "config versions" else document["b"]["start"]
     assert start["error"] == "unknown flag: --azure-container-registry-config"
     (later,) = start["later"]
@@ -193,7 +192,7 @@ def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
     (tmp_path / "bad.yaml").write_text(f"{HEAD}maxPods: many\n")
     result = cpuctl(*asked, cwd=tmp_path)
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    follow_schema(document, "plancomparison")
     assert result.code == 3
     assert [document[side]["start"]["error"] for side in ("a", "b")] == ["unknown flag: --nothing"] * 2
 

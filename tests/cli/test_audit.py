@@ -16,19 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.cgroups.names import Driver
 from cpuctl.checkpoints import device_state
-from cpuctl.schemas import schema_text
 from tests.audit.node_tree import OWN, PODS, SERVER, NodeTree, clean_node, entries, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
 from tests.machine.sysfs_writer import small_machine
+from tests.support.schemas import follow_schema
 
 
 def faulty(node: NodeTree) -> NodeTree:
@@ -161,7 +160,7 @@ def test_tables_fit_a_narrow_terminal(case: Case, form: str, run: Run) -> None:
 def answer(result: Result, code: int = 0) -> Any:
     assert result.code == code, result
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     return document
 
 

@@ -467,11 +467,13 @@ def test_what_is_proposed_mends(
 ) -> None:
     situation = MENDED[name]
     fix = started(node, situation, monkeypatch)["fix"]
-    begun = tmp_path / "begun"
-    shutil.copytree(node.root, begun)
-    for way in fix.split(", or "):
-        shutil.rmtree(node.root)
-        shutil.copytree(begun, node.root)
+    ways, begun = fix.split(", or "), tmp_path / "begun"
+    if len(ways) > 1:
+        shutil.copytree(node.root, begun)
+    for at, way in enumerate(ways):
+        if at:
+            shutil.rmtree(node.root)
+            shutil.copytree(begun, node.root)
         node.file.write_text(json.dumps(node.pods))
         for step in way.split(", then "):
             if step in PERSON:

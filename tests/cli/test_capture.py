@@ -16,15 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.progress import ProgressBar, counts_text
-from cpuctl.schemas import schema_text
 from tests.capture.node_texts import CONFIG, SECRETS, SYSTEMD_UID, UID, node_texts, written
 from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.machine.sysfs_writer import small_machine
+from tests.support.schemas import follow_schema
 
 PODS = ("-T", "web=2/2,1Gi")
 
@@ -47,7 +46,7 @@ def document(result: Result) -> dict[str, Any]:
 
 
 def follows_its_schema(answer: dict[str, Any]) -> None:
-    jsonschema.validate(answer, json.loads(schema_text(answer["kind"].lower())))
+    follow_schema(answer)
 
 
 def names(path: str) -> list[str]:

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
+from tests.support.schemas import follow_schema
 
 RECORDED = {
     each["name"]: each["text"]
@@ -52,7 +51,7 @@ def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
 
 def answer(result: Result) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     return document
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
@@ -18,9 +17,9 @@ from syrupy.assertion import SnapshotAssertion
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.quantity import Quantity
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 from tests.support.state_files import (
     ALL_37,
     CPU_STATE,
@@ -113,7 +112,7 @@ def test_answers(
 @pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
 def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, checkpoint: Checkpoint) -> None:
     document = answer(checkpoint(*case.words, "-o", "json"))
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     assert document == yaml.safe_load(checkpoint(*case.words, "-o", "yaml").out)
 
 

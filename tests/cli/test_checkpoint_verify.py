@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 from tests.support.state_files import (
     ALL_37,
     CPU_STATE,
@@ -130,7 +129,7 @@ def test_answers(case: Case, form: str, width: int, verify: Checkpoint, snapshot
 def test_json_follows_the_schema_and_agrees_with_the_exit_code(case: Case, verify: Checkpoint) -> None:
     result = verify(*case.words, "-o", "json")
     document = answer(result)
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     assert result.code == case.code
     if not {"--strict", "--exit-zero"} & {*case.words}:
         assert (document["start"]["outcome"] == "Started") == (result.code == 0)
@@ -308,7 +307,7 @@ def test_config_check_asks_the_same(cpuctl: Cpuctl, directory: Path) -> None:
     assert (fine.code, answer(fine)["start"]) == (0, {"outcome": "Started"})
     wrong = check(cpuctl, directory, *NODE, *V36, "--state", "wrong", "-o", "json")
     document = answer(wrong)
-    jsonschema.validate(document, json.loads(schema_text("configcheck")))
+    follow_schema(document, "configcheck")
     assert wrong.code == 3
     assert document["start"]["stage"] == "cpuManagerStart"
     found = [(each["severity"], each["code"], each["where"]) for each in document["findings"]]

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 MACHINE = ("-m", "synthetic:2s4n16c2t")
@@ -200,7 +199,7 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, con
     result = config(*case.words, "-o", "json", stdin=case.stdin)
     document = json.loads(result.out)
     assert result.code == case.code
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     assert document == yaml.safe_load(config(*case.words, "-o", "yaml", stdin=case.stdin).out)
 
 

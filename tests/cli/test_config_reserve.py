@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 FOUR_NODES = ("-m", "synthetic:2s4n16c2t,mem=16Gi,hugepages-1Gi=4/0/0/0")
@@ -116,7 +115,7 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, run
     result = run(*case.words, "-o", "json")
     document = json.loads(result.out)
     assert result.code == case.code
-    jsonschema.validate(document, json.loads(schema_text("configreserve")))
+    follow_schema(document, "configreserve")
     assert document == yaml.safe_load(run(*case.words, "-o", "yaml").out)
     assert ("refusal" in document) == (case.code != 0 or "--exit-zero" in case.words)
 

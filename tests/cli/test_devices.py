@@ -10,13 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl, Result
+from tests.support.schemas import follow_schema
 
 NODE = (
     *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml"),
@@ -55,7 +54,7 @@ def test_tables(form: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAsserti
 def test_json(source: tuple[str, str], cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
     result = plan(cpuctl, *PODS, *source)
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("plan")))
+    follow_schema(document, "plan")
     assert document["after"]["devices"] == snapshot(name="after")
     assert document["warnings"] == snapshot(name="warnings")
     for pod in document["pods"]:
@@ -67,7 +66,7 @@ def test_json(source: tuple[str, str], cpuctl: Cpuctl, snapshot: SnapshotAsserti
 
 def test_examples_follow_the_schema_of_the_input() -> None:
     text = (DEVICES / "two-nodes.yaml").read_text(encoding="utf-8")
-    jsonschema.validate(yaml.safe_load(text), json.loads(schema_text("devices")))
+    follow_schema(yaml.safe_load(text), "devices")
 
 
 def test_without_devices_nobody_knows(cpuctl: Cpuctl) -> None:

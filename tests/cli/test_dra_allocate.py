@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import claim, cpus, pod
 from tests.dra.machines import Row, machine_of
 from tests.machine.sysfs_writer import sysfs_files
+from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "synthetic:2n16c2t", "--hostname-override", "worker-1")
 
@@ -45,7 +44,7 @@ def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: 
 
 def test_the_answer_follows_its_schema(cpuctl: Cpuctl, manifest: str) -> None:
     answer = json.loads(cpuctl("dra", "allocate", "-f", manifest, *MACHINE, "-o", "json").out)
-    jsonschema.validate(answer, json.loads(schema_text("claimallocation")))
+    follow_schema(answer, "claimallocation")
     web, big = answer["pods"]
     assert (web["outcome"], big["outcome"]) == ("Allocated", "Unsatisfied")
     assert web["claims"] == [

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
+from tests.support.schemas import follow_schema
 
 NODE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0,16"
@@ -165,7 +164,7 @@ def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: Snapsh
 @pytest.mark.parametrize("name", ANSWERS)
 def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS[name])
-    jsonschema.validate(answer, json.loads(schema_text("explanation")))
+    follow_schema(answer, "explanation")
     assert yaml.safe_load(explain(cpuctl, *ANSWERS[name], "-o", "yaml").out) == answer
 
 

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -22,8 +21,8 @@ from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.output import FleetOutput, Style
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.schemas import follow_schema
 
 MACHINES = ROOT / "fixtures/machines"
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
@@ -44,7 +43,7 @@ def test_the_answer_is_the_same_in_every_form(fleet: Path, cpuctl: Cpuctl) -> No
     result = cpuctl(*words, "-o", "json")
     assert result.code == 4, result
     answer: Any = json.loads(result.out)
-    jsonschema.validate(answer, json.loads(schema_text("fleetlist")))
+    follow_schema(answer, "fleetlist")
     assert [group["nodes"] for group in answer["groups"]] == [["node1", "node2", "node3"], ["node4"]]
     assert answer["summary"]["unreadable"] == 1
     assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == answer
@@ -136,7 +135,7 @@ def test_a_plan_is_the_same_in_every_form_and_with_any_number_of_processes(
     result = cpuctl(*words, "-o", "json", "--jobs", "1")
     assert result.code == 3, result
     answer: Any = json.loads(result.out)
-    jsonschema.validate(answer, json.loads(schema_text("fleetplan")))
+    follow_schema(answer, "fleetplan")
     assert answer["summary"]["admitted"] == 3
     assert cpuctl(*words, "-o", "json", "--jobs", "3").out == result.out
     assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == answer

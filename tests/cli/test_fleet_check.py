@@ -7,12 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.schemas import follow_schema
 
 MACHINES = ROOT / "fixtures/machines"
 NODES = ROOT / "fixtures/nodes"
@@ -34,7 +33,7 @@ def test_a_check_is_the_same_in_every_form(recorded: Path, cpuctl: Cpuctl) -> No
     result = cpuctl(*words, "-o", "json")
     assert result.code == 3, result
     answer: Any = json.loads(result.out)
-    jsonschema.validate(answer, json.loads(schema_text("fleetcheck")))
+    follow_schema(answer, "fleetcheck")
     assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == answer
     lines = cpuctl(*words, "-o", "jsonl").out.splitlines()
     assert [json.loads(line) for line in lines] == answer["nodes"]
@@ -124,7 +123,7 @@ def test_what_is_published_is_checked_where_it_is_given(tmp_path: Path, cpuctl: 
     ]
     answer = cpuctl(*words, "-", "-o", "json", "-j", "1", stdin=nrt.encode())
     document: Any = json.loads(answer.out)
-    jsonschema.validate(document, json.loads(schema_text("fleetcheck")))
+    follow_schema(document, "fleetcheck")
     assert (document["checks"], document["findings"]) == (["nrt"], [])
     missing = "what is available: the state files of the kubelet's managers are not recorded"
     assert {each["missing"] for each in document["unchecked"]} == {

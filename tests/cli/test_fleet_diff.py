@@ -9,12 +9,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.schemas import follow_schema
 
 NODES = ROOT / "fixtures/nodes"
 MACHINES = ROOT / "fixtures/machines"
@@ -60,7 +59,7 @@ def test_nodes_are_gone_new_changed_or_the_same_in_every_form(fleets: Path, cpuc
     result = cpuctl(*words(fleets, "-o", "json"))
     assert result.code == 0, result
     answer: Any = json.loads(result.out)
-    jsonschema.validate(answer, json.loads(schema_text("fleetdiff")))
+    follow_schema(answer, "fleetdiff")
     assert {node["node"]: node["outcome"] for node in answer["nodes"]} == {
         "gone": "Gone",
         "fresh": "New",

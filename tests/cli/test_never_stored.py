@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.support.schemas import follow_schema
 
 PODS = "fixtures/pod-level/never-stored.yaml"
 NODE = ("-m", "synthetic:2s4n32c2t", "--kubelet-config", "fixtures/kubelet/static.yaml", "-f", PODS)
@@ -32,7 +31,7 @@ def answered(cpuctl: Cpuctl, schema: str, *words: str, code: int = 3) -> dict[st
     result = cpuctl(*words, "-q", "-o", "json")
     assert result.code == code, result.err
     document: dict[str, Any] = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text(schema)))
+    follow_schema(document, schema)
     return document
 
 

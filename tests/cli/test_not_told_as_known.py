@@ -6,13 +6,12 @@ import json
 import tarfile
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_devices import asking
 from tests.cli.test_differences import HEAD
+from tests.support.schemas import follow_schema
 
 MACHINE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
 STATIC = f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
@@ -41,14 +40,14 @@ def test_two_plans_that_know_nothing_are_not_called_the_same(node: tuple[str, ..
     mixed = cpuctl(*words, "-T", "web=2/2,1Gi")
     assert mixed.out.endswith("What becomes of 1 pod cannot be said; nothing else moves: 1 pod\n")
     document = json.loads(cpuctl(*words, "-o", "json").out)
-    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    follow_schema(document, "plancomparison")
     assert document["summary"]["undetermined"] == 1
 
 
 def test_how_many_fit_is_not_none_where_it_is_not_known(node: tuple[str, ...], cpuctl: Cpuctl) -> None:
     words = ("plan", *node, *RELEASE, "--capacity", "--repeat", "max")
     document = json.loads(cpuctl(*words, "-o", "json").out)
-    jsonschema.validate(document, json.loads(schema_text("plan")))
+    follow_schema(document, "plan")
     assert (document["repeat"]["fitted"], document["capacity"]["copies"][0]["fits"]) == (None, None)
     shown = cpuctl(*words).out
     assert f"Copies: how many of all pods fit cannot be said: default/gpu: undetermined: {UNKNOWN}" in shown

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.cli.test_schemas import check
 from tests.machine.sysfs_writer import small_machine
@@ -20,11 +21,7 @@ WITH_MEMORY = "--memory-manager-policy=Static --system-reserved=memory=1Gi --res
 
 def recorded(directory: Path, files: Mapping[str, str]) -> str:
     """Write the files of a machine and name the directory."""
-    for path, text in files.items():
-        file = directory / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return str(directory)
+    return str(written(files, directory))
 
 
 def without_sockets(description: str = "1s1n4c1t,mem=8Gi") -> dict[str, str]:

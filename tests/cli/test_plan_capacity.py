@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
+from tests.support.schemas import follow_schema
 
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
 TWO_NODES = ("plan", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *STATIC)
@@ -67,7 +66,7 @@ def plan(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     result = cpuctl(*words, "-o", "json", stdin=ENDLESS)
     assert result.out, result.err
     document: dict[str, Any] = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("plan")))
+    follow_schema(document, "plan")
     return document
 
 

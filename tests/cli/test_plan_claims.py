@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import claim, cpus, pod, single_cpus
 from tests.dra.test_node import allocated, gpus
+from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "synthetic:2n16c2t")
 BIG = "claim default/big, request cpus: asks for 1 device, 2 match, 0 have the capacity left"
@@ -33,7 +32,7 @@ def written(directory: Path, text: str) -> str:
 
 def answer(cpuctl: Cpuctl, *words: str, schema: str = "plan") -> dict[str, Any]:
     document: dict[str, Any] = json.loads(cpuctl(*words, "-o", "json").out)
-    jsonschema.validate(document, json.loads(schema_text(schema)))
+    follow_schema(document, schema)
     return document
 
 

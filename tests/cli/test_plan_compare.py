@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
+from tests.support.schemas import follow_schema
 
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
 NODE = ("plan", "-q", "-m", "synthetic:2s4n32c2t,mem=64Gi", *STATIC)
@@ -36,7 +35,7 @@ def compared(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     result = cpuctl(*words, "-o", "json")
     assert result.out, result.err
     document: dict[str, Any] = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    follow_schema(document, "plancomparison")
     return document
 
 

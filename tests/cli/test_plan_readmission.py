@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
+from tests.support.schemas import follow_schema
 
 KUBELET = """apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -81,7 +80,7 @@ def again(tmp_path: Path, cpuctl: Cpuctl) -> Plan:
 
 def warnings(result: Result) -> Any:
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("plan")))
+    follow_schema(document, "plan")
     return document["warnings"]
 
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 
 GATEWAY = """
 apiVersion: apps/v1
@@ -205,7 +204,7 @@ def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, pod
     result = pods(*case.words, "-o", "json", stdin=case.stdin)
     document = json.loads(result.out)
     assert result.code == case.code
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
     assert document == yaml.safe_load(pods(*case.words, "-o", "yaml", stdin=case.stdin).out)
 
 
@@ -344,7 +343,7 @@ status: {phase: Running}
 def test_ephemeral_containers(words: tuple[str, ...], cpus: str, cpuctl: Cpuctl) -> None:
     given = ("pods", "show", "-q", "-f", "-", *words)
     document = json.loads(cpuctl(*given, "-o", "json", stdin=DEBUGGED.encode()).out)
-    jsonschema.validate(document, json.loads(schema_text("podsshow")))
+    follow_schema(document, "podsshow")
     (pod,) = document["pods"]
     assert pod["apiServer"]["refusals"] == []
     (found,) = pod["ephemeralContainers"]

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -227,11 +228,14 @@ PROSE = {"accepts", "cannot", "computes", "itself", "knows", "objects", "reads",
 
 
 def texts(file: Path) -> Iterator[str]:
-    """Yield the strings of a module, f-strings with gaps, but no docstrings."""
-    tree = ast.parse(file.read_text())
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    """Yield the strings of a module that name a command, f-strings with gaps, but no docstrings."""
+    source = file.read_text()
+    if "cpuctl " not in source:
+        return
+    nodes = list(ast.walk(ast.parse(source)))
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         match node:
             case ast.JoinedStr(values=parts):
                 yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
@@ -239,6 +243,7 @@ def texts(file: Path) -> Iterator[str]:
                 yield text
 
 
+@cache
 def named_commands() -> set[tuple[str, ...]]:
     """Collect what stands behind ``cpuctl`` in strings: words up to the first option, and its options."""
     found: set[tuple[str, ...]] = set()
@@ -252,6 +257,11 @@ def named_commands() -> set[tuple[str, ...]]:
 def test_every_command_that_a_text_names_is_there(cpuctl: Cpuctl) -> None:
     """With the options behind it: a proposal that does not parse helps nobody."""
     wrong = []
+
+    @cache
+    def help_of(*words: str) -> str:
+        return cpuctl(*words, "--help").out
+
     for words in sorted(named_commands()):
         plain = [word.strip(".,:") for word in words]
         if plain[0] in PROSE:
@@ -259,12 +269,12 @@ def test_every_command_that_a_text_names_is_there(cpuctl: Cpuctl) -> None:
         if plain[0] not in COMMANDS:
             wrong.append(words)
             continue
-        told = cpuctl(plain[0], "--help").out
+        told = help_of(plain[0])
         # Without a verb a group means its first.
         verb = next(
             (each for each in (*plain[1:2], "show") if re.search(rf"^  {each}  +", told, re.MULTILINE)), ""
         )
-        told += cpuctl(plain[0], verb, "--help").out if verb else ""
+        told += help_of(plain[0], verb) if verb else ""
         options = [word.partition("=")[0] for word in plain if re.match("--?[a-zA-Z]", word)]
         if [each for each in options if not re.search(rf"(?<![\w-]){each}(?![\w-])", told)]:
             wrong.append(words)

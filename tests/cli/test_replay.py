@@ -16,14 +16,13 @@ import sys
 import time
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 
 STORY = "fixtures/timelines/scenario-1.yaml"
 PICTURES = {
@@ -68,7 +67,7 @@ def test_pictures(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAsser
 
 def test_the_answer_follows_its_schema_in_every_form(cpuctl: Cpuctl) -> None:
     answer = json.loads(cpuctl("replay", STORY, "-o", "json").out)
-    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    follow_schema(answer, "replay")
     assert yaml.safe_load(cpuctl("replay", STORY, "-o", "yaml").out) == answer
     lines = cpuctl("replay", STORY, "-o", "jsonl").out.splitlines()
     assert list(map(json.loads, lines)) == answer["entries"]
@@ -82,7 +81,7 @@ def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
     assert first in result.out.splitlines()
     assert "not tell of shop/odd, shop/agent" in result.err
     answer = json.loads(cpuctl("replay", *words, "-o", "json").out)
-    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    follow_schema(answer, "replay")
     assert answer["log"] == words[0]
     assert answer["expectations"]["failures"][0]["where"] == f"{words[0]} line 6"
 
@@ -90,7 +89,7 @@ def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
 def test_what_does_not_start_has_an_answer_too(cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", "fixtures/timelines/gates-5.yaml", "--until", "3s", "-o", "json")
     answer = json.loads(result.out)
-    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    follow_schema(answer, "replay")
     assert answer["final"]["kubelet"]["running"] is False
 
 

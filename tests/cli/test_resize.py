@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
@@ -16,8 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.quantity import Quantity
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
+from tests.support.schemas import follow_schema
 
 NODE = ("-q", "-m", "synthetic:2s2n6c2t,mem=64Gi")
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0,12"
@@ -141,7 +140,7 @@ def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: Snapsh
 @pytest.mark.parametrize("name", ANSWERS)
 def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS[name])
-    jsonschema.validate(answer, json.loads(schema_text("resize")))
+    follow_schema(answer, "resize")
     assert yaml.safe_load(resize(cpuctl, *ANSWERS[name], "-o", "yaml").out) == answer
 
 

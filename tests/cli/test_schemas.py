@@ -11,13 +11,14 @@ import yaml
 
 from cpuctl.schemas import schema_names, schema_text
 from tests.cli.conftest import Cpuctl
+from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
 
 
 def check(document: Any) -> None:
-    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    follow_schema(document)
 
 
 ANSWERS = {

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
+from tests.support.schemas import follow_schema
 
 
 def pci(path: str, class_code: str, vendor: str, device: str, node: int) -> dict[str, str]:
@@ -62,7 +61,7 @@ def test_the_draft_is_a_file_for_devices(cpuctl: Cpuctl, tmp_path: Path, form: s
     spec = machine(tmp_path, FILES)
     text = cpuctl("topology", "devices", "-m", spec, "-o", form).out
     draft = yaml.safe_load(text)
-    jsonschema.validate(draft, json.loads(schema_text("devices")))
+    follow_schema(draft, "devices")
     assert draft["resources"] == {
         "example.com/sriov-8086-154c": {"1": 1},
         "nvidia.com/gpu": {"0": 1, "1": 1},

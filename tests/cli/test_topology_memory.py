@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_golden import drawn_lines
+from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 RECORDED = ("-m", "fixtures/machines/2s-8numa-64cpu.tar.xz")
@@ -34,7 +33,7 @@ def config(directory: Path, *limits: tuple[int, str]) -> tuple[str, ...]:
 
 def memory(result: Result) -> Any:
     document = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("topology")))
+    follow_schema(document, "topology")
     return document["memory"]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +110,25 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
             yield from zeros(each, kind, path)
 
 
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Return what writes, once, the recording from which a kind of fact was taken."""
+
+    @cache
+    def directory(kind: str) -> str:
+        files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
+        return recorded(tmp_path_factory.mktemp("node"), files)
+
+    return directory
+
+
 @pytest.mark.parametrize("kind", MISSING)
 @pytest.mark.parametrize("words", [*MACHINE_ONLY, *WITH_KUBELET])
 def test_a_fact_that_was_not_recorded_is_not_known(
-    cpuctl: Cpuctl, tmp_path: Path, kind: str, words: str
+    cpuctl: Cpuctl, tmp_path: Path, lacking: Callable[[str], str], kind: str, words: str
 ) -> None:
     """Take one kind of fact out of a recording at a time, and ask every command."""
-    files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
-    machine = recorded(tmp_path / "node", files)
+    machine = lacking(kind)
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     named = [str(tmp_path / word) if word == "pages.json" else word for word in words.split()]
     kubelet = ("--kubelet-args", STATIC) if words in WITH_KUBELET else ()

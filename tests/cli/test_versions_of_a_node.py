@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import MemoryStateFile
-from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
 from tests.cli.test_differences import HEAD, divided
+from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "k.yaml")
 PLAIN = f"""{HEAD}cpuManagerPolicy: static
@@ -39,7 +38,7 @@ def ask(tmp_path: Path, cpuctl: Cpuctl) -> Ask:
 
 def shown(result: Result, by: str) -> set[str]:
     document: dict[str, Any] = json.loads(result.out)
-    jsonschema.validate(document, json.loads(schema_text("configversions")))
+    follow_schema(document, "configversions")
     return {each["name"] for each in document["behaviours"] if each.get(by)}
 
 

@@ -1,22 +1,45 @@
-"""The kubelet's recorded answers, shipped in ``fixtures/conformance``."""
+"""The kubelet's recorded answers, shipped in ``fixtures/conformance``: a part of them.
+
+``make conformance`` runs all.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.corpus import CorpusFile, Recorded, corpus_files
+from tests.conformance.corpus import ONE_IN, CorpusFile, Recorded, corpus_files
 from tests.conformance.coverage import Gap
-from tests.conformance.runner import run_cases, run_file
+from tests.conformance.runner import run_cases
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
 
 
 @pytest.mark.parametrize("corpus_file", corpus_files(CORPUS), ids=lambda corpus_file: corpus_file.name)
 def test_every_covered_answer_equals_the_kubelets(corpus_file: CorpusFile) -> None:
-    tally = run_file(corpus_file)
+    tally = run_cases(corpus_file.part())
     assert not tally.failures
+
+
+def test_a_part_shows_every_setting_and_goes_by_what_the_answers_are(tmp_path: Path) -> None:
+    """What only one answer in a thousand shows is in the part, wherever it stands in its file."""
+    lines = [_line(f"case-{number}", "static") for number in range(1000)]
+    parts = []
+    for at in (0, 500, 1000):
+        path = tmp_path / f"{at}.jsonl.gz"
+        path.write_bytes(gzip.compress("".join([*lines[:at], _line("odd", "none"), *lines[at:]]).encode()))
+        (corpus_file,) = (each for each in corpus_files(tmp_path) if each.path == path)
+        parts.append([recorded.name for recorded in corpus_file.part()])
+    assert parts[0] == parts[1] == parts[2]
+    assert "odd" in parts[0]
+    assert len(parts[0]) * ONE_IN == pytest.approx(1000, rel=0.2)
+
+
+def _line(name: str, policy: str) -> str:
+    return json.dumps({"case": {"op": "node", "name": name, "policy": policy}, "expect": {}}) + "\n"
 
 
 def test_a_wrong_answer_is_counted_as_failed() -> None:

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from cpuctl.schemas import schema_text
 from tests.guest.conftest import CASES, HERE, ROOT, one_boot
 from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import Cgroup, GuestMachine, even_nodes
 from tests.support.planted_faults import by_code, check_planted
+from tests.support.schemas import follow_schema
 
 pytestmark = pytest.mark.guest
 
@@ -52,7 +51,7 @@ class Audited:
 
     def answer(self, name: str) -> dict[str, Any]:
         document: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text())
-        jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+        follow_schema(document)
         return document
 
     def found(self, name: str) -> dict[str, list[dict[str, Any]]]:

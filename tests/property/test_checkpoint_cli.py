@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,8 +20,8 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cli.app import run
 from cpuctl.cpuset import CPUSet
-from cpuctl.schemas import schema_text
 from tests.property.test_checkpoints import KUBELETS, cpu_states, memory_states, names
+from tests.support.schemas import follow_schema
 from tests.support.state_files import CPU_STATE, KUBELET, MACHINE, MEMORY_STATE, write_pods
 
 OK, NO, INPUT = 0, 3, 4
@@ -73,7 +72,7 @@ def document(*words: str) -> Any:
     if not done.out:
         return None
     answer = json.loads(done.out)
-    jsonschema.validate(answer, json.loads(schema_text(answer["kind"].lower())))
+    follow_schema(answer)
     return answer
 
 

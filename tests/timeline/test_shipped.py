@@ -5,22 +5,20 @@ Each expects something before, during and after; a copy of it whose delay is one
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
 from cpuctl.documents.loading import load_documents
 from cpuctl.golang.durations import MILLISECOND, duration_text, parse_duration
-from cpuctl.schemas import schema_text
 from cpuctl.timeline.example import EXAMPLE
 from cpuctl.timeline.model import KubeletAction
 from cpuctl.timeline.reading.document import read_timeline
 from cpuctl.timeline.reading.events import ACTIONS
 from cpuctl.timeline.simulation import Simulation
+from tests.support.schemas import follow_schema
 from tests.timeline.replaying import OUTSIDE, replay
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "timelines"
@@ -90,7 +88,7 @@ def test_a_millisecond_less_is_noticed(name: str) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_it_follows_the_schema(name: str) -> None:
     (document,) = load_documents(SHIPPED[name], name)
-    jsonschema.validate(document.value, json.loads(schema_text("timeline")))
+    follow_schema(document.value, "timeline")
 
 
 @pytest.mark.parametrize("name", sorted(REQUIRED))
@@ -114,5 +112,5 @@ def test_the_example_for_new_timelines_comes_as_expected() -> None:
     assert simulation.failures == []
     assert simulation.checked == 5
     (document,) = load_documents(EXAMPLE, "example")
-    jsonschema.validate(document.value, json.loads(schema_text("timeline")))
+    follow_schema(document.value, "timeline")
     assert played(shortened(EXAMPLE), "example").failures

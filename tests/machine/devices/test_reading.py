@@ -15,6 +15,7 @@ from cpuctl.errors import InputError
 from cpuctl.machine.devices.inventory import DeviceGroup, HeldDevices
 from cpuctl.machine.devices.reading import ReadDevices, read_devices
 from cpuctl.schemas import schema_text
+from tests.support.schemas import follow_schema
 
 HEAD = "apiVersion: cpuctl/v1alpha1\nkind: Devices\n"
 GPU = "nvidia.com/gpu"
@@ -51,7 +52,7 @@ OURS = [
 def test_our_form(text: str, wanted: list[str]) -> None:
     document = ours(f"{GPU}: {{{text}}}")
     assert groups(document) == wanted
-    jsonschema.validate(yaml.safe_load(document), json.loads(schema_text("devices")))
+    follow_schema(yaml.safe_load(document), "devices")
 
 
 REFUSED = [

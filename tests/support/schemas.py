@@ -1,0 +1,25 @@
+"""Answers and inputs against the schemas that are published for them, each of which is compiled once."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from cpuctl.schemas import schema_text
+
+
+def follow_schema(document: Any, name: str = "") -> None:
+    """Raise the error that says most where *document* does not follow a schema, by default its kind's."""
+    error = best_match(schema_validator(name or document["kind"].lower()).iter_errors(document))
+    if error is not None:
+        raise error
+
+
+@cache
+def schema_validator(name: str) -> Draft202012Validator:
+    """Compile a schema; that each is one, ``tests/cli/test_schemas.py`` sees to."""
+    return Draft202012Validator(json.loads(schema_text(name)))

@@ -3,7 +3,7 @@
 A block of code marked ``console`` holds lines such as ``$ cpuctl plan -f pods.yaml``, each followed by its
 output. A line of three dots stands for any lines left out. ``; echo $?`` shows the exit code, ``> FILE``
 keeps an answer for commands further down. Commands of one text run in their order, in a directory that has
-``fixtures/``.
+``fixtures/``, and in a terminal of 112 columns, or of as many as ``<!-- columns: 80 -->`` says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PROMPT = "$ "
 _LEFT_OUT = "..."
 _EXIT_CODE = "; echo $?"
-_WIDTH = "112"
+_COLUMNS = re.compile(r"^<!-- columns: ([0-9]+) -->$", re.MULTILINE)
+_USUAL_COLUMNS = "112"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,13 @@ def refreshed(text: str, root: Path) -> str:
 
     Output with lines left out is kept, also where it does not fit any more: its author knows what to show.
     """
-    with _workplace(root):
+    with _workplace(root, _columns(text)):
         return _BLOCK.sub(lambda found: f"```console\n{_rerun(found[1])}```", text)
 
 
 def outdated(text: str, root: Path) -> list[tuple[Shown, tuple[str, ...]]]:
     """Return the commands whose output is not what the text shows, with what they print."""
-    with _workplace(root):
+    with _workplace(root, _columns(text)):
         shown = [each for block in _BLOCK.findall(text) for each in _taken_apart(block)]
         return [(each, output) for each in shown if not _fits(each.output, output := _run(each.command))]
 
@@ -59,6 +60,11 @@ def printed(command: str, root: Path) -> str:
     """Return what a command prints, where ``fixtures/`` is."""
     with _workplace(root):
         return _answer(shlex.split(command)[1:])[1]
+
+
+def _columns(text: str) -> str:
+    found = _COLUMNS.search(text)
+    return found[1] if found else _USUAL_COLUMNS
 
 
 def _rerun(block: str) -> str:
@@ -137,8 +143,8 @@ class _Stream(io.TextIOWrapper):
 
 
 @contextmanager
-def _workplace(root: Path) -> Iterator[None]:
-    environment = {"NO_COLOR": "1", "COLUMNS": _WIDTH}
+def _workplace(root: Path, columns: str = _USUAL_COLUMNS) -> Iterator[None]:
+    environment = {"NO_COLOR": "1", "COLUMNS": columns}
     before = dict(os.environ)
     with tempfile.TemporaryDirectory() as name, chdir(name):
         Path("fixtures").symlink_to(root / "fixtures")

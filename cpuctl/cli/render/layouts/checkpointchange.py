@@ -14,17 +14,18 @@ from cpuctl.exports.wording import WHOLE_POD, pod_name
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
 
+_BEGINNING, _UID = 8, 32
 _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
 
 
 def blocks(document: answers.CheckpointChange, *, wide: bool) -> Iterator[Block]:
-    """Lay out a change; wide adds UIDs."""
+    """Lay out a change; wide has whole UIDs."""
     for file in document["files"]:
         yield Lines(tuple(_headline(file)))
         if file["actions"]:
-            yield _actions(file["actions"])
+            yield _actions(file["actions"], wide=wide)
         if file["losses"]:
-            yield _losses(file["losses"])
+            yield _losses(file["losses"], wide=wide)
         yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
     yield Lines(tuple(_closing(document)))
 
@@ -43,32 +44,36 @@ def _headline(file: answers.ChangedFile) -> Iterator[Cell]:
             yield Cell(f"{name}: {formats}{', new' if not before else ''}", "bold")
 
 
-def _actions(actions: Sequence[answers.Action]) -> Table:
+def _actions(actions: Sequence[answers.Action], *, wide: bool) -> Table:
     rows = tuple(
         (
             Cell(action["did"]),
-            *_holder(action["holder"]),
+            *_holder(action["holder"], wide=wide),
             Cell(action["before"] or "-"),
             Cell(action["after"] or "-"),
             Cell(action["reason"]),
         )
         for action in actions
     )
-    columns = ("DONE", "POD", "CONTAINER", "BEFORE", "AFTER", "WHY")
+    columns = ("ACTION", "POD", "CONTAINER", "BEFORE", "AFTER", "WHY")
     return Table(tuple(Column(name) for name in columns), rows)
 
 
-def _holder(holder: answers.Owner | None) -> tuple[Cell, Cell]:
+def _holder(holder: answers.Owner | None, *, wide: bool) -> tuple[Cell, Cell]:
+    """Name a pod and its container; a UID, which stands whole in the table below, by how it begins."""
     if holder is None:
         return Cell("-"), Cell("-")
-    return Cell(pod_name(holder)), Cell(holder["container"] or WHOLE_POD)
+    name = pod_name(holder)
+    if holder["pod"] is None and not wide and len(name) >= _UID:
+        name = f"{name[:_BEGINNING]}..."
+    return Cell(name), Cell(holder["container"] or WHOLE_POD)
 
 
-def _losses(losses: Sequence[answers.Loss]) -> Table:
+def _losses(losses: Sequence[answers.Loss], *, wide: bool) -> Table:
     rows = tuple(
         (
             Cell(_LOSSES[loss["kind"]], "yellow"),
-            *_holder(loss["holder"]),
+            *_holder(loss["holder"], wide=wide),
             Cell(loss["was"]),
             Cell(loss["meaning"]),
         )

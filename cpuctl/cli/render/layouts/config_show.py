@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
@@ -17,13 +19,14 @@ _ALWAYS = frozenset(
     {"cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy", "topologyManagerScope"}
 )
 _AMOUNTS: Final = ("capacity", "kubeReserved", "systemReserved", "evictionHard", "reserved", "allocatable")
+_FILE_AND_LINE = re.compile(r"(?P<file>[^-].*?)(?P<line>(?::[0-9]+){0,2})", re.ASCII | re.DOTALL)
 _HEADINGS = ("CAPACITY", "KUBE", "SYSTEM", "EVICTION", "RESERVED", "ALLOCATABLE")
 
 
 def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
     """Lay out a configuration: what somebody has set and the policies, or with *wide* every field."""
     yield Lines.of(f"Kubelet {document['kubelet']['version']}")
-    yield _settings(document["settings"], wide=wide)
+    yield from _settings(document["settings"], wide=wide)
     if wide:
         yield _gates(document["featureGates"])
     yield from _reservation(document["reservation"])
@@ -31,21 +34,38 @@ def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(shared_line(document["node"]))
 
 
-def _settings(settings: Sequence[answers.Setting], *, wide: bool) -> Table:
+def _settings(settings: Sequence[answers.Setting], *, wide: bool) -> Iterator[Block]:
+    """Show settings and where they come from; files by their last names alone, unless *wide*."""
     shown = [
         entry
         for entry in settings
         if wide or entry["from"] != "default" or entry["field"] in _ALWAYS or entry["field"] == "evictionHard"
     ]
+    files = {} if wide else _short_names(entry["where"] for entry in shown if entry["where"])
     rows = tuple(
         (
             Cell(entry["setting"]),
             Cell(_value(entry["value"])),
-            Cell(entry["where"] or entry["from"], "" if entry["where"] else "dim"),
+            Cell(_where(entry["where"], files) or entry["from"], "" if entry["where"] else "dim"),
         )
         for entry in shown
     )
-    return Table((Column("SETTING"), Column("VALUE"), Column("FROM")), rows)
+    yield Table((Column("SETTING"), Column("VALUE"), Column("FROM")), rows)
+    if files:
+        yield Lines.of(*(f"{short}: {file}" for file, short in files.items()))
+
+
+def _short_names(places: Iterable[str]) -> dict[str, str]:
+    """Return the last parts of files' paths by the files, where no two have the same."""
+    found = (_FILE_AND_LINE.fullmatch(place) for place in places)
+    files = list(dict.fromkeys(each["file"] for each in found if each and "/" in each["file"]))
+    shorts = Counter(file.rpartition("/")[2] for file in files)
+    return {file: short for file in files if shorts[short := file.rpartition("/")[2]] == 1}
+
+
+def _where(place: str | None, files: Mapping[str, str]) -> str | None:
+    found = _FILE_AND_LINE.fullmatch(place or "")
+    return f"{files[found['file']]}{found['line']}" if found and found["file"] in files else place
 
 
 def _value(value: object) -> str:

@@ -88,7 +88,7 @@ def verify_state(
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.answering.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import doubted, read_checkpoint_case, read_host
+    from cpuctl.operations.checkpoint.states import read_checkpoint_case, read_host
 
     asked = inputs
     try:
@@ -99,7 +99,7 @@ def verify_state(
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
     kubelet = kubelet_answer(host.kubelet, case.reader)
-    document = verdict_document(doubted(advised(case), case), case.states, sources.entries, kubelet)
+    document = verdict_document(advised(case), case.states, sources.entries, kubelet)
     spell_out_fixes(document["findings"], checkpoint_commands(asked, released=host.kubelet.released))
     return document
 

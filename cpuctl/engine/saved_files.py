@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 
 class SavedFiles(NamedTuple):
-    """What a kubelet makes of the files that it finds; ``unreadable`` are others that it cannot load."""
+    """What a kubelet makes of the files that it finds; ``unreadable`` are others that it cannot load.
+
+    ``by_others`` is what other releases, by their minors, make of the same files, where nobody says which
+    release it is that finds them.
+    """
 
     cpu: SavedCPUState = None
     memory: SavedMemoryState = None
     unreadable: Mapping[str, UnreadableState] = {}
+    by_others: Mapping[int, SavedFiles] = {}
 
 
 class LoadFailure(StrEnum):

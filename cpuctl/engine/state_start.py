@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_checks, start_managers
+from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 _ROOT = "/var/lib/kubelet"
 _ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"
-
+_ENDS = ("would start", "cannot be told", "would not start")
 
 _NO_FILES = SavedFiles()
 
@@ -48,8 +50,9 @@ def start_on(
 ) -> StateStart:
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
 
-    *fit* makes pods fit into the node, *devices* are those that device plugins have registered, None where
-    that is not known.
+    Where nobody says which release the kubelet is, it is the one that is assumed that is told to start or
+    not: where another one would come to another end on the same files, nothing is. *fit* makes pods fit into
+    the node, *devices* are those that device plugins have registered, None where that is not known.
     """
     managers = start_managers(info, kubelet)
     if not isinstance(managers, Started):
@@ -57,25 +60,54 @@ def start_on(
     node = furnished(managers, info, kubelet, fit=fit, devices=devices)
     refusals = dict(_refusals(node, managers.gates, files, kubelet.config.root_dir))
     refused = next(iter(refusals.values()), None)
-    outcome = _doubted(refused, kubelet) if refused else doubted(last_checks(managers), kubelet)
-    return StateStart(outcome, managers, node, refusals)
+    begun = StateStart(doubted(refused or last_checks(managers), kubelet), managers, node, refusals)
+    if not files.by_others:
+        return begun
+    others = {
+        minor: start_on(info, kubelet._replace(version=KubeletVersion(minor)), read)
+        for minor, read in files.by_others.items()
+    }
+    return begun._replace(outcome=_agreed(begun, others, kubelet.version.minor))
 
 
-def _doubted(refused: NotStarted, kubelet: Kubelet) -> NotStarted:
-    """Take back what stands against a file where the kubelet that reads it is assumed."""
-    doubt = doubted(refused, kubelet)
-    if kubelet.released or isinstance(doubt, Undetermined):
-        return doubt
-    text = refused.error if isinstance(refused, StartRefused) else refused.why
-    return assumed(kubelet, f"would not start: {text}")
+def _agreed(begun: StateStart, others: Mapping[int, StateStart], assumed: int) -> Started | NotStarted:
+    """Say what all releases come to where nobody says which one it is; else who comes to what.
 
-
-def assumed(kubelet: Kubelet, does: str) -> Undetermined:
-    """Say what a kubelet *does* on state files whose release nobody has named: another may do otherwise."""
+    A release that ends before it opens its files, over the configuration, says nothing about them.
+    """
+    outcome = begun.outcome
+    ends = {minor: other.outcome for minor, other in sorted(others.items()) if other.node is not None}
+    # The one that is assumed comes last: its words are those that are repeated.
+    ends = {minor: end for minor, end in ends.items() if minor != assumed} | {assumed: outcome}
+    if isinstance(outcome, Undetermined) or len({_end_of(end) for end in ends.values()}) == 1:
+        return outcome
+    told = []
+    for does in _ENDS:
+        alike = {minor: end for minor, end in ends.items() if _end_of(end) == does}
+        if alike:
+            *_, last = alike.values()
+            text = "" if isinstance(last, Started) else f": {_text(last)}"
+            told.append(f"kubelet {_minors(alike)} {does}{text}")
     return Undetermined(
-        "its release is not known, and every release reads state files in its own way (--kubelet-version); "
-        f"kubelet {kubelet.version} {does}"
+        "its release is not known, and releases read these state files in ways of their own "
+        f"(--kubelet-version); {'; '.join(told)}"
     )
+
+
+def _end_of(end: Started | NotStarted) -> str:
+    if isinstance(end, Undetermined):
+        return _ENDS[1]
+    return _ENDS[0] if isinstance(end, Started) else _ENDS[2]
+
+
+def _text(refused: NotStarted) -> str:
+    return refused.error if isinstance(refused, StartRefused) else refused.why
+
+
+def _minors(minors: Iterable[int]) -> str:
+    """Write releases as people say them: ``1.27 to 1.32, 1.36``."""
+    runs = CPUSet.of(minors).runs()
+    return ", ".join(f"1.{first}" if first == last else f"1.{first} to 1.{last}" for first, last in runs)
 
 
 def _refusals(

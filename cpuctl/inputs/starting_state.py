@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.model import UnreadableState
-    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.checkpoints.reader import ContainerName, StateReader
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -87,7 +87,9 @@ def starting_state_of(
     texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet
 ) -> StartingState:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
-    files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
+    files = SavedFiles()
+    if texts:
+        files = read_saved(texts, state_reader(kubelet))._replace(by_others=read_by_others(texts, kubelet))
     return StartingState(files=files, running=running, known=bool(running))
 
 
@@ -103,6 +105,24 @@ def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> Saved
         memory=None if memory is None else read_memory_state(memory, reader),
         unreadable=dict(_unreadable(others, reader)) if others else {},
     )
+
+
+def read_by_others(
+    texts: Mapping[StateFileName, str], kubelet: Kubelet, containers: Mapping[str, ContainerName] = {}
+) -> dict[int, SavedFiles]:
+    """Read files as all other releases do, by their minors, where nobody says which one the kubelet is.
+
+    *containers* are the names of those that run, by their ids.
+    """
+    from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
+
+    if kubelet.released:
+        return {}
+    found = {}
+    for minor in {*range(OLDEST, NEWEST + 1)} - {kubelet.version.minor}:
+        reader = state_reader(kubelet._replace(version=KubeletVersion(minor)))
+        found[minor] = read_saved(texts, reader._replace(initial_containers=containers))
+    return found
 
 
 def _unreadable(

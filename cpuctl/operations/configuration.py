@@ -70,7 +70,7 @@ def states_of_node(
     from cpuctl.inputs.state_files import StatePlace, read_states
 
     if name:
-        return read_states(name, StatePlace(machine=source), sources), _other_releases(loaded)
+        return read_states(name, StatePlace(machine=source), sources), ""
     read = Sources()
     try:
         place = StatePlace(machine=source, directory=loaded.kubelet.config.root_dir)
@@ -82,15 +82,7 @@ def states_of_node(
     sources.entries.update(read.entries)
     if states:
         sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
-    return states, _other_releases(loaded) if states else ""
-
-
-def _other_releases(loaded: LoadedKubelet) -> str:
-    """Say that another release than the one that is assumed is not asked; nothing where it is known."""
-    if loaded.kubelet.released:
-        return ""
-    how = f"kubelet {loaded.kubelet.version}, which is assumed, reads state files"
-    return f"how another release than {how} (cpuctl checkpoint verify --kubelet-version VERSION)"
+    return states, ""
 
 
 def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StateVerdict:

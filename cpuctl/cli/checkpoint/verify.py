@@ -31,8 +31,8 @@ HELP = """Tell whether a kubelet would start on this machine with these state fi
 
 Runs the start-up checks of the kubelet's minor and answers in its words; then says what else is wrong: whose
 CPUs are on no CPU of the machine, who is gone, what overlaps, which change of memory is what a reboot does
-and which is real. Where the minor is neither named nor found (a recording, the installed kubelet), it cannot
-be said that the kubelet would start: one is assumed, and another may read the files in its own way.
+and which is real. Where the minor is neither named nor found (a recording, the installed kubelet), 1.36 is
+assumed; where other minors would come to another end on the same files, nothing is said but who to which.
 
 Examples:
 

@@ -13,7 +13,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.saved_files import LoadFailure
+from cpuctl.engine.saved_files import LoadFailure, SavedFiles
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR, StateFinding, StatePlace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
@@ -54,7 +54,7 @@ class FoundStates(NamedTuple):
     """The files of one kubelet; None where there is none.
 
     ``pods`` are those that in-place resize keeps, ``devices`` the device manager's, ``claims`` the DRA
-    manager's.
+    manager's. ``by_others`` is what other releases make of them, where nobody says which one is meant.
     """
 
     cpu: FoundFile[CPUStateFile] | None = None
@@ -62,6 +62,7 @@ class FoundStates(NamedTuple):
     pods: Mapping[str, FoundFile[PodsStateFile]] = {}
     devices: FoundFile[DevicesStateFile] | None = None
     claims: FoundFile[ClaimsStateFile] | None = None
+    by_others: Mapping[int, SavedFiles] = {}
 
     @property
     def by_name(self) -> "Mapping[str, AnyFile]":
@@ -92,12 +93,12 @@ def file_findings(
     version: str,
     failure: LoadFailure = LoadFailure.STOPS,
     *,
-    released: bool = True,
+    certain: bool = True,
 ) -> Iterator[StateFinding]:
     """Say what is wrong with a file; *policy* is the configured one, None where none is known.
 
-    *failure* tells what the kubelet does with it. Where its release is not known (*released* is False), what
-    another one reads is no error.
+    *failure* tells what the kubelet does with it. Where its release is not known and others end
+    otherwise (*certain* is False), what another one may read is no error.
     """
     if failure is LoadFailure.UNREAD:
         yield _unread(name, file, version)
@@ -107,8 +108,7 @@ def file_findings(
         return
     if isinstance(file.read, UnreadableState):
         found = _unreadable(name, file, file.read.error, version)
-        in_doubt = not released and file.whole is not None
-        yield found._replace(severity=Severity.WARNING) if in_doubt else found
+        yield found if certain else found._replace(severity=Severity.WARNING)
     elif file.facts.wrong_checksums:
         yield _unseen_checksum(name, file)
     if file.facts.embedded_differs:

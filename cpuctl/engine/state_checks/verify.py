@@ -9,6 +9,7 @@ from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import RESTARTS
 from cpuctl.diagnostics import Severity
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles, load_failure_of
 from cpuctl.engine.start import NotStarted, Started
@@ -78,10 +79,12 @@ def verify_states(
     version, files = str(kubelet.version), found.by_name
     begun = start_on(info, kubelet, _saved(found))
     managers, node = begun.managers, begun.node
+    # What all releases come to is certain, though nobody says which one it is.
+    certain = kubelet.released or not isinstance(begun.outcome, Undetermined)
     if not isinstance(managers, Started):
-        look = _Look(version, found, owners, kubelet.gates, None, kubelet.released, answers)
+        look = _Look(version, found, owners, kubelet.gates, None, certain, answers)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
-    look = _Look(version, found, owners, managers.gates, node, kubelet.released, answers)
+    look = _Look(version, found, owners, managers.gates, node, certain, answers)
     return StateVerdict(
         start=begun.outcome,
         refusals=begun.refusals,
@@ -101,6 +104,7 @@ def _saved(found: FoundStates) -> SavedFiles:
         cpu=found.cpu.read if found.cpu else None,
         memory=found.memory.read if found.memory else None,
         unreadable=unreadable,
+        by_others=found.by_others,
     )
 
 
@@ -112,7 +116,7 @@ class _Look(NamedTuple):
     owners: Owners
     gates: FeatureGates
     node: Node | None
-    released: bool
+    certain: bool
     answers: PodResources | None
 
     @property
@@ -138,7 +142,7 @@ class _Look(NamedTuple):
         for name, file in self.found.by_name.items():
             failure = load_failure_of(name, self.gates)
             policy = policies.get(name)
-            yield from file_findings(name, file, policy, self.version, failure, released=self.released)
+            yield from file_findings(name, file, policy, self.version, failure, certain=self.certain)
         yield from self._of_cpus()
         yield from self._of_memory()
         yield from self._of_answers()

@@ -58,8 +58,11 @@ class CheckpointCase(NamedTuple):
     def verdict(self) -> StateVerdict:
         """Ask whether the kubelet starts on these files."""
         from cpuctl.engine.state_checks.verify import verify_states
+        from cpuctl.inputs.starting_state import read_by_others
 
-        found = found_states(self.states, self.reader)
+        texts = {state.file_name: state.text for state in self.states}
+        others = read_by_others(texts, self.host.kubelet, self.reader.initial_containers)
+        found = found_states(self.states, self.reader)._replace(by_others=others)
         return verify_states(self.host.source.info, self.host.kubelet, found, self.owners, self.answers)
 
 
@@ -132,16 +135,6 @@ def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -
     if answers and answers.pods is not None and unnamed(saved, case.owners):
         sources.warnings.append(WHOSE)
     return answers
-
-
-def doubted(verdict: StateVerdict, case: CheckpointCase) -> StateVerdict:
-    """Take back that a kubelet would start on files where its release is only assumed."""
-    from cpuctl.engine.state_start import assumed
-
-    kubelet = case.host.kubelet
-    if kubelet.released or not case.states or not verdict.starts:
-        return verdict
-    return verdict._replace(start=assumed(kubelet, "would start"))
 
 
 def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:

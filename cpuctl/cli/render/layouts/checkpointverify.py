@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.findings import FILES, findings_block, start_counts_text
 from cpuctl.cli.render.tables.checkpoint import file_line
+from cpuctl.cli.render.tables.start import kubelet_name
 from cpuctl.exports.outcomes import STATE_FILES_TAKEN, start_sentence, start_word
 from cpuctl.exports.wording import byte_text
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def blocks(document: answers.CheckpointVerify, *, wide: bool) -> Iterator[Block]:
     """Lay out a verdict; wide shows findings and changes of memory as tables."""
     start, version = document["start"], document.get("kubelet", {}).get("version")
-    yield Lines((Cell(*start_word(start, f"Kubelet {version}" if version else "The kubelet")),))
+    who = kubelet_name(version, start, document["sources"]) if version else "The kubelet"
+    yield Lines((Cell(*start_word(start, who)),))
     if document["files"]:
         yield Lines(tuple(_file_lines(document, wide=wide)))
     elif start["outcome"] in ("Refused", "KubeletFault"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import CONFIGURATION, findings_block, start_counts_text
-from cpuctl.cli.render.tables.start import setting_cells
+from cpuctl.cli.render.tables.start import kubelet_name, setting_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import shared_sentence
 
@@ -27,7 +27,9 @@ def blocks(document: ConfigCheck, *, wide: bool) -> Iterator[Block]:
 
 def _verdict(document: ConfigCheck, *, wide: bool) -> Iterator[Cell]:
     start = document["start"]
-    who = f"Kubelet {document['kubelet']['version']}" if "kubelet" in document else "The kubelet"
+    who = "The kubelet"
+    if "kubelet" in document:
+        who = kubelet_name(document["kubelet"]["version"], start, document["sources"])
     yield Cell(*start_word(start, who))
     if start["outcome"] == "Refused" and "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.tables.start import remedy_cells
+from cpuctl.cli.render.tables.start import kubelet_name, remedy_cells
 from cpuctl.exports.outcomes import start_word
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
-    from cpuctl.answers.start import Start
 
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
 _PARTS: Final = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
@@ -22,7 +21,7 @@ _SIDES: Final = ("from", "to")
 
 def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* names where each change is known from."""
-    yield Lines(tuple(line for side in _SIDES for line in _start(document["start"][side], document[side])))
+    yield Lines(tuple(line for side in _SIDES for line in _start(document, side)))
     unseen = [f"Not looked at: {what}" for what in document["notLookedAt"]]
     if "leftOut" not in document:
         unsaid = f"What else changes is not said: kubelet {document['from']} cannot load the configuration."
@@ -48,8 +47,9 @@ def blocks(document: answers.ConfigVersions, *, wide: bool) -> Iterator[Block]:
     yield Lines.of(_closing(document), *unseen)
 
 
-def _start(start: Start, version: str) -> Iterator[Cell]:
-    yield Cell(*start_word(start, f"Kubelet {version}"))
+def _start(document: answers.ConfigVersions, side: Literal["from", "to"]) -> Iterator[Cell]:
+    start = document["start"][side]
+    yield Cell(*start_word(start, kubelet_name(document[side], start, document["sources"])))
     yield from remedy_cells(start)
 
 

@@ -9,12 +9,20 @@ from cpuctl.cli.render.blocks import Cell, Lines
 from cpuctl.exports.outcomes import start_word
 
 if TYPE_CHECKING:
+    from cpuctl.answers.sources import Sources
     from cpuctl.answers.start import SettingToFix, Start
 
 
 def start_block(start: Start, who: str = "The kubelet") -> Lines:
     """Say whether *who* comes up and, of one that cannot load its configuration, what mends it."""
     return Lines((Cell(*start_word(start, who)), *remedy_cells(start)))
+
+
+def kubelet_name(version: str, start: Start, sources: Sources) -> str:
+    """Name a kubelet by its release, but where that is only assumed and the answer hangs on it."""
+    told = sources.get("kubeletVersion")
+    assumed = told is not None and told["from"] == "default" and told["value"] == version
+    return "The kubelet" if assumed and start["outcome"] == "Undetermined" else f"Kubelet {version}"
 
 
 def remedy_cells(start: Start) -> Iterator[Cell]:

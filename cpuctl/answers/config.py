@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict, final
 
 from cpuctl.answers.findings import FindingCounts, Found, Graded
 from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import SettingPlace, SettingToFix, Start
+from cpuctl.answers.start import KubeletFault, SettingPlace, SettingToFix, Start, StartRefused
 from cpuctl.answers.topology import TopologyCounts
 from cpuctl.answers.values import Amount, ApiVersion, Bounds, Count, CPUList, Minor, Pattern, Release
 
@@ -88,7 +88,8 @@ class ShownPools(TypedDict, total=False):
     """Which CPUs are for whom, where the kubelet starts with a static policy."""
 
 
-class ConfigShow(Head, ShownPools):
+@final
+class ConfigInForce(Head, ShownPools):
     """A kubelet's configuration in force, with the origin of every value."""
 
     apiVersion: ApiVersion
@@ -101,6 +102,21 @@ class ConfigShow(Head, ShownPools):
     """Gates of this release that resource managers depend on."""
     reservation: Reservation | RefusedReservation
     warnings: list[ConfigWarning]
+
+
+@final
+class UnloadedConfig(Head):
+    """A configuration that the kubelet cannot load: none is in force."""
+
+    apiVersion: ApiVersion
+    kind: Literal["ConfigShow"]
+    start: StartRefused | KubeletFault
+
+
+ConfigShow = Annotated[
+    ConfigInForce | UnloadedConfig,
+    "A kubelet's configuration in force, with the origin of every value, or why it cannot be loaded.",
+]
 
 
 _FROM = TypedDict("_FROM", {"from": Literal["default", "file", "drop-in", "flag"]})

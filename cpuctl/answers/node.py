@@ -22,8 +22,8 @@ class AuditedNode(TypedDict):
     offline: CPUList
     isolated: CPUList
     nohzFull: CPUList
-    reserved: CPUList
-    """By the kubelet's configuration."""
+    reserved: CPUList | None
+    """By the kubelet's configuration; null where there is one, and nobody can read it."""
     sharedPool: CPUList | None
     """null: nobody has one under the policy none."""
     exclusive: CPUList | None

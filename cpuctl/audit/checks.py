@@ -154,6 +154,7 @@ _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
 _OF_VOLUMES = ("volumes",)
 _OF_PAGES = ("hugepages",)
+_OF_CONFIGURATION = ("state", "reserved", "quota", "isolation", "volumes")
 
 
 def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecked, ...]:
@@ -166,6 +167,7 @@ def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecke
 
 def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     state = snapshot.state.cpu
+    yield from _unconfigured(snapshot)
     if state is None and not snapshot.state.cpu_problem:
         yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is not known", _OF_STATE
     if snapshot.state.devices is None and not snapshot.state.devices_problem and _ask_for_devices(snapshot):
@@ -187,6 +189,12 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "interrupts: where they come to is not known", _OF_INTERRUPTS
     elif interrupts.known and all(each.allowed is None for each in interrupts.known):
         yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
+
+
+def _unconfigured(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if why := snapshot.configured.untold:
+        missing = f"the kubelet's configuration: {why}; reserved CPUs and quotas are not known"
+        yield missing, _OF_CONFIGURATION
 
 
 def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:

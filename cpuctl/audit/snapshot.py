@@ -94,6 +94,7 @@ class ConfiguredKubelet(NamedTuple):
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
     empty where no configuration is known. ``tells_assigned``: containers can read ``assigned.cpuset``, and
     ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
+    ``untold`` says why nothing is known of the configuration that is there.
     """
 
     policy: str = ""
@@ -105,6 +106,7 @@ class ConfiguredKubelet(NamedTuple):
     tells_assigned: bool = False
     takes_assigned: bool = False
     delays: bool = False
+    untold: str = ""
 
 
 class KubeletState(NamedTuple):

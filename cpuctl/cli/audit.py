@@ -114,7 +114,9 @@ def audit(
     inputs = NodeInputs(
         machine=machine, root=root, kubelet=kubelet, state=state, pods=pods, pod_resources=pod_resources
     )
-    node, snapshot, _ = observe(load_node(inputs, sources), style)
+    # A plan is carried out: it needs to know what the kubelet keeps to.
+    loaded = load_node(inputs, sources, goes_without=output is not AuditOutput.PLAN)
+    node, snapshot, _ = observe(loaded, style)
     audited = audit_node(inputs, node, snapshot, checks, sources)
     print_sources(sources, style)
     print_doubts(node, style)

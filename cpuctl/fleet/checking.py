@@ -36,10 +36,10 @@ CHECKS: tuple[FleetCheckName, ...] = get_args(FleetCheckName)[:-1]
 NRT: FleetCheckName = "nrt"
 """The check of what is published, for which objects are given."""
 _OF_THE_START = {"not-started", "undetermined", "not-loaded-next"}
+_NOT_LOADED = "all of it: the kubelet cannot load its configuration"
 _ASSUMED = "the kubelet's configuration: none is recorded, its defaults are assumed"
 _ENDS_BEFORE = "the kubelet ends before it reads its state files"
 _NO_STATE = "state files: none are recorded"
-_NOT_LOADED = "all of it: the kubelet cannot load its configuration"
 _WORST_FIRST = ("error", "warning", "note")
 
 
@@ -168,10 +168,9 @@ def _of_state(inputs: CheckpointInputs, machine: MachineSource, configured: _Che
 def _of_audit(inputs: NodeInputs, machine: MachineSource) -> _Checked:
     sources = Sources()
     try:
-        observed = observe_settled(load_node(inputs, sources, machine), lambda *_: None)
+        node = load_node(inputs, sources, machine, goes_without=True)
+        observed = observe_settled(node, lambda *_: None)
         document = audit_node(inputs, observed.node, observed.snapshot, CHECK_NAMES, sources)
-    except ConfigRefusedError:
-        return _Checked(unchecked=_unchecked("audit", [_NOT_LOADED]))
     except CpuctlError as error:
         return _Checked(unchecked=_unchecked("audit", [str(error)]))
     findings = [_finding("audit", each["subject"], each["path"] or "", each) for each in document["findings"]]

@@ -13,6 +13,7 @@ from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pod_resources import load_pod_resources, refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -71,10 +72,14 @@ class LiveNode(NamedTuple):
     answers: Callable[[], PodResources | None]
 
 
-def load_node(inputs: NodeInputs, sources: Sources, source: MachineSource | None = None) -> LiveNode:
+def load_node(
+    inputs: NodeInputs, sources: Sources, source: MachineSource | None = None, *, goes_without: bool = False
+) -> LiveNode:
     """Read machine, unless *source* is it, kubelet, state files and the list of pods.
 
-    Raise UsageError for a machine that has no files to look at, or no kubelet to ask.
+    A configuration that the kubelet cannot load is a ConfigRefusedError, unless the caller *goes_without*: it
+    is not known then what the kubelet that runs was told. Raise UsageError for a machine that has no files to
+    look at, or no kubelet to ask.
     """
     from cpuctl.audit.reading import NodeContext
     from cpuctl.kubelet.releases.recorded import Topic
@@ -86,7 +91,7 @@ def load_node(inputs: NodeInputs, sources: Sources, source: MachineSource | None
         hint = "name the live node, a directory or a recording"
         raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)
     files = _files(source, source.files)
-    kubelet = _kubelet(inputs.kubelet, source, sources)
+    kubelet, untold = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
     sources.add_unrecorded(kubelet.version.minor, (Topic.STATE_FILES, Topic.GROUPS))
     pods = _pods(inputs.pods, kubelet, sources)
     live = source.origin == LIVE_MACHINE
@@ -94,7 +99,7 @@ def load_node(inputs: NodeInputs, sources: Sources, source: MachineSource | None
     known = NodeContext(
         machine=source.machine,
         state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not inputs.state),
-        configured=_promises(source, kubelet, sources),
+        configured=_promises(source, kubelet, sources, untold),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
         live=live,
@@ -208,15 +213,27 @@ def _spec(inputs: NodeInputs) -> str:
     return inputs.root or inputs.machine
 
 
-def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> Kubelet:
-    """Read what the kubelet is told; one whose files are closed to us is no reason to see nothing."""
+def _kubelet(
+    inputs: KubeletInputs, source: MachineSource, sources: Sources, *, goes_without: bool
+) -> tuple[Kubelet, str]:
+    """Read what the kubelet is told, or why that is not known.
+
+    One whose files are closed to us is no reason to see nothing, nor is one who *goes_without* a
+    configuration that a kubelet cannot load.
+    """
     try:
-        return load_kubelet(inputs, sources, machine=source).kubelet
+        return load_kubelet(inputs, sources, machine=source).kubelet, ""
     except NodeAccessError as error:
         if inputs.config is not None:
             raise
         sources.warnings.append(f"{error}: reserved CPUs and quotas are not known (try again with sudo)")
-        return load_kubelet(inputs, sources, machine=None).kubelet
+        return load_kubelet(inputs, sources, machine=None).kubelet, str(error)
+    except ConfigRefusedError as refused:
+        if not goes_without:
+            raise
+        told = KubeletInputs(version=sources.entries["kubeletVersion"]["value"])
+        why = f"it cannot be loaded: {refused} (cpuctl config check)"
+        return load_kubelet(told, Sources(), machine=None).kubelet, why
 
 
 def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod] | None:
@@ -326,7 +343,7 @@ def _container_names(pods: Mapping[str, StoredPod]) -> dict[str, ContainerName]:
     }
 
 
-def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> ConfiguredKubelet:
+def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources, untold: str) -> ConfiguredKubelet:
     """Work out what the kubelet keeps to; reserved CPUs are those that it would choose on this machine."""
     from cpuctl.audit.snapshot import ConfiguredKubelet
     from cpuctl.cpuset import CPUSet
@@ -335,13 +352,13 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Conf
     from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 
     config = kubelet.config
+    known = sources.entries["kubeletConfiguration"]["from"] != "default" and not untold
     started = check_start(source.info, kubelet)
     policy = started.policy if isinstance(started, Started) else None
     gates = kubelet.gates
-    configured = sources.entries["kubeletConfiguration"]["from"] != "default"
     return ConfiguredKubelet(
-        policy=config.cpu_manager_policy if configured else "",
-        memory_policy=config.memory_manager_policy if configured else "",
+        policy=config.cpu_manager_policy if known else "",
+        memory_policy=config.memory_manager_policy if known else "",
         reserved=CPUSet(policy.reserved) if policy else _listed(config.reserved_system_cpus),
         strict_reservation=_is_on(config.cpu_manager_policy_options, STRICT_RESERVATION),
         full_cores=_is_on(config.cpu_manager_policy_options, FULL_PCPUS_ONLY),
@@ -349,6 +366,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Conf
         tells_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
         takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
         delays=_delays(config.cpu_manager_policy_options, gates),
+        untold=untold,
     )
 
 

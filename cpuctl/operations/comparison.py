@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.outcome import Undetermined
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
@@ -16,14 +15,15 @@ from cpuctl.kubelet.configuration.setting_overrides import SettingOverrides, rea
 from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpuctl.engine.capacity.capacity import Fragmentation
     from cpuctl.inputs.configuration import KubeletSetup
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.plan import Plan, Planner
-    from cpuctl.operations.plan_inputs import PlanningInputs
+    from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 
-_NOT_PLANNED = "it is not planned, as the configuration to compare with cannot be loaded"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -59,31 +59,37 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
     return Comparison(one, other, all(each.is_release for each in asked))
 
 
-def compare_unloaded(inputs: PlanningInputs, texts: tuple[str, str], sources: Sources) -> Comparison:
-    """Ask of both settings whether a kubelet can load them at all, where none can load the one that is given.
+def compare_unloaded(
+    inputs: PlanningInputs,
+    texts: tuple[str, str],
+    sources: Sources,
+    planner_of: Callable[[Planning], Planner],
+    *,
+    pods_needed: bool,
+) -> tuple[tuple[Side, Planner | None], ...]:
+    """Ask of both settings what they come to, where no kubelet can load the configuration that is given.
 
-    What cannot be decoded stays so whatever is set on top of it: another file or release alone may help.
+    What cannot be decoded stays so whatever is set on top of it: another file or release alone may help. A
+    side with one is planned by itself, by the planner that stands beside it.
     """
-    from cpuctl.inputs.kubelet import load_kubelet
-    from cpuctl.inputs.machine import load_machine
+    from cpuctl.operations.plan_inputs import read_planning
 
-    source = load_machine(inputs.machine, Sources())
-    given = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
-    sides = []
+    sides: list[tuple[Side, Planner | None]] = []
     for asked in map(_asked, texts):
-        version = asked.overrides.version or given
-        inputs_there = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
-        inputs_there = inputs_there._replace(
-            version=str(asked.overrides.version or "") or inputs_there.version
-        )
-        start: NotStartedOutcome = Undetermined(_NOT_PLANNED)
+        kubelet = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
+        kubelet = kubelet._replace(version=str(asked.overrides.version or "") or kubelet.version)
+        own = Sources()
         try:
-            load_kubelet(inputs_there, Sources(), machine=source)
+            planning = read_planning(inputs._replace(kubelet=kubelet), pods_needed=pods_needed, sources=own)
         except ConfigRefusedError as refused:
+            version = KubeletVersion.parse(own.entries["kubeletVersion"]["value"])
             start = refused.whole_refusal
-        sides.append(Side(settings=asked.text, version=version, sources=sources, start=start))
-    one, other = sides
-    return Comparison(one, other, releases_alone=False)
+            sides.append((Side(settings=asked.text, version=version, sources=own, start=start), None))
+        else:
+            planner = planner_of(planning)
+            sides.append((_side(planner, asked, own), planner))
+            sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
+    return tuple(sides)
 
 
 def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersion) -> list[str] | None:

@@ -157,8 +157,10 @@ def _setup(
 ) -> KubeletSetup:
     """Take the kubelet that the options tell of, in the release that the log names unless they do."""
     from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.timeline.model import KubeletSetup
+    from cpuctl.timeline.reading.kubelets import refused_start
 
     if version and not kubelet_inputs.version:
         try:
@@ -166,7 +168,12 @@ def _setup(
         except ValueError as error:
             raise InputError(str(error), where=where, hint="name a release with --kubelet-version") from None
         kubelet_inputs = kubelet_inputs._replace(version=version)
-    kubelet = load_kubelet(kubelet_inputs, sources, machine=machine).kubelet
+    try:
+        kubelet = load_kubelet(kubelet_inputs, sources, machine=machine).kubelet
+    except ConfigRefusedError as refused:
+        sources.warnings.append(f"a kubelet cannot load this configuration: {refused}")
+        release = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
+        return KubeletSetup(kubelet=refused_start(refused), release=release)
     return KubeletSetup(kubelet=kubelet, release=kubelet.version)
 
 

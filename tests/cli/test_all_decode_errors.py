@@ -16,6 +16,7 @@ HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 FLAGS = "--max-pods=many --nothing=1 --pod-infra-container-image pause --v=a"
 ANSWERING = {
     "config check": ("--kubelet-version", "1.36"),
+    "config show": ("--kubelet-version", "1.36"),
     "config reserve": ("--kubelet-version", "1.36", "--reserved-cpus", "1"),
     "config versions": ("--from", "1.36", "--to", "1.37"),
     "plan": ("--kubelet-version", "1.36", "-T", "a=1/1"),
@@ -29,7 +30,6 @@ ANSWERING = {
 """Commands whose answer depends on whether the kubelet comes up, and what they need."""
 COMMANDS = {
     **ANSWERING,
-    "config show": ("--kubelet-version", "1.36"),
     "pods show": ("--kubelet-version", "1.36", "-T", "a=1/1"),
 }
 EXPECTED = [
@@ -185,7 +185,7 @@ def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
 
 
 def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
-    """Neither is planned where the configuration that is given cannot be loaded; which could be is said."""
+    """Where the configuration that is given cannot be loaded, another file may: then it is planned."""
     (tmp_path / "good.yaml").write_text(HEAD)
     told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args=--nothing=1", "--kubelet-version", "1.36")
     asked = ("plan", *told, "-T", "a=1/1", "--compare", "1.37", "good.yaml", "-o", "json")
@@ -201,8 +201,14 @@ def test_a_comparison_asks_both_sides(tmp_path: Path, cpuctl: Cpuctl) -> None:
     document = json.loads(result.out)
     assert result.code == 3
     assert document["a"]["start"]["stage"] == "configDecode"
-    assert document["b"]["start"]["outcome"] == "Undetermined"
-    assert document["summary"]["changed"] == 0
+    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    assert document["b"]["start"]["outcome"] == "Started"
+    assert document["b"]["summary"]["admitted"] == 1
+    assert document["pods"][0]["a"] is None
+    assert document["pods"][0]["b"]["outcome"] == "Admitted"
+    shown = cpuctl("plan", *bad, "-T", "a=1/1", "--compare", "", "good.yaml", columns=300, cwd=tmp_path).out
+    assert shown.startswith("A: the configuration as it is. The kubelet would not start (configDecode):")
+    assert "nothing moves" not in shown
 
 
 def test_what_would_change_is_not_said_of_what_cannot_be_loaded(cpuctl: Cpuctl) -> None:

@@ -291,6 +291,25 @@ def test_a_node_of_which_everything_is_there_has_nothing_unchecked(run: Run, tmp
     assert json.loads(run("audit", "-m", "clean", "-o", "json").out)["unchecked"] == []
 
 
+def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, tmp_path: Path) -> None:
+    """The kubelet that runs has read another one: all else is audited."""
+    (place("clean", tmp_path) / "var/lib/kubelet/config.yaml").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"
+    )
+    result = run("audit", "-m", "clean", "-o", "json")
+    told = json.loads(result.out)
+    jsonschema.validate(told, json.loads(schema_text("audit")))
+    assert (result.code, told["findings"], told["node"]["reserved"]) == (3, [], None)
+    (gap,) = told["unchecked"]
+    assert gap["missing"] == (
+        "the kubelet's configuration: it cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
+        'expected a whole number, found the text "many" (cpuctl config check); reserved CPUs and quotas are '
+        "not known"
+    )
+    planned = run("audit", "-m", "clean", "-o", "plan")
+    assert (planned.code, planned.out) == (4, "")
+
+
 def test_this_host_can_be_looked_at(cpuctl: Cpuctl) -> None:
     assert cpuctl("audit", "-q", "--exit-zero").code == 0
     assert cpuctl("cgroups", "show", "-q").code == 0

@@ -86,6 +86,23 @@ def test_what_a_kubelet_did_otherwise_is_named_first(cpuctl: Cpuctl) -> None:
     assert answer["expectations"]["failures"][0]["where"] == f"{words[0]} line 6"
 
 
+def test_a_configuration_that_cannot_be_loaded_starts_nobody(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """As in a timeline: the log tells of a kubelet that ran, which is the first difference."""
+    (tmp_path / "k.yaml").write_text(
+        "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: a"
+    )
+    words = (*PICTURES["the log of a kubelet"][:-1], str(tmp_path / "k.yaml"))
+    result = cpuctl("replay", *words, "-o", "json")
+    answer = json.loads(result.out)
+    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    assert result.code == 3
+    began = answer["entries"][0]
+    assert (began["what"], began["details"]["stage"]) == ("KubeletFailed", "configDecode")
+    first = answer["expectations"]["failures"][0]
+    assert (first["what"], first["expected"], first["found"]) == ("kubelet.running", True, False)
+    assert "warning: a kubelet cannot load this configuration:" in result.err
+
+
 def test_what_does_not_start_has_an_answer_too(cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", "fixtures/timelines/gates-5.yaml", "--until", "3s", "-o", "json")
     answer = json.loads(result.out)

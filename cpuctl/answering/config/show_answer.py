@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from cpuctl.answers import config as answers
     from cpuctl.answers.values import Amount
     from cpuctl.engine.node_resources import ReservationSummary, ResourceLine
+    from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.quantity import Quantity
 
@@ -26,13 +28,23 @@ _STAGES: Final[Mapping[str, answers.GateStageName]] = {
 }
 
 
+def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.UnloadedConfig:
+    """Say why a kubelet cannot load its configuration, as its check does."""
+    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.config.starts import not_started_answer
+
+    start = not_started_answer(refused.whole_refusal)
+    assert start["outcome"] != "Undetermined"
+    return {"apiVersion": API_VERSION, "kind": "ConfigShow", **unloaded_head(sources), "start": start}
+
+
 def show_document(
     loaded: LoadedConfiguration,
     gates: FeatureGates,
     reservation: ReservationSummary | str,
     head: answers.Head,
     pools: answers.Pools | None,
-) -> answers.ConfigShow:
+) -> answers.ConfigInForce:
     """Describe an effective configuration; *reservation* is a text where the kubelet refuses it.
 
     *pools* says which CPUs are for whom, where the kubelet would start and hands out CPUs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
@@ -131,12 +131,16 @@ def compared_document(planner: Planner, comparison: Comparison) -> answers.PlanC
     return document
 
 
-def unloaded_comparison(comparison: Comparison, sources: Sources) -> answers.PlanComparison:
-    """Describe two sides of which none is planned."""
+def unloaded_comparison(
+    sides: Iterable[tuple[Side, Planner | None]], sources: Sources
+) -> answers.PlanComparison:
+    """Describe two sides of which one at least cannot load its configuration: it has no planner."""
     from cpuctl.answering.plan.comparison_answer import comparison_document
 
-    sides = (_unloaded_side(comparison.one), _unloaded_side(comparison.other))
-    return comparison_document(*sides, sources.entries)
+    one, other = (
+        _unloaded_side(side) if planner is None else _side(planner, side) for side, planner in sides
+    )
+    return comparison_document(one, other, sources.entries)
 
 
 def _unloaded_side(side: Side) -> PlannedSide:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cpuctl.cli.app import command_group
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
@@ -21,6 +21,7 @@ from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Pools
@@ -39,6 +40,8 @@ Examples:
   cpuctl config show                                    # this host
   cpuctl config show --kubelet-config kubelet.yaml --config-dir kubelet.conf.d
   cpuctl config show -m node7.tar.xz --kubelet-args '--max-pods=200' -o wide
+
+Exit codes: 0 shown, 3 the kubelet cannot load its configuration, 2 usage, 4 unusable input.
 """
 
 
@@ -54,7 +57,7 @@ def show(
 ) -> None:
     """Show the effective configuration."""
     from cpuctl.answering.config.parts import answer_head
-    from cpuctl.answering.config.show_answer import show_document
+    from cpuctl.answering.config.show_answer import show_document, unloaded_document
     from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
 
@@ -63,7 +66,12 @@ def show(
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
-    loaded = load_kubelet(kubelet, sources, machine=source)
+    try:
+        loaded = load_kubelet(kubelet, sources, machine=source)
+    except ConfigRefusedError as refused:
+        print_sources(sources, style)
+        emit(unloaded_document(refused, sources), style)
+        raise typer.Exit(EXIT_NO) from None
     head, pools = answer_head(loaded, sources), _pools(source, loaded)
     print_sources(sources, style)
     try:

@@ -1,6 +1,6 @@
 """``cpuctl plan``: what a kubelet would decide about pods, and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -208,12 +208,17 @@ def plan(
         include_completed=include_completed,
         node=NodeWords(assume_devices, driver_args),
     )
-    with changing(write_state):
-        with _answering_unloaded(words, sources, compare, style, exit_zero=exit_zero):
-            planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
+
+    def planner_of(planning: Planning) -> Planner:
         options = PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity)
+        return Planner(planning, options)
+
+    with changing(write_state):
+        with _answering_unloaded(words, sources, compare, planner_of, style, exit_zero=exit_zero):
+            planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
+        planner = planner_of(planning)
         with ProgressBar(style) as progress:
-            planned = _planned(Planner(planning, options, progress), compare)
+            planned = _planned(planner._replace(progress=progress), compare)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
@@ -257,6 +262,7 @@ def _answering_unloaded(
     words: PlanningInputs,
     sources: Sources,
     compared: tuple[str, str] | None,
+    planner_of: Callable[[Planning], Planner],
     style: Style,
     *,
     exit_zero: bool,
@@ -265,23 +271,29 @@ def _answering_unloaded(
     try:
         yield
     except ConfigRefusedError as refused:
-        document = _unloaded(refused, words, sources, compared)
+        document = _unloaded(refused, words, sources, compared, planner_of)
         print_sources(sources, style)
         _emit(document, style)
         raise typer.Exit(0 if exit_zero else EXIT_NO) from None
 
 
 def _unloaded(
-    refused: ConfigRefusedError, words: PlanningInputs, sources: Sources, compared: tuple[str, str] | None
+    refused: ConfigRefusedError,
+    words: PlanningInputs,
+    sources: Sources,
+    compared: tuple[str, str] | None,
+    planner_of: Callable[[Planning], Planner],
 ) -> "NotStartedPlan | PlanComparison":
-    """Tell of a kubelet that cannot load its configuration: nothing is planned, nor written."""
+    """Tell of a kubelet that cannot load its configuration: nothing is planned for it, nor written."""
     from cpuctl.answering.config.parts import unloaded_head
     from cpuctl.answering.plan.plan_answer import not_started_document
     from cpuctl.answering.plan.plan_document import unloaded_comparison
     from cpuctl.operations.comparison import compare_unloaded
 
     if compared is not None:
-        return unloaded_comparison(compare_unloaded(words, compared, sources), sources)
+        needed = not words.state
+        sides = compare_unloaded(words, compared, sources, planner_of, pods_needed=needed)
+        return unloaded_comparison(sides, sources)
     head = unloaded_head(sources)
     return not_started_document(
         refused.whole_refusal, {"sources": head["sources"], "kubelet": head["kubelet"]}

@@ -113,9 +113,7 @@ def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
     try:
         loaded = load_configuration(ConfigSources(main=(text, _SOURCE)), settings.version)
     except ConfigRefusedError as error:
-        kubelet = StartRefused(stage=error.refusal.stage, error=error.refusal.error)
-        if error.refusal.crash:
-            kubelet = KubeletFault(kind=FaultKind.CRASH, where=error.refusal.stage, why=error.refusal.error)
+        kubelet = refused_start(error)
     except InputError as error:
         # The text is written here, on one line: the number of that line tells nobody anything.
         raise cursor.error(str(error).replace(f"{_SOURCE}:1: ", f"{_SOURCE}.", 1), hint=error.hint) from None
@@ -132,6 +130,14 @@ def _loaded(settings: KubeletSettings, cursor: Cursor) -> KubeletSetup:
         preview=settings.preview,
         grace_of_pods=settings.grace_of_pods,
     )
+
+
+def refused_start(error: ConfigRefusedError) -> StartRefused | KubeletFault:
+    """Say how a kubelet ends that cannot load its configuration."""
+    refusal = error.refusal
+    if refusal.crash:
+        return KubeletFault(kind=FaultKind.CRASH, where=refusal.stage, why=refusal.error)
+    return StartRefused(stage=refusal.stage, error=refusal.error)
 
 
 def _patched(before: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[str, Value]:

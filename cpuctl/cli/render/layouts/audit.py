@@ -21,7 +21,8 @@ _NOT_CHECKED = "not checked"
 def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
     """Lay out an audit; wide adds memory, kinds and paths, and puts findings into columns."""
     node = document["node"]
-    shared = shared_sentence(node["sharedPool"], node["reserved"]) if node["sharedPool"] is not None else ""
+    pool, reserved = node["sharedPool"], node["reserved"]
+    shared = shared_sentence(pool, reserved) if pool is not None and reserved is not None else ""
     yield Lines((*node_lines(node), *([Cell(shared)] if shared else [])))
     shown = [each for each in document["containers"] if wide or each["part"] != "sandbox"]
     if shown:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.config_check import shared_line
+from cpuctl.cli.render.tables.start import start_block
 
 if TYPE_CHECKING:
     from cpuctl.answers import config as answers
@@ -25,7 +26,11 @@ _HEADINGS = ("CAPACITY", "KUBE", "SYSTEM", "EVICTION", "RESERVED", "ALLOCATABLE"
 
 def blocks(document: answers.ConfigShow, *, wide: bool) -> Iterator[Block]:
     """Lay out a configuration: what somebody has set and the policies, or with *wide* every field."""
-    yield Lines.of(f"Kubelet {document['kubelet']['version']}")
+    who = f"Kubelet {document['kubelet']['version']}"
+    if "settings" not in document:
+        yield start_block(document["start"], who)
+        return
+    yield Lines.of(who)
     yield from _settings(document["settings"], wide=wide)
     if wide:
         yield _gates(document["featureGates"])

@@ -111,8 +111,9 @@ class Container(TypedDict):
     effective: CPUText | None
     weight: int | None
     desired: str
-    allocated: str
-    actual: str
+    allocated: str | None
+    """null, as what is actual: no kubelet has taken the pod, or it is rejected."""
+    actual: str | None
 
 
 class Condition(TypedDict):

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -119,6 +120,18 @@ def is_recording(name: str) -> bool:
     return head.startswith(_ARCHIVES) or head[_TAR] == b"ustar"
 
 
+@contextmanager
+def as_state(name: str) -> Iterator[None]:
+    """Say of an archive that is none of a node what else could stand for state files."""
+    try:
+        yield
+    except InputError as error:
+        if not is_recording(name) or error.where != source_name(name):
+            raise
+        hint = f"{_EXPECTED}; {error.hint}" if error.hint else _EXPECTED
+        raise InputError(error.message, where=error.where, hint=hint) from None
+
+
 def named_states(name: str, place: StatePlace) -> Iterator[StateInput]:
     """Yield the state files that *name* stands for; raise InputError for a file that is none."""
     path = Path(name)
@@ -127,7 +140,9 @@ def named_states(name: str, place: StatePlace) -> Iterator[StateInput]:
     elif is_recording(name):
         from cpuctl.machine.sources import read_machine
 
-        yield from _of_machine(place._replace(root=Path("/"), machine=read_machine(name)))
+        with as_state(name):
+            machine = read_machine(name)
+        yield from _of_machine(place._replace(root=Path("/"), machine=machine))
     elif os.path.isdir(name):  # noqa: PTH112
         yield from _in_directory(HOST, path, place)
     elif place.in_place:

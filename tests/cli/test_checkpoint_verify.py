@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -373,3 +374,30 @@ def test_a_kubelet_that_does_not_answer_is_said(verify: Checkpoint) -> None:
 def test_a_recording_has_no_kubelet_to_ask(verify: Checkpoint) -> None:
     result = verify("fine", *NODE, *V36, "--pod-resources")
     assert (result.code, "a recording has no kubelet to ask" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("checkpoint", "verify", *V36),
+        ("checkpoint", "dump"),
+        ("checkpoint", "migrate", "--to-kubelet", "1.36"),
+        ("checkpoint", "repair", *V36),
+        ("plan", "-T", "a=1", *NODE),
+        ("config", "check", *NODE),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_an_archive_of_something_else_is_told_what_is_expected(
+    words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    (tmp_path / "readme.txt").write_text("hello")
+    with tarfile.open(tmp_path / "other.tgz", "w:gz") as archive:
+        archive.add(tmp_path / "readme.txt", "readme.txt")
+    result = cpuctl(*words, "--state", "other.tgz", cwd=tmp_path)
+    assert (result.code, result.out) == (4, "")
+    error, hint = result.err.splitlines()[-2:]
+    assert error.startswith("error: other.tgz: holds no sys/ directory")
+    assert "cpu_manager_state" in hint
+    assert "the directory that holds them, or a recording" in hint
+    assert "a recording holds sys/devices/system/cpu" in hint

@@ -103,6 +103,22 @@ def test_a_configuration_that_cannot_be_loaded_starts_nobody(tmp_path: Path, cpu
     assert "warning: a kubelet cannot load this configuration:" in result.err
 
 
+def test_a_rejected_pod_has_been_granted_nothing(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    kubelet = '{config: {cpuManagerPolicy: static, reservedSystemCPUs: "0,2"}}'
+    (tmp_path / "t.yaml").write_text(
+        "apiVersion: cpuctl/v1alpha1\nkind: Timeline\nmachine: synthetic:1s1n2c2t\n"
+        f'kubelet: {kubelet}\npods: ["web=1,1Gi", "big=3,1Gi"]\n'
+        "events:\n- {at: 0s, admit: web}\n- {at: 1s, admit: big}\n"
+    )
+    answer = json.loads(cpuctl("replay", str(tmp_path / "t.yaml"), "-o", "json").out)
+    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    held = {
+        name: (each["cpus"], each["cgroup"], each["allocated"], each["actual"])
+        for name, each in answer["final"]["containers"].items()
+    }
+    assert held == {"default/web/web": ("1", "1", "1", "1"), "default/big/big": ("", None, None, None)}
+
+
 def test_what_does_not_start_has_an_answer_too(cpuctl: Cpuctl) -> None:
     result = cpuctl("replay", "fixtures/timelines/gates-5.yaml", "--until", "3s", "-o", "json")
     answer = json.loads(result.out)

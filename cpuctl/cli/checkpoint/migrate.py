@@ -98,7 +98,8 @@ def migrate(
     )
     writing.check()
     if not to_kubelet:
-        raise UsageError("the release to go to is missing", where="--to-kubelet", hint="1.36, for instance")
+        hint = "name it: --to-kubelet 1.36, for instance"
+        raise UsageError("the release to go to is missing", where="--to-kubelet", hint=hint)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     words = CheckpointInputs(
         state=named_state(state, state_option),

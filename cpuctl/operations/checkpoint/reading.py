@@ -10,7 +10,7 @@ from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
+from cpuctl.inputs.state_files import StateInput, StatePlace, as_state, is_recording, read_states
 from cpuctl.operations.checkpoint.states import load_owners
 from cpuctl.pods.rules import PodRules
 
@@ -35,10 +35,12 @@ def read_state_view(name: str, machine: str, pods: str, sources: Sources, *, on_
 
     Raise InputError where there are none, and for files that are none.
     """
+    asked = name
     if not machine and is_recording(name):
         name, machine = "", name
     needed = machine or on_machine or not name
-    source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
+    with as_state(asked):
+        source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
     states = read_states(name, StatePlace(machine=source), sources)
     if not states:
         hint = "name a state file, the directory that holds some, or a recording of a node that has them"

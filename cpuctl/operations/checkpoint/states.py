@@ -14,7 +14,14 @@ from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory
 from cpuctl.inputs.pod_resources import refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.inputs.state_files import CheckpointInputs, StateInput, StatePlace, is_recording, read_states
+from cpuctl.inputs.state_files import (
+    CheckpointInputs,
+    StateInput,
+    StatePlace,
+    as_state,
+    is_recording,
+    read_states,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -81,11 +88,13 @@ def read_host(
     from cpuctl.kubelet.releases.recorded import Topic
 
     refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config, inputs.pod_resources)
+    named = inputs.state
     if not inputs.machine and is_recording(inputs.state):
         inputs = inputs._replace(machine=inputs.state, state="")
     refuse_own_socket(inputs.pod_resources, inputs.machine or LIVE_MACHINE)
     here = LIVE_MACHINE if inputs.root == "/" else inputs.root
-    source = source or load_machine(inputs.machine or here, sources)
+    with as_state(named):
+        source = source or load_machine(inputs.machine or here, sources)
     source = with_memory(source, inputs.memory, sources)
     load = load_kubelet if assumes else load_known_kubelet
     loaded = load(inputs.kubelet, sources, machine=source)

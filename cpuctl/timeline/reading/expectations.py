@@ -55,7 +55,7 @@ class ExpectationReader(NamedTuple):
             "cgroup": _or_none(self._cpus),
             "effective": _or_none(self._cpus),
             "desired": _amount,
-            "allocated": _amount,
+            "allocated": _or_none(_amount),
             "actual": _or_none(_amount),
             "weight": _or_none(_count),
         }

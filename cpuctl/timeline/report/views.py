@@ -98,7 +98,7 @@ def containers_view(world: World) -> dict[str, answers.Container]:
 def _container(world: World, life: PodLife, container: Container) -> answers.Container:
     name = container.name
     one, key = life.containers[name], (life.uid, name)
-    runs = one.runs
+    runs, granted = one.runs, life.admitted and not life.failed
     seen: answers.Container = {
         "state": one.state.value,
         "cgroup": cpus_text(one.cgroup) if runs else None,
@@ -107,8 +107,8 @@ def _container(world: World, life: PodLife, container: Container) -> answers.Con
         "downward": one.file,
         # Three of the four states of KEP-1287: actuated is what the weight tells.
         "desired": _request(life.running.spec, name),
-        "allocated": _request(life.running.allocated, name),
-        "actual": _request(life.running.actual, name),
+        "allocated": _request(life.running.allocated, name) if granted else None,
+        "actual": _request(life.running.actual, name) if granted else None,
     }
     if world.kubelet is not None:
         state = world.kubelet.node.state

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -208,23 +209,22 @@ def plan(
         include_completed=include_completed,
         node=NodeWords(assume_devices, driver_args),
     )
-
-    def planner_of(planning: Planning) -> Planner:
-        options = PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity)
-        return Planner(planning, options)
-
+    planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)
     with changing(write_state):
         with _answering_unloaded(words, sources, compare, planner_of, style, exit_zero=exit_zero):
             planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
-        planner = planner_of(planning)
         with ProgressBar(style) as progress:
-            planned = _planned(planner._replace(progress=progress), compare)
+            planned = _planned(planner_of(planning)._replace(progress=progress), compare)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
     _answer(planning, planned, None if pictures.instead else publisher, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
+
+
+def _planner(planning: Planning, *, order: PodOrder, repeat: str, capacity: bool) -> Planner:
+    return Planner(planning, PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity))
 
 
 def _answer(planning: Planning, planned: "Planned", publisher: str | None, style: Style) -> None:

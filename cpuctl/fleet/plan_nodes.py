@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.fleet import PlannedNode
     from cpuctl.answers.start import Start
+    from cpuctl.engine.saved_files import SavedFiles
     from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.operations.plan_inputs import Planning
@@ -152,15 +153,21 @@ def _survey(planning: Planning) -> _Surveyed:
     return _Surveyed(not_started_answer(started), {}, load_answer(Load()))
 
 
+def _is_unreadable(files: SavedFiles) -> bool:
+    read = (files.cpu, files.memory)
+    return bool(files.unreadable) or any(isinstance(each, UnreadableState) for each in read)
+
+
 def state_digest(planning: Planning, *, by_name: bool) -> str:
     """Return a text that is equal for nodes on which a kubelet decides alike, whatever its pods are called.
 
     A kubelet goes by what pods request and hold. Names and UIDs count where nodes are told apart *by name*,
-    and where a state file cannot be read: the error may name them.
+    and where a state file cannot be read, by its release or one that it may be: the error may name them.
     """
     info, kubelet, initial = planning.source.info, planning.kubelet, planning.initial
-    cpu, memory, unreadable = initial.files
-    if by_name or unreadable or isinstance(cpu, UnreadableState) or isinstance(memory, UnreadableState):
+    cpu, memory = initial.files.cpu, initial.files.memory
+    unread = initial.files.unreadable or any(map(_is_unreadable, initial.files.by_others.values()))
+    if by_name or unread or isinstance(cpu, UnreadableState) or isinstance(memory, UnreadableState):
         return content_digest((info, kubelet, initial))[:16]
     tables = (
         cpu and (cpu.policy_name, cpu.default_cpu_set),

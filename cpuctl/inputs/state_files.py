@@ -122,7 +122,7 @@ def is_recording(name: str) -> bool:
 
 @contextmanager
 def as_state(name: str) -> Iterator[None]:
-    """Say of an archive that is none of a node what else could stand for state files."""
+    """Raise an InputError about an archive that is none of a node with what else could stand for state."""
     try:
         yield
     except InputError as error:

@@ -94,7 +94,7 @@ def test_a_configuration_that_cannot_be_loaded_starts_nobody(tmp_path: Path, cpu
     words = (*PICTURES["the log of a kubelet"][:-1], str(tmp_path / "k.yaml"))
     result = cpuctl("replay", *words, "-o", "json")
     answer = json.loads(result.out)
-    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    follow_schema(answer, "replay")
     assert result.code == 3
     began = answer["entries"][0]
     assert (began["what"], began["details"]["stage"]) == ("KubeletFailed", "configDecode")
@@ -111,7 +111,7 @@ def test_a_rejected_pod_has_been_granted_nothing(tmp_path: Path, cpuctl: Cpuctl)
         "events:\n- {at: 0s, admit: web}\n- {at: 1s, admit: big}\n"
     )
     answer = json.loads(cpuctl("replay", str(tmp_path / "t.yaml"), "-o", "json").out)
-    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    follow_schema(answer, "replay")
     held = {
         name: (each["cpus"], each["cgroup"], each["allocated"], each["actual"])
         for name, each in answer["final"]["containers"].items()

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import PlanningHead, UnstartedHead
     from cpuctl.operations.configuration import NotStartedOutcome
 
-    FixFor = Callable[[answers.ResizeDecision], str]
-    """Writes the option that switches on what a resize lacks; nothing where it lacks nothing."""
+    FixFor = Callable[[str], str]
+    """Writes the options that switch on the gates that the resize of a pod, by UID, lacks, if it does."""
 
 
 SOURCE = "KEP-5554"
@@ -153,7 +153,7 @@ def _pod(attempted: RetriedResize, resizes: Resizes, fix_for: FixFor) -> answers
             for each in request.running.allocated.all_containers
         ],
         "downwardAPI": inside_answer(outcome, node, rules),
-        "fix": fix_for(decision) or None,
+        "fix": fix_for(pod.uid) or None,
     }
 
 

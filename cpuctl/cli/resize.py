@@ -39,11 +39,11 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
-from cpuctl.operations.resize import Resizes, resize_pods
+from cpuctl.operations.resize import GateOptions, Resizes, resize_pods
 from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
 if TYPE_CHECKING:
-    from cpuctl.answers.resize import Resize, ResizeDecision
+    from cpuctl.answers.resize import Resize
     from cpuctl.engine.start import NotStarted
 
 app = command_group()
@@ -150,20 +150,20 @@ def resize(
         print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
             remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
-    document = _answer(planning, asked, resizes)
+    document = _answer(planning, GateOptions(planning, asked, resize_semantics), resizes)
     emit(document, style)
     if not exit_zero and not _done(document):
         raise typer.Exit(EXIT_NO)
 
 
-def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStarted") -> "Resize":
+def _answer(planning: Planning, gates: GateOptions, resizes: "Resizes | NotStarted") -> "Resize":
     from cpuctl.answering.plan.plan_document import planning_head
     from cpuctl.answering.resize_answer import not_started_document, resize_document
 
     head = planning_head(planning)
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**head})
-    return resize_document(resizes, head, partial(_fix, planning, asked))
+    return resize_document(resizes, head, partial(_fix, gates, resizes))
 
 
 @contextmanager
@@ -201,23 +201,9 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs, sources: Sources) 
     return read_planning(words, pods_needed=False, sources=sources)
 
 
-def _fix(planning: Planning, asked: ResizeInputs, decision: "ResizeDecision") -> str:
-    """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
-    from cpuctl.inputs.kubelet import server_gates
-    from cpuctl.inputs.sources import Sources
-
-    gate = decision["needsGate"]
-    if gate is None:
-        return ""
-    # An API server of which nothing is said has the kubelet's gates.
-    apart = decision["decidedBy"] == "apiServer" and bool(asked.server_gates or asked.server_version)
-    option, given, gates = "--feature-gates", planning.inputs.kubelet.gates, planning.kubelet.gates
-    if apart:
-        option, given = "--apiserver-feature-gates", asked.server_gates
-        gates = server_gates(asked.server_version, given, gates, Sources())
-    switched = (*gates.lacking(gate), gate)
-    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() not in switched)
-    return shlex.join([option, ",".join((*others, *(f"{each}=true" for each in switched)))])
+def _fix(gates: GateOptions, resizes: Resizes, uid: str) -> str:
+    """Write the options that switch on what a resize lacks; nothing where it lacks nothing."""
+    return shlex.join(word for option in gates.options(uid, resizes).items() for word in option)
 
 
 def _done(document: "Resize") -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.documents.files import STDIN
+from cpuctl.inputs import option_names
+from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
 from cpuctl.state_names import CPU_FILE
 
@@ -70,6 +73,91 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
     )
 
 
+class GateOptions:
+    """Tells which options switch on the gates for want of which resizes are refused.
+
+    Behind one gate another may be missing: each resize is asked again with what has been found so far, until
+    it lacks none. All are asked at once, and once for the same options.
+    """
+
+    def __init__(self, planning: Planning, inputs: ResizeInputs, semantics: Semantics) -> None:
+        self._planning, self._inputs, self._semantics = planning, inputs, semantics
+        self._asked: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
+
+    def options(self, uid: str, resizes: Resizes) -> dict[str, str]:
+        """Return gates by the option that takes them, with those that were given; empty where none lacks."""
+        found: dict[str, str] = {}
+        needs: Mapping[str, tuple[str, bool]] = needed_gates(resizes)
+        done = set()
+        planning, inputs = self._planning, self._inputs
+        while uid in needs and needs[uid] not in done:
+            gate, by_server = needs[uid]
+            done.add(needs[uid])
+            # An API server of which nothing is said has the kubelet's gates.
+            apart = by_server and bool(inputs.server_gates or inputs.server_version)
+            option = option_names.API_SERVER_GATES if apart else option_names.FEATURE_GATES
+            found[option] = _with_gate(gate, planning, inputs, apart=apart)
+            if STDIN in inputs.edited:
+                break  # it cannot be read again
+            planning, inputs = _told(planning, inputs, found)
+            needs = self._needs(planning, inputs, frozenset(found.items()))
+        return found
+
+    def _needs(
+        self, planning: Planning, inputs: ResizeInputs, told: frozenset[tuple[str, str]]
+    ) -> Mapping[str, tuple[str, bool]]:
+        if told not in self._asked:
+            resizes = resize_pods(planning, inputs, self._semantics)
+            self._asked[told] = needed_gates(resizes) if isinstance(resizes, Resizes) else {}
+        return self._asked[told]
+
+
+def needed_gates(resizes: Resizes) -> dict[str, tuple[str, bool]]:
+    """Name the gate for want of which a resize is refused, and whether the API server refuses it, by UID."""
+    from cpuctl.engine.resize.obstacles import gate_needed
+    from cpuctl.engine.resize.outcome import DecidedBy
+
+    release = resizes.path.kubelet.release
+    outcomes = [each.outcome for each in resizes.done]
+    return {
+        each.request.desired.uid: (gate, each.decided_by is DecidedBy.API_SERVER)
+        for each in outcomes
+        if (gate := gate_needed(each.message, release))
+    }
+
+
+def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bool) -> str:
+    """Switch a gate on, and what it depends on, among those that were given to the kubelet or *apart*."""
+    from cpuctl.inputs.kubelet import server_gates
+
+    given, gates = planning.inputs.kubelet.gates, planning.kubelet.gates
+    if apart:
+        given = inputs.server_gates
+        gates = server_gates(inputs.server_version, given, gates, Sources())
+    switched = (*gates.lacking(gate), gate)
+    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() not in switched)
+    return ",".join((*others, *(f"{each}=true" for each in switched)))
+
+
+def _told(
+    planning: Planning, inputs: ResizeInputs, found: Mapping[str, str]
+) -> tuple[Planning, ResizeInputs]:
+    """Give the options to kubelet and API server, and warn of nothing a second time."""
+    from cpuctl.inputs.configuration import load_setup
+    from cpuctl.inputs.kubelet import read_gates
+
+    inputs = inputs._replace(server_gates=found.get(option_names.API_SERVER_GATES, inputs.server_gates))
+    gates = found.get(option_names.FEATURE_GATES, planning.inputs.kubelet.gates)
+    setup = planning.loaded.setup._replace(gate_flags=read_gates(gates))
+    kubelet = planning.inputs.kubelet._replace(gates=gates)
+    own = Sources()
+    own.entries |= planning.sources.entries
+    planning = planning._replace(
+        inputs=planning.inputs._replace(kubelet=kubelet), loaded=load_setup(setup, Sources()), sources=own
+    )
+    return planning, inputs
+
+
 def resize_running(planning: Planning, node: Node, pod: StoredPod, wanted: Pod) -> Resizes:
     """Give a *pod* that runs on a node, and that has all it asks for, the resources of *wanted*."""
     from cpuctl.engine.resize.pending import resize_all
@@ -98,7 +186,6 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
     from cpuctl.engine.resize.pending import resize_all
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
-    from cpuctl.inputs.sources import Sources
 
     planning = planning._replace(wanted=(), sources=Sources())
     running = start_running(planning)

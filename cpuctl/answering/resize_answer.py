@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.plan.plan_answer import (
     after_answer,
     cpu_list,
@@ -89,6 +88,8 @@ def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> an
 
 def not_started_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.NotStartedResize:
     """Describe a kubelet that does not start, or of which that cannot be said."""
+    from cpuctl.answering.config.starts import not_started_answer
+
     return {
         "apiVersion": API_VERSION,
         "kind": "Resize",

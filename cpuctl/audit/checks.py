@@ -41,7 +41,6 @@ from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
-from cpuctl.engine.state_checks.answer_findings import WHOSE
 from cpuctl.machine.wording import some_of
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
@@ -215,6 +214,8 @@ def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]
     for problem in snapshot.answers.problems:
         yield f"the kubelet's answer (--pod-resources): {problem}", _OF_ANSWERS
     if snapshot.answers.pods and unnamed_pods(snapshot):
+        from cpuctl.engine.state_checks.answer_findings import WHOSE
+
         yield WHOSE, _OF_ANSWERS
 
 

@@ -9,11 +9,11 @@ from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.kubelet_state import is_gone
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.state_checks.answer_findings import SavedStates, answer_gaps
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
     from cpuctl.audit.snapshot import NodeSnapshot
+    from cpuctl.engine.state_checks.answer_findings import SavedStates
     from cpuctl.machine.pod_resources.model import PodHoldings
 
 _STATIC = "static"
@@ -70,6 +70,8 @@ def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _pod(snapshot: NodeSnapshot, pod: PodHoldings, uid: str) -> Iterator[Finding]:
+    from cpuctl.engine.state_checks.answer_findings import answer_gaps
+
     for gap in answer_gaps(pod, uid, _saved(snapshot)):
         yield Finding(
             severity=Severity.ERROR,
@@ -82,6 +84,8 @@ def _pod(snapshot: NodeSnapshot, pod: PodHoldings, uid: str) -> Iterator[Finding
 
 
 def _saved(snapshot: NodeSnapshot) -> SavedStates:
+    from cpuctl.engine.state_checks.answer_findings import SavedStates
+
     state = snapshot.state
     return SavedStates(state.cpu, state.memory, state.devices)
 

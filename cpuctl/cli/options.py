@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import ListOutput, Output, PlanOutput
+from cpuctl.cli.output import ListOutput, Output
 from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
 from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
@@ -220,16 +220,6 @@ ForceStateOption = Annotated[
 ]
 OutputOption = Annotated[
     Output, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
-]
-PlanOutputOption = Annotated[
-    PlanOutput,
-    typer.Option(
-        "-o",
-        "--output",
-        help="The form of the answer; prom is what the kubelet's metrics read, nrt the "
-        "NodeResourceTopology that an exporter would publish then.",
-        rich_help_panel=OUTPUT,
-    ),
 ]
 NoColorOption = Annotated[
     bool, typer.Option("--no-color", help="No colour, as with NO_COLOR set.", rich_help_panel=OUTPUT)

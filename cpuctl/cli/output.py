@@ -38,70 +38,14 @@ class ListOutput(StrEnum):
     JSONL = "jsonl"
 
 
-class MetricsOutput(StrEnum):
-    """The forms of an answer with metrics: those of every answer, and Prometheus' text format."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    PROM = "prom"
-
-
-class FleetOutput(StrEnum):
-    """The forms of an answer about many nodes: one node a line, too, and Prometheus' text format."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    JSONL = "jsonl"
-    PROM = "prom"
-
-
-class PlanOutput(StrEnum):
-    """The forms of a plan: those of an answer with metrics, and the NodeResourceTopology of the node then."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    PROM = "prom"
-    NRT = "nrt"
-
-
-class FleetListOutput(StrEnum):
-    """The forms of a list of nodes: those of every list, and a NodeResourceTopology a node."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    JSONL = "jsonl"
-    PROM = "prom"
-    NRT = "nrt"
-
-
-class TopologyOutput(StrEnum):
-    """The forms of a machine: those of every answer, and what other tools print of one."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    LSCPU = "lscpu"
-    NUMACTL = "numactl"
-    HWLOC_XML = "hwloc-xml"
-    NRT = "nrt"
-
-
 class Style(NamedTuple):
     """How an answer is written: its form, colour and diagnostics wanted or not.
 
-    ``layout`` names the picture for people where the answer's kind has more than one.
+    ``output`` is one of the forms above, or of those of the command that alone has one; ``layout`` names the
+    picture for people where the answer's kind has more than one.
     """
 
-    output: Output | ListOutput | MetricsOutput | PlanOutput | FleetOutput | FleetListOutput | TopologyOutput
+    output: StrEnum
     color: bool = True
     quiet: bool = False
     layout: str = ""

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +22,7 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Output, Style, TopologyOutput, emit
+from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.publishing import PublisherOption, show_topology
@@ -198,6 +199,21 @@ MemoryOption = Annotated[
         option_names.MEMORY, help="Also memory by NUMA node, as the kubelet's Memory Manager counts it."
     ),
 ]
+
+
+class TopologyOutput(StrEnum):
+    """The forms of a machine: those of every answer, and what other tools print of one."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    LSCPU = "lscpu"
+    NUMACTL = "numactl"
+    HWLOC_XML = "hwloc-xml"
+    NRT = "nrt"
+
+
 TopologyOutputOption = Annotated[
     TopologyOutput,
     typer.Option(
@@ -378,6 +394,9 @@ def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
 
 
 def _columns(text: str) -> "list[ColumnName]":
+    if not text:
+        return []
+
     from cpuctl.answering.cpu_columns import ALL_COLUMNS
 
     if text == "all":

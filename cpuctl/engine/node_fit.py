@@ -19,7 +19,6 @@ from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
-from cpuctl.pods.out_of_memory import is_critical
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Format, Quantity
 
@@ -134,7 +133,7 @@ def fit_verdict(
     For a critical pod a kubelet ends others to make room (``pkg/kubelet/preemption``).
     """
     short = check_fit(pod, running, allocatable, pod_level=pod_level)
-    if short is None or not is_critical(pod):
+    if short is None or not pod.critical:
         return short
     return Undetermined(
         f"it does not fit ({short.message}), and it is critical: a kubelet ends other pods to make room for"

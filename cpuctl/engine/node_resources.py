@@ -1,30 +1,22 @@
-"""What a node has, and what the reservations of a configuration keep of it, resource by resource.
+"""What a node has, what the reservations of a configuration keep of it, and what pods get, by resource.
 
-Rule: cAdvisor's ``CapacityFromMachineInfo`` and kubelet v1.36 ``cmd/kubelet/app/server.go``,
-``cm/node_container_manager_linux.go`` and the node status; the equality that the memory manager's static
-policy asks for is that of ``memorymanager/memory_manager.go``. Process ids, and mostly storage, are not part
-of the machine information: what is reserved of them is compared with nothing.
+Rule: kubelet v1.36 ``cm/node_container_manager_linux.go`` and the node status; the equality that the memory
+manager's static policy asks for is that of ``memorymanager/memory_manager.go``. Process ids, and mostly
+storage, are not part of the machine information: what is reserved of them is compared with nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.golang.text import GoError
+from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import (
     RESERVING_SIGNALS,
     Reservations,
-    check_qos_reserved,
-    hard_thresholds,
-    kube_reserved,
-    listed_cpus,
-    system_reserved,
     total_by_resource,
 )
 from cpuctl.machine.machine_info import MachineInfo
-from cpuctl.quantity import Format, Quantity
+from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()
 MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
@@ -126,16 +118,6 @@ def _allocatable(info: MachineInfo, resource: str, capacity: Quantity, reserved:
     return max(left, _ZERO)
 
 
-def left_for_pods(
-    config: KubeletConfiguration, kept: Reservations, resource: str, capacity: Quantity
-) -> Quantity:
-    """Work out what the kubepods cgroup may take of a resource: hard eviction is not taken off there."""
-    if "pods" not in config.enforce_node_allocatable:
-        return capacity
-    left = capacity - kept.kube.get(resource, _ZERO) - kept.system.get(resource, _ZERO)
-    return max(left, _ZERO)
-
-
 def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
     nodes: dict[int, dict[str, Quantity]] = {}
     for item in config.reserved_memory:
@@ -152,56 +134,6 @@ def memory_balances(config: KubeletConfiguration, kept: Mapping[str, Quantity]) 
     sums = {"memory": _ZERO} | total_by_resource(config.reserved_memory)
     for kind in sorted(sums):
         yield MemoryBalance(kind=kind, listed=_ZERO + sums[kind], kept=kept.get(kind, _ZERO))
-
-
-T = TypeVar("T")
-
-
-class Stages(Protocol):
-    """How to run a check that belongs to a stage of the kubelet's start."""
-
-    def __call__(self, stage: str, check: Callable[[], T], /) -> T:
-        """Run *check* and return what it returns."""
-
-
-def node_capacity(info: MachineInfo) -> dict[str, Quantity]:
-    """Return CPUs, memory and, where it is known, storage by resource name."""
-    capacity = {
-        "cpu": Quantity.from_milli(info.num_cpus * 1000),
-        "memory": Quantity.from_value(info.memory_bytes, Format.BINARY_SI),
-    }
-    if info.ephemeral_storage is not None:
-        capacity["ephemeral-storage"] = Quantity.from_value(info.ephemeral_storage, Format.BINARY_SI)
-    return capacity
-
-
-def _at_once(_stage: str, check: Callable[[], T]) -> T:
-    return check()
-
-
-def node_reservations(
-    info: MachineInfo, config: KubeletConfiguration, run: Stages = _at_once
-) -> Reservations:
-    """Work out what is kept from pods, in the kubelet's order; *run* is told the stage of every check.
-
-    Raise GoError with the kubelet's text.
-    """
-    listed = run("reservedSystemCPUs", lambda: _listed(info, config))
-    kube = run("kubeReserved", lambda: kube_reserved(config, listed))
-    system = run("systemReserved", lambda: system_reserved(config, listed))
-    thresholds = run("evictionHard", lambda: hard_thresholds(config))
-    run("qosReserved", lambda: check_qos_reserved(config.qos_reserved))
-    return Reservations(kube=kube, system=system, thresholds=thresholds, listed=listed)
-
-
-def _listed(info: MachineInfo, config: KubeletConfiguration) -> CPUSet | None:
-    if not config.reserved_system_cpus:
-        return None
-    try:
-        topology = CPUTopology.discover(info)
-    except GoError as error:
-        raise GoError(f"unable to discover CPU topology info: {error}") from None
-    return listed_cpus(config, CPUSet(topology.cpus))
 
 
 def reservations_of_node(info: MachineInfo, config: KubeletConfiguration) -> ReservationSummary:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 
-from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
-from cpuctl.engine.cpu.provider import pod_count
-from cpuctl.pods.model import QosClass, StoredPod
-from cpuctl.pods.qos import pod_qos
-from cpuctl.pods.requests import pod_requests
-from cpuctl.quantity import Quantity
+if TYPE_CHECKING:
+    from cpuctl.pods.model import StoredPod
 
 
 class PodOrder(StrEnum):
@@ -32,10 +29,7 @@ SYSTEM_PRIORITIES: Mapping[str, int] = {
 }
 """The priority classes that every cluster has; of others only ``spec.priority`` tells the value."""
 
-_QOS_RANK = {QosClass.GUARANTEED: 0, QosClass.BURSTABLE: 1, QosClass.BEST_EFFORT: 2}
-_NONE = Quantity()
-
-_Key = Callable[[StoredPod], tuple[int, ...]]
+_Key: TypeAlias = Callable[["StoredPod"], tuple[int, ...]]
 
 
 def ordered(pods: Iterable[StoredPod], order: PodOrder, *, pod_level: bool) -> tuple[StoredPod, ...]:
@@ -43,7 +37,7 @@ def ordered(pods: Iterable[StoredPod], order: PodOrder, *, pod_level: bool) -> t
     keys: Mapping[PodOrder, _Key] = {
         PodOrder.GIVEN: lambda _: (),
         PodOrder.PRIORITY: lambda pod: (-_priority(pod),),
-        PodOrder.QOS: lambda pod: (_QOS_RANK[pod_qos(pod, pod_level=pod_level).qos_class],),
+        PodOrder.QOS: lambda pod: (_qos_rank(pod, pod_level=pod_level),),
         PodOrder.LARGEST_FIRST: lambda pod: _size(pod, pod_level=pod_level),
     }
     return tuple(sorted(pods, key=keys[order]))
@@ -60,6 +54,11 @@ def exclusive_count(pod: StoredPod, *, pod_level: bool) -> int:
 
     *pod_level* as in ``ordered``.
     """
+    # Help needs the names of orders alone, and the order that is given none of this.
+    from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+    from cpuctl.engine.cpu.provider import pod_count
+    from cpuctl.pods.qos import pod_qos
+
     if not pod_level:
         pod = pod._replace(resources=None)
     qos = pod_qos(pod)
@@ -70,6 +69,16 @@ def _priority(pod: StoredPod) -> int:
     return SYSTEM_PRIORITIES.get(pod.priority_class_name, 0) if pod.priority is None else pod.priority
 
 
+def _qos_rank(pod: StoredPod, *, pod_level: bool) -> int:
+    from cpuctl.pods.model import QosClass
+    from cpuctl.pods.qos import pod_qos
+
+    ranks = {QosClass.GUARANTEED: 0, QosClass.BURSTABLE: 1, QosClass.BEST_EFFORT: 2}
+    return ranks[pod_qos(pod, pod_level=pod_level).qos_class]
+
+
 def _size(pod: StoredPod, *, pod_level: bool) -> tuple[int, int]:
-    memory = pod_requests(pod, pod_level=pod_level).get("memory", _NONE)
-    return -exclusive_count(pod, pod_level=pod_level), -memory.value
+    from cpuctl.pods.requests import pod_requests
+
+    memory = pod_requests(pod, pod_level=pod_level).get("memory")
+    return -exclusive_count(pod, pod_level=pod_level), -(memory.value if memory else 0)

@@ -13,7 +13,7 @@ from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy, start_c
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.memory.manager_start import overdrawn, start_memory_manager
-from cpuctl.engine.node_resources import node_capacity, node_reservations
+from cpuctl.engine.node_capacity import node_capacity, node_reservations
 from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import SettingError

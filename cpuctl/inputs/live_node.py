@@ -238,12 +238,13 @@ def _kubelet(
 
 def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod] | None:
     """Read the pods that the API server knows, those that have ended too; None where no file is named."""
+    if not name:
+        return None
+
     from cpuctl.documents.files import source_name
     from cpuctl.inputs.pods import listed_pods, rules_of_pods
     from cpuctl.pods.stored import stored_pod
 
-    if not name:
-        return None
     sources.add("pods", source_name(name), "given")
     rules = rules_of_pods(kubelet)
     return {pod.uid: stored_pod(pod, rules) for pod in listed_pods(name)}

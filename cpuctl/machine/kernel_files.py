@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -14,7 +13,7 @@ from cpuctl.machine.tree import Tree
 
 T = TypeVar("T")
 
-_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
+_MOST_DIGITS = 4
 _LONGEST_TEXT = 1 << 17
 """A list of every second of 8192 CPUs has 20 kB, a map of them 2 kB, a meminfo 2 kB."""
 _MOST_SET_CHARACTERS = 16 << 20
@@ -86,7 +85,10 @@ class KernelFiles:
     def numbered(self, path: str, prefix: str) -> CPUSet:
         """Collect the numbers N of the entries ``prefixN`` in a directory."""
         names = (name.removeprefix(prefix) for name in self.tree.names(path) if name.startswith(prefix))
-        return CPUSet.of(int(name) for name in names if _NUMBER.fullmatch(name) and int(name) < MAX_CPUS)
+        written = (
+            name for name in names if name.isascii() and name.isdecimal() and len(name) <= _MOST_DIGITS
+        )
+        return CPUSet.of(number for number in map(int, written) if number < MAX_CPUS)
 
     def _cpu_set(self, path: str, parse: Callable[[str], CPUSet]) -> CPUSet | None:
         text = self._small_text(path)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.virtual_machine import VirtualMachine
 
 
+_SYSTEM_CRITICAL = 2_000_000_000
 _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
@@ -147,6 +148,14 @@ class Pod(NamedTuple):
     def all_containers(self) -> tuple[Container, ...]:
         """Init containers and sidecars, then app containers: the order in which a kubelet admits them."""
         return self.init_containers + self.containers
+
+    @property
+    def critical(self) -> bool:
+        """Whether a kubelet never evicts the pod: it is static, or its priority is that of the system.
+
+        Rule: ``IsCriticalPod`` in ``pkg/kubelet/types/pod_update.go``.
+        """
+        return self.static or (self.priority is not None and self.priority >= _SYSTEM_CRITICAL)
 
     @property
     def terminal(self) -> bool:

@@ -15,7 +15,6 @@ from cpuctl.quantity import Quantity
 
 _PROTECTED, _FIRST = -997, 1000
 _LEAST = 3
-_SYSTEM_CRITICAL = 2_000_000_000
 _NODE_CRITICAL = "system-node-critical"
 _ZERO = Quantity()
 
@@ -25,14 +24,6 @@ class OomScore(NamedTuple):
 
     value: int | None
     rule: str
-
-
-def is_critical(pod: Pod) -> bool:
-    """Tell whether a kubelet never evicts *pod*: it is static, or its priority is that of the system.
-
-    Rule: ``IsCriticalPod`` in ``pkg/kubelet/types/pod_update.go``.
-    """
-    return pod.static or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL)
 
 
 def oom_score(
@@ -47,7 +38,7 @@ def oom_score(
 
     Unless *lowers_sidecars* (kubernetes pull request 128029) a sidecar's own request decides.
     """
-    if is_critical(pod) and pod.priority_class_name == _NODE_CRITICAL:
+    if pod.critical and pod.priority_class_name == _NODE_CRITICAL:
         return OomScore(_PROTECTED, f"{_NODE_CRITICAL} pods are protected")
     if qos_class is QosClass.GUARANTEED:
         return OomScore(_PROTECTED, "Guaranteed pods are protected")
@@ -123,7 +114,7 @@ def eviction_order(pods: Iterable[tuple[Pod, int | None]]) -> list[Ranked]:
             usage=usage,
             request=eviction_request(pod),
             priority=pod.priority or 0,
-            spared=is_critical(pod),
+            spared=pod.critical,
         )
         for pod, usage in pods
     ]

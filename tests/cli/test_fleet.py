@@ -18,7 +18,8 @@ import pytest
 import yaml
 
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.output import FleetOutput, Style
+from cpuctl.cli.fleet.options import FleetOutput
+from cpuctl.cli.output import Style
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
 from tests.cli.conftest import ROOT, Cpuctl

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from cpuctl.engine.node_capacity import node_capacity, node_reservations
 from cpuctl.engine.node_resources import (
     ReservationSummary,
     ResourceLine,
-    node_capacity,
-    node_reservations,
     summarize,
 )
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory

@@ -13,7 +13,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from cpuctl.cli.output import ListOutput, MetricsOutput, Output, Style, emit
+from cpuctl.cli.checkpoint.options import MetricsOutput
+from cpuctl.cli.output import ListOutput, Output, Style, emit
 from cpuctl.cli.render import as_jsonl
 from cpuctl.schemas import schema_names, schema_text
 from tests.fuzz.target import Target

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.pods.model import Pod
-from cpuctl.pods.out_of_memory import eviction_order, eviction_request, is_critical, oom_score
+from cpuctl.pods.out_of_memory import eviction_order, eviction_request, oom_score
 from cpuctl.pods.qos import pod_qos
 from tests.support.pods import app, init, manifest, resources, sidecar
 
@@ -103,7 +103,7 @@ def test_burstable_scores_take_the_nodes_memory() -> None:
     [(PLAIN, False), (PLAIN._replace(static=True), True), (PLAIN._replace(priority=CRITICAL), True)],
 )
 def test_critical(given: Pod, want: bool) -> None:
-    assert is_critical(given) is want
+    assert given.critical is want
 
 
 MI = 1 << 20

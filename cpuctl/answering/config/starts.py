@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import NotStarted, Remedy, SettingToFix, Start
     from cpuctl.operations.configuration import NotStartedOutcome, StartOutcome
 
-_LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
+_LINE = r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?"
 
 
 def start_answer(outcome: StartOutcome) -> Start:
@@ -68,7 +68,7 @@ def _remedy(refusal: Refusal) -> Remedy:
 
 def setting_place(where: str) -> SettingPlace:
     """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
-    found = _LINE.fullmatch(where)
+    found = re.fullmatch(_LINE, where, re.ASCII | re.DOTALL)
     return SettingPlace(found["setting"] or "", found["place"]) if found else SettingPlace("", where)
 
 

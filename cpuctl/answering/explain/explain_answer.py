@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.command_lines import planning_command
-from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.memory_answer import memory_left
 from cpuctl.answering.plan.plan_answer import claims_answer, cpu_list, inside_answer, node_answer, pod_answer
 from cpuctl.answering.topology.devices_answer import devices_left
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, Holder, NodeShare
 from cpuctl.engine.explain.offers import Offer, Round
-from cpuctl.engine.explain.replacement import replacement_of
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
@@ -134,6 +132,9 @@ def _replacement(admission: Admission, decision: Decision) -> answers.Replacemen
     pod, verdict = admission.pod, admission.verdict
     if not isinstance(verdict, Rejected):
         return None
+
+    from cpuctl.engine.explain.replacement import replacement_of
+
     found = replacement_of(verdict, decision, owner_of(pod), static=pod.static)
     return {"loops": found.loops, "text": found.text} if found else None
 
@@ -176,6 +177,8 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
 
 def not_started_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.NotStartedExplanation:
     """Describe a kubelet that does not start, or of which that cannot be said."""
+    from cpuctl.answering.config.starts import not_started_answer
+
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.kubelet_view import topology_counts
 from cpuctl.answering.memory_answer import container_memory, huge_page_warnings, memory_left
 from cpuctl.answering.topology.devices_answer import container_devices, device_warnings, devices_left
@@ -107,6 +106,8 @@ def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
 
 def not_started_document(start: NotStartedOutcome, head: UnstartedPlanHead) -> NotStartedPlan:
     """Describe a kubelet that does not start, or of which that cannot be said."""
+    from cpuctl.answering.config.starts import not_started_answer
+
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",

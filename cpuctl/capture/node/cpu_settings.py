@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuctl.capture.kubelet.systemd import settings
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import CPU_SETTINGS, UNIT_DIRECTORIES
@@ -108,6 +107,8 @@ def _of_file(files: NodeFiles, path: str, unit: str) -> Iterator[CpuSetting]:
     text = files.read(path)
     if text is None or not any(key in text for key in _KEYS):
         return
+    from cpuctl.capture.kubelet.systemd import settings
+
     for _, key, value in settings(text):
         if key in _KEYS and value:
             yield CpuSetting(unit, key, value, f"/{path}")

@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.options import (
     MapOption,
+    MetricsOutput,
     MetricsOutputOption,
     StateArgument,
     StateAsOption,
@@ -14,7 +15,7 @@ from cpuctl.cli.checkpoint.options import (
 )
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
-from cpuctl.cli.output import MetricsOutput, Style, emit
+from cpuctl.cli.output import Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.errors import InputError

@@ -1,10 +1,10 @@
 """The words of ``cpuctl checkpoint`` that other commands do not have."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import MetricsOutput
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
@@ -38,6 +38,18 @@ MachineOrNoneOption = Annotated[
     ),
 ]
 MapOption = Annotated[bool, typer.Option("--map", help="Draw the machine with who holds which CPU.")]
+
+
+class MetricsOutput(StrEnum):
+    """The forms of an answer with metrics: those of every answer, and Prometheus' text format."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    PROM = "prom"
+
+
 MetricsOutputOption = Annotated[
     MetricsOutput, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
 ]

@@ -4,6 +4,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.checkpoint.options import (
+    MetricsOutput,
     MetricsOutputOption,
     StateArgument,
     StateAsOption,
@@ -21,7 +22,7 @@ from cpuctl.cli.options import (
     QuietOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import MetricsOutput, Style, complain, emit
+from cpuctl.cli.output import Style, complain, emit
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
 

@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import (
+    FleetOutput,
     FleetOutputOption,
     FleetPodsOption,
     JobsOption,
@@ -18,7 +19,7 @@ from cpuctl.cli.fleet.options import (
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
-from cpuctl.cli.output import FleetOutput, Style, emit, note
+from cpuctl.cli.output import Style, emit, note
 from cpuctl.errors import InputError, UsageError
 from cpuctl.exports.wording import few
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice

@@ -1,5 +1,6 @@
 """``cpuctl fleet list``: the nodes of a fleet, and those that are odd."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +17,7 @@ from cpuctl.cli.options import (
     QuietOption,
     TemplateOption,
 )
-from cpuctl.cli.output import FleetListOutput, Style, complain, emit, note
+from cpuctl.cli.output import Style, complain, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, Pictures
 from cpuctl.cli.publishing import PublisherOption
@@ -37,6 +38,19 @@ FleetSvgOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+class FleetListOutput(StrEnum):
+    """The forms of a list of nodes: those of every list, and a NodeResourceTopology a node."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+    PROM = "prom"
+    NRT = "nrt"
+
 
 _WRITTEN = (FleetListOutput.JSONL, FleetListOutput.NRT)
 """What is not the document that pictures are of."""

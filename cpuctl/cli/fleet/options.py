@@ -1,10 +1,10 @@
 """What all verbs of ``cpuctl fleet`` take: which nodes, how many at a time, where to go on."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import FleetOutput
 from cpuctl.cli.panels import INPUT, OUTPUT
 
 RecordingsArgument = Annotated[
@@ -73,6 +73,19 @@ SchedulerOption = Annotated[
         "machine (pip install 'cpuctl[fleet]').",
     ),
 ]
+
+
+class FleetOutput(StrEnum):
+    """The forms of an answer about many nodes: one node a line, too, and Prometheus' text format."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+    PROM = "prom"
+
+
 FleetOutputOption = Annotated[
     FleetOutput,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -21,7 +22,6 @@ from cpuctl.cli.options import (
     MachineOption,
     MemoryOption,
     NoColorOption,
-    PlanOutputOption,
     PodFilesOption,
     QuietOption,
     RunningPodsOption,
@@ -30,7 +30,8 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import PlanOutput, Style, complain, emit, remember_all
+from cpuctl.cli.output import Style, complain, emit, remember_all
+from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.publishing import PublisherOption, emit_topology
@@ -50,6 +51,27 @@ if TYPE_CHECKING:
     from cpuctl.operations.plan import Plan, Rounds
 
 
+class PlanOutput(StrEnum):
+    """The forms of a plan: those of an answer with metrics, and the NodeResourceTopology of the node then."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    PROM = "prom"
+    NRT = "nrt"
+
+
+PlanOutputOption = Annotated[
+    PlanOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The form of the answer; prom is what the kubelet's metrics read, nrt the "
+        "NodeResourceTopology that an exporter would publish then.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 OrderOption = Annotated[
     PodOrder,
     typer.Option(
@@ -331,13 +353,15 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
 
 def _explain(planner: Planner, plan: "Plan") -> str:
     """Name the command that explains the first pod that is rejected, where it would see the same."""
+    inputs, refused = planner.planning.inputs, plan.refused
+    again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
+    if refused is None or not again:
+        return ""
+
     from cpuctl.answering.command_lines import planning_command
     from cpuctl.documents.files import STDIN
 
-    inputs, refused = planner.planning.inputs, plan.refused
-    again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
-    read_once = (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices)
-    if refused is None or not again or STDIN in read_once:
+    if STDIN in (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices):
         return ""
     alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
     name = refused.full_name if len(alike) == 1 else refused.uid

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, MergeResult, TopologyManager
 from cpuctl.engine.masks import NODE_0, NodeMask
-from cpuctl.engine.memory.pod_level import pod_level_request
-from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
 from cpuctl.engine.node import Node
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.engine.memory.requests import MemoryRequest
 
 LISTED_NODES = 10
 """Hints on machines with more NUMA nodes than this are not listed: there are up to 2^nodes of them."""
@@ -154,6 +155,9 @@ def memory_requested(node: Node, pod: StoredPod, container: Container | None) ->
     It is None where an amount is not written as a whole number, and empty for a container that runs and whose
     status names none, to a kubelet that goes by that.
     """
+    from cpuctl.engine.memory.pod_level import pod_level_request
+    from cpuctl.engine.memory.requests import container_request, pod_request
+
     pod = node.pod_rules.managed(pod)
     if container is not None:
         container = next(each for each in pod.all_containers if each.name == container.name)

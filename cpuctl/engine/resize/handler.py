@@ -7,10 +7,8 @@ CPU Manager leaves what a container has, and has no hint for one of another size
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.cpu.state import delay_of
 from cpuctl.engine.node_fit import fit_verdict
@@ -40,10 +38,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.pods.model import StoredPod
-
-_ALLOCATORS: Mapping[Semantics, Callable[[Resizing], Resized]] = MappingProxyType(
-    {Semantics.KEP: resize_by_kep, Semantics.REFERENCE: resize_by_reference}
-)
 
 
 class ResizePath(NamedTuple):
@@ -153,7 +147,7 @@ def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
     on_trial = short is not None and path.semantics is Semantics.KEP
     used = node.copy() if on_trial else node
     held = _cpus(used, pod)
-    resized = used.resize(pod, _ALLOCATORS[path.semantics])
+    resized = used.resize(pod, _allocator(path.semantics))
     found = _Found(
         decided_by=DecidedBy.MANAGERS,
         verdict=resized.verdict,
@@ -168,6 +162,12 @@ def _by_allocator(node: Node, request: PodResize, path: ResizePath) -> _Found:
         node.active[pod.uid] = running
     kept = (Departure.NOTHING_KEPT,) if on_trial and _cpus(used, pod) != held else ()
     return found._replace(decided_by=DecidedBy.NODE_FIT, verdict=short, departures=kept)
+
+
+def _allocator(semantics: Semantics) -> Callable[[Resizing], Resized]:
+    from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
+
+    return resize_by_kep if semantics is Semantics.KEP else resize_by_reference
 
 
 def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuctl.engine.node_capacity import node_capacity, node_reservations
 from cpuctl.engine.node_fit import Allocatable
-from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.engine.resize.rules import (
     EXCLUSIVE_CPUS,
     EXCLUSIVE_MEMORY,
@@ -22,7 +22,6 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, QosClass, StoredPod
-from cpuctl.pods.out_of_memory import is_critical
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
@@ -132,7 +131,7 @@ def _swaps(pod: StoredPod, container: Container) -> bool:
 
     Its memory request has to be below its limit, and it needs one of the two.
     """
-    if is_critical(pod) or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
+    if pod.critical or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
         return False
     request, limit = (
         side.get("memory", _NOTHING) for side in (container.resources.requests, container.resources.limits)

@@ -51,7 +51,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
 
 def _room(node: LiveNode, sources: Sources) -> PodsLimit | None:
     """Work out what all pods may take; None where nobody tells what the kubelet keeps from them."""
-    from cpuctl.engine.node_resources import left_for_pods, node_capacity, node_reservations
+    from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
 
     if sources.entries["kubeletConfiguration"]["from"] == "default":

@@ -14,7 +14,6 @@ from cpuctl.pods.model import Pod
 from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
-from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 from cpuctl.timeline.model import Moment, Timeline, TimelinePod, Timing
 from cpuctl.timeline.reading.events import ACTIONS, EventReader
@@ -189,6 +188,9 @@ def _pods(item: Cursor) -> tuple[TimelinePod, ...]:
         pod = decode_pod(item)
         _require_grace(item, pod)
         return (TimelinePod(pod, _exposed_containers(item, pod)),)
+
+    from cpuctl.pods.reading.template import pods_from_template
+
     try:
         return tuple(TimelinePod(pod) for pod in pods_from_template(item.value))
     except UsageError as error:

@@ -5,14 +5,14 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan resize replay explain pods topology config cgroups audit dra fleet checkpoint capture schema completion' ;;
+        '') verbs='plan explain resize pods replay topology config checkpoint audit cgroups dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
+        'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         'cgroups') verbs='show apply' ;;
         'dra') verbs='slices allocate' ;;
         'fleet') verbs='list check diff plan' ;;
-        'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         *) verbs='' ;;
     esac
 }
@@ -21,13 +21,13 @@ _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
         'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
         'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
@@ -39,18 +39,6 @@ _cpuctl_options() {
         'config show') options='-m --machine --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'config check') options='-m --machine --cgroup-version --ephemeral-storage --memory --state --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config versions') options='-f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates --help-kubelet --from --to --all -o --output --no-color -q --quiet -h --help' ;;
-        'cgroups') options='-h --help' ;;
-        'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'dra') options='-h --help' ;;
-        'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
-        'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
-        'fleet') options='-h --help' ;;
-        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet check') options='--nrt --pods --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -59,7 +47,19 @@ _cpuctl_options() {
         'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint new') options='-f --filename -T --template -m --machine --devices --assume-devices --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
+        'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'cgroups') options='-h --help' ;;
+        'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'dra') options='-h --help' ;;
+        'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
+        'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
+        'fleet') options='-h --help' ;;
+        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet check') options='--nrt --pods --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'schema') options='-h --help' ;;
         'completion') options='-h --help' ;;
         *) options='' ;;
@@ -78,6 +78,13 @@ _cpuctl_value() {
         'plan:--svg' | \
         'plan:--html' | \
         'plan:...' | \
+        'explain:-f' | \
+        'explain:--filename' | \
+        'explain:--state' | \
+        'explain:--pods' | \
+        'explain:--events' | \
+        'explain:--devices' | \
+        'explain:--kubelet-config' | \
         'resize:-f' | \
         'resize:--filename' | \
         'resize:--state' | \
@@ -86,18 +93,6 @@ _cpuctl_value() {
         'resize:--kubelet-config' | \
         'resize:--to' | \
         'resize:...' | \
-        'replay:-f' | \
-        'replay:--filename' | \
-        'replay:--kubelet-config' | \
-        'replay:--svg' | \
-        'replay:1' | \
-        'explain:-f' | \
-        'explain:--filename' | \
-        'explain:--state' | \
-        'explain:--pods' | \
-        'explain:--events' | \
-        'explain:--devices' | \
-        'explain:--kubelet-config' | \
         'pods show:-f' | \
         'pods show:--filename' | \
         'pods show:--usage' | \
@@ -112,6 +107,11 @@ _cpuctl_value() {
         'pods lint:--filename' | \
         'pods lint:--kubelet-config' | \
         'pods lint:...' | \
+        'replay:-f' | \
+        'replay:--filename' | \
+        'replay:--kubelet-config' | \
+        'replay:--svg' | \
+        'replay:1' | \
         'topology:--kubelet-config' | \
         'topology:--svg' | \
         'topology show:--kubelet-config' | \
@@ -126,47 +126,6 @@ _cpuctl_value() {
         'config versions:--state' | \
         'config versions:--pods' | \
         'config versions:--kubelet-config' | \
-        'cgroups show:--state' | \
-        'cgroups show:--pods' | \
-        'cgroups show:--kubelet-config' | \
-        'cgroups apply:-f' | \
-        'cgroups apply:--filename' | \
-        'cgroups apply:--state' | \
-        'cgroups apply:--pods' | \
-        'cgroups apply:--kubelet-config' | \
-        'cgroups apply:--log' | \
-        'audit:--state' | \
-        'audit:--pods' | \
-        'audit:--kubelet-config' | \
-        'dra slices:--kubelet-config' | \
-        'dra allocate:-f' | \
-        'dra allocate:--filename' | \
-        'dra allocate:--kubelet-config' | \
-        'dra allocate:...' | \
-        'fleet list:-f' | \
-        'fleet list:--filename' | \
-        'fleet list:--resume' | \
-        'fleet list:--kubelet-config' | \
-        'fleet list:--svg' | \
-        'fleet list:--html' | \
-        'fleet list:...' | \
-        'fleet check:--nrt' | \
-        'fleet check:--pods' | \
-        'fleet check:--resume' | \
-        'fleet check:--kubelet-config' | \
-        'fleet check:...' | \
-        'fleet diff:--resume' | \
-        'fleet diff:--kubelet-config' | \
-        'fleet diff:1' | \
-        'fleet diff:2' | \
-        'fleet plan:-f' | \
-        'fleet plan:--filename' | \
-        'fleet plan:--nodes' | \
-        'fleet plan:--pods' | \
-        'fleet plan:--nrt' | \
-        'fleet plan:--devices' | \
-        'fleet plan:--kubelet-config' | \
-        'fleet plan:...' | \
         'checkpoint dump:--state' | \
         'checkpoint dump:--pods' | \
         'checkpoint dump:--svg' | \
@@ -191,7 +150,48 @@ _cpuctl_value() {
         'checkpoint new:--devices' | \
         'checkpoint new:--kubelet-config' | \
         'checkpoint new:...' | \
-        'capture:1') value='file' ;;
+        'audit:--state' | \
+        'audit:--pods' | \
+        'audit:--kubelet-config' | \
+        'cgroups show:--state' | \
+        'cgroups show:--pods' | \
+        'cgroups show:--kubelet-config' | \
+        'cgroups apply:-f' | \
+        'cgroups apply:--filename' | \
+        'cgroups apply:--state' | \
+        'cgroups apply:--pods' | \
+        'cgroups apply:--kubelet-config' | \
+        'cgroups apply:--log' | \
+        'dra slices:--kubelet-config' | \
+        'dra allocate:-f' | \
+        'dra allocate:--filename' | \
+        'dra allocate:--kubelet-config' | \
+        'dra allocate:...' | \
+        'capture:1' | \
+        'fleet list:-f' | \
+        'fleet list:--filename' | \
+        'fleet list:--resume' | \
+        'fleet list:--kubelet-config' | \
+        'fleet list:--svg' | \
+        'fleet list:--html' | \
+        'fleet list:...' | \
+        'fleet check:--nrt' | \
+        'fleet check:--pods' | \
+        'fleet check:--resume' | \
+        'fleet check:--kubelet-config' | \
+        'fleet check:...' | \
+        'fleet diff:--resume' | \
+        'fleet diff:--kubelet-config' | \
+        'fleet diff:1' | \
+        'fleet diff:2' | \
+        'fleet plan:-f' | \
+        'fleet plan:--filename' | \
+        'fleet plan:--nodes' | \
+        'fleet plan:--pods' | \
+        'fleet plan:--nrt' | \
+        'fleet plan:--devices' | \
+        'fleet plan:--kubelet-config' | \
+        'fleet plan:...') value='file' ;;
         'plan:-T' | \
         'plan:--template' | \
         'plan:--driver-args' | \
@@ -200,14 +200,6 @@ _cpuctl_value() {
         'plan:--kubelet-args' | \
         'plan:--compare' | \
         'plan:--publisher' | \
-        'resize:-T' | \
-        'resize:--template' | \
-        'resize:--ephemeral-storage' | \
-        'resize:--memory' | \
-        'resize:--kubelet-args' | \
-        'replay:--kubelet-args' | \
-        'replay:--until' | \
-        'replay:--speed' | \
         'explain:--message' | \
         'explain:-T' | \
         'explain:--template' | \
@@ -215,6 +207,11 @@ _cpuctl_value() {
         'explain:--ephemeral-storage' | \
         'explain:--memory' | \
         'explain:--kubelet-args' | \
+        'resize:-T' | \
+        'resize:--template' | \
+        'resize:--ephemeral-storage' | \
+        'resize:--memory' | \
+        'resize:--kubelet-args' | \
         'pods show:-T' | \
         'pods show:--template' | \
         'pods show:--memory' | \
@@ -223,6 +220,9 @@ _cpuctl_value() {
         'pods diff:--memory' | \
         'pods diff:--oci-runtime' | \
         'pods lint:--kubelet-args' | \
+        'replay:--kubelet-args' | \
+        'replay:--until' | \
+        'replay:--speed' | \
         'topology:--kubelet-args' | \
         'topology:--publisher' | \
         'topology show:--kubelet-args' | \
@@ -242,11 +242,22 @@ _cpuctl_value() {
         'config versions:--template' | \
         'config versions:--memory' | \
         'config versions:--kubelet-args' | \
+        'checkpoint verify:--memory' | \
+        'checkpoint verify:--pod-resources' | \
+        'checkpoint verify:--kubelet-args' | \
+        'checkpoint migrate:--memory' | \
+        'checkpoint migrate:--kubelet-args' | \
+        'checkpoint repair:--memory' | \
+        'checkpoint repair:--kubelet-args' | \
+        'checkpoint new:-T' | \
+        'checkpoint new:--template' | \
+        'checkpoint new:--memory' | \
+        'checkpoint new:--kubelet-args' | \
+        'audit:--pod-resources' | \
+        'audit:--kubelet-args' | \
         'cgroups show:--oci-runtime' | \
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
-        'audit:--pod-resources' | \
-        'audit:--kubelet-args' | \
         'dra slices:--kubelet-args' | \
         'dra slices:--hostname-override' | \
         'dra allocate:--kubelet-args' | \
@@ -274,32 +285,21 @@ _cpuctl_value() {
         'fleet plan:--without' | \
         'fleet plan:-j' | \
         'fleet plan:--jobs' | \
-        'fleet plan:--scheduler' | \
-        'checkpoint verify:--memory' | \
-        'checkpoint verify:--pod-resources' | \
-        'checkpoint verify:--kubelet-args' | \
-        'checkpoint migrate:--memory' | \
-        'checkpoint migrate:--kubelet-args' | \
-        'checkpoint repair:--memory' | \
-        'checkpoint repair:--kubelet-args' | \
-        'checkpoint new:-T' | \
-        'checkpoint new:--template' | \
-        'checkpoint new:--memory' | \
-        'checkpoint new:--kubelet-args') value='nothing' ;;
+        'fleet plan:--scheduler') value='nothing' ;;
         'plan:-m' | \
         'plan:--machine' | \
-        'resize:-m' | \
-        'resize:--machine' | \
-        'replay:-m' | \
-        'replay:--machine' | \
         'explain:-m' | \
         'explain:--machine' | \
+        'resize:-m' | \
+        'resize:--machine' | \
         'pods show:-m' | \
         'pods show:--machine' | \
         'pods diff:-m' | \
         'pods diff:--machine' | \
         'pods lint:-m' | \
         'pods lint:--machine' | \
+        'replay:-m' | \
+        'replay:--machine' | \
         'topology:-m' | \
         'topology:--machine' | \
         'topology show:-m' | \
@@ -329,19 +329,6 @@ _cpuctl_value() {
         'config versions:-m' | \
         'config versions:--machine' | \
         'config versions:1' | \
-        'cgroups show:-m' | \
-        'cgroups show:--machine' | \
-        'cgroups show:1' | \
-        'cgroups apply:-m' | \
-        'cgroups apply:--machine' | \
-        'audit:-m' | \
-        'audit:--machine' | \
-        'audit:1' | \
-        'dra slices:-m' | \
-        'dra slices:--machine' | \
-        'dra slices:1' | \
-        'dra allocate:-m' | \
-        'dra allocate:--machine' | \
         'checkpoint dump:-m' | \
         'checkpoint dump:--machine' | \
         'checkpoint verify:-m' | \
@@ -351,33 +338,34 @@ _cpuctl_value() {
         'checkpoint repair:-m' | \
         'checkpoint repair:--machine' | \
         'checkpoint new:-m' | \
-        'checkpoint new:--machine') value='machine' ;;
+        'checkpoint new:--machine' | \
+        'audit:-m' | \
+        'audit:--machine' | \
+        'audit:1' | \
+        'cgroups show:-m' | \
+        'cgroups show:--machine' | \
+        'cgroups show:1' | \
+        'cgroups apply:-m' | \
+        'cgroups apply:--machine' | \
+        'dra slices:-m' | \
+        'dra slices:--machine' | \
+        'dra slices:1' | \
+        'dra allocate:-m' | \
+        'dra allocate:--machine') value='machine' ;;
         'plan:--config-dir' | \
         'plan:--write-state' | \
+        'explain:--config-dir' | \
         'resize:--config-dir' | \
         'resize:--write-state' | \
-        'replay:--config-dir' | \
-        'explain:--config-dir' | \
         'pods show:--config-dir' | \
         'pods lint:--config-dir' | \
+        'replay:--config-dir' | \
         'topology:--config-dir' | \
         'topology show:--config-dir' | \
         'config reserve:--config-dir' | \
         'config show:--config-dir' | \
         'config check:--config-dir' | \
         'config versions:--config-dir' | \
-        'cgroups show:--root' | \
-        'cgroups show:--config-dir' | \
-        'cgroups apply:--root' | \
-        'cgroups apply:--config-dir' | \
-        'audit:--root' | \
-        'audit:--config-dir' | \
-        'dra slices:--config-dir' | \
-        'dra allocate:--config-dir' | \
-        'fleet list:--config-dir' | \
-        'fleet check:--config-dir' | \
-        'fleet diff:--config-dir' | \
-        'fleet plan:--config-dir' | \
         'checkpoint verify:--config-dir' | \
         'checkpoint migrate:--root' | \
         'checkpoint migrate:--config-dir' | \
@@ -388,12 +376,23 @@ _cpuctl_value() {
         'checkpoint new:--root' | \
         'checkpoint new:--config-dir' | \
         'checkpoint new:--write-state' | \
-        'capture:--root') value='directory' ;;
+        'audit:--root' | \
+        'audit:--config-dir' | \
+        'cgroups show:--root' | \
+        'cgroups show:--config-dir' | \
+        'cgroups apply:--root' | \
+        'cgroups apply:--config-dir' | \
+        'dra slices:--config-dir' | \
+        'dra allocate:--config-dir' | \
+        'capture:--root' | \
+        'fleet list:--config-dir' | \
+        'fleet check:--config-dir' | \
+        'fleet diff:--config-dir' | \
+        'fleet plan:--config-dir') value='directory' ;;
         'plan:--kubelet-version' | \
+        'explain:--kubelet-version' | \
         'resize:--kubelet-version' | \
         'resize:--apiserver-version' | \
-        'replay:--kubelet-version' | \
-        'explain:--kubelet-version' | \
         'pods show:--kubelet-version' | \
         'pods show:--apiserver-version' | \
         'pods diff:--kubelet-version' | \
@@ -401,6 +400,7 @@ _cpuctl_value() {
         'pods diff:--to-kubelet-version' | \
         'pods lint:--kubelet-version' | \
         'pods lint:--apiserver-version' | \
+        'replay:--kubelet-version' | \
         'topology:--kubelet-version' | \
         'topology show:--kubelet-version' | \
         'config reserve:--kubelet-version' | \
@@ -408,24 +408,23 @@ _cpuctl_value() {
         'config check:--kubelet-version' | \
         'config versions:--from' | \
         'config versions:--to' | \
+        'checkpoint verify:--kubelet-version' | \
+        'checkpoint migrate:--to-kubelet' | \
+        'checkpoint repair:--kubelet-version' | \
+        'checkpoint new:--kubelet-version' | \
+        'audit:--kubelet-version' | \
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
-        'audit:--kubelet-version' | \
         'dra slices:--kubelet-version' | \
         'dra allocate:--kubelet-version' | \
         'fleet list:--kubelet-version' | \
         'fleet check:--kubelet-version' | \
         'fleet diff:--kubelet-version' | \
-        'fleet plan:--kubelet-version' | \
-        'checkpoint verify:--kubelet-version' | \
-        'checkpoint migrate:--to-kubelet' | \
-        'checkpoint repair:--kubelet-version' | \
-        'checkpoint new:--kubelet-version') value='words 1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' ;;
+        'fleet plan:--kubelet-version') value='words 1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' ;;
         'plan:--feature-gates' | \
+        'explain:--feature-gates' | \
         'resize:--feature-gates' | \
         'resize:--apiserver-feature-gates' | \
-        'replay:--feature-gates' | \
-        'explain:--feature-gates' | \
         'pods show:--feature-gates' | \
         'pods show:--apiserver-feature-gates' | \
         'pods diff:--feature-gates' | \
@@ -433,34 +432,33 @@ _cpuctl_value() {
         'pods diff:--to-feature-gates' | \
         'pods lint:--feature-gates' | \
         'pods lint:--apiserver-feature-gates' | \
+        'replay:--feature-gates' | \
         'config reserve:--feature-gates' | \
         'config show:--feature-gates' | \
         'config check:--feature-gates' | \
         'config versions:--feature-gates' | \
+        'checkpoint verify:--feature-gates' | \
+        'checkpoint migrate:--feature-gates' | \
+        'checkpoint repair:--feature-gates' | \
+        'checkpoint new:--feature-gates' | \
+        'audit:--feature-gates' | \
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
-        'audit:--feature-gates' | \
         'dra slices:--feature-gates' | \
         'dra allocate:--feature-gates' | \
         'fleet list:--feature-gates' | \
         'fleet check:--feature-gates' | \
         'fleet diff:--feature-gates' | \
-        'fleet plan:--feature-gates' | \
-        'checkpoint verify:--feature-gates' | \
-        'checkpoint migrate:--feature-gates' | \
-        'checkpoint repair:--feature-gates' | \
-        'checkpoint new:--feature-gates') value='gates' ;;
+        'fleet plan:--feature-gates') value='gates' ;;
         'plan:--order') value='words given priority qos largest-first' ;;
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;
         'plan:-o' | \
         'plan:--output') value='words table wide json yaml prom nrt' ;;
-        'resize:--set') value='resize' ;;
-        'resize:--resize-semantics') value='words kep reference' ;;
-        'resize:-o' | \
-        'resize:--output' | \
         'explain:-o' | \
         'explain:--output' | \
+        'resize:-o' | \
+        'resize:--output' | \
         'topology map:-o' | \
         'topology map:--output' | \
         'topology distances:-o' | \
@@ -477,12 +475,6 @@ _cpuctl_value() {
         'config check:--output' | \
         'config versions:-o' | \
         'config versions:--output' | \
-        'cgroups apply:-o' | \
-        'cgroups apply:--output' | \
-        'dra slices:-o' | \
-        'dra slices:--output' | \
-        'dra allocate:-o' | \
-        'dra allocate:--output' | \
         'checkpoint diff:-o' | \
         'checkpoint diff:--output' | \
         'checkpoint migrate:-o' | \
@@ -493,28 +485,36 @@ _cpuctl_value() {
         'checkpoint new:--output' | \
         'checkpoint versions:-o' | \
         'checkpoint versions:--output' | \
+        'cgroups apply:-o' | \
+        'cgroups apply:--output' | \
+        'dra slices:-o' | \
+        'dra slices:--output' | \
+        'dra allocate:-o' | \
+        'dra allocate:--output' | \
         'capture:-o' | \
         'capture:--output') value='words table wide json yaml' ;;
-        'replay:-o' | \
-        'replay:--output' | \
+        'explain:1') value='pod' ;;
+        'resize:--set') value='resize' ;;
+        'resize:--resize-semantics') value='words kep reference' ;;
+        'pods show:--cgroup-version' | \
+        'pods diff:--cgroup-version' | \
+        'pods lint:--cgroup-version' | \
+        'config reserve:--cgroup-version' | \
+        'config check:--cgroup-version') value='words 1 2' ;;
         'pods show:-o' | \
         'pods show:--output' | \
         'pods diff:-o' | \
         'pods diff:--output' | \
         'pods lint:-o' | \
         'pods lint:--output' | \
+        'replay:-o' | \
+        'replay:--output' | \
         'cgroups show:-o' | \
         'cgroups show:--output' | \
         'fleet diff:-o' | \
         'fleet diff:--output' | \
         'fleet plan:-o' | \
         'fleet plan:--output') value='words table wide json yaml jsonl' ;;
-        'explain:1') value='pod' ;;
-        'pods show:--cgroup-version' | \
-        'pods diff:--cgroup-version' | \
-        'pods lint:--cgroup-version' | \
-        'config reserve:--cgroup-version' | \
-        'config check:--cgroup-version') value='words 1 2' ;;
         'topology:--columns' | \
         'topology show:--columns') value='columns' ;;
         'topology:--cpus' | \
@@ -527,10 +527,14 @@ _cpuctl_value() {
         'topology show:-o' | \
         'topology show:--output') value='words table wide json yaml lscpu numactl hwloc-xml nrt' ;;
         'config reserve:--spread') value='words even proportional one-node' ;;
-        'cgroups apply:...') value='container' ;;
+        'checkpoint dump:-o' | \
+        'checkpoint dump:--output' | \
+        'checkpoint verify:-o' | \
+        'checkpoint verify:--output') value='words table wide json yaml prom' ;;
         'audit:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan' ;;
+        'cgroups apply:...') value='container' ;;
         'dra slices:--cpu-device-mode' | \
         'dra allocate:--cpu-device-mode') value='words grouped individual' ;;
         'dra slices:--group-by' | \
@@ -541,10 +545,6 @@ _cpuctl_value() {
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
         'fleet diff:--check') value='words config state audit' ;;
-        'checkpoint dump:-o' | \
-        'checkpoint dump:--output' | \
-        'checkpoint verify:-o' | \
-        'checkpoint verify:--output') value='words table wide json yaml prom' ;;
         'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;

@@ -52,13 +52,13 @@ function __cpuctl_machine
 end
 
 set -g __cpuctl_paths 'plan' \
-    'resize' \
-    'replay' \
     'explain' \
+    'resize' \
     'pods' \
     'pods show' \
     'pods diff' \
     'pods lint' \
+    'replay' \
     'topology' \
     'topology show' \
     'topology map' \
@@ -70,18 +70,6 @@ set -g __cpuctl_paths 'plan' \
     'config show' \
     'config check' \
     'config versions' \
-    'cgroups' \
-    'cgroups show' \
-    'cgroups apply' \
-    'audit' \
-    'dra' \
-    'dra slices' \
-    'dra allocate' \
-    'fleet' \
-    'fleet list' \
-    'fleet check' \
-    'fleet diff' \
-    'fleet plan' \
     'checkpoint' \
     'checkpoint dump' \
     'checkpoint verify' \
@@ -90,7 +78,19 @@ set -g __cpuctl_paths 'plan' \
     'checkpoint repair' \
     'checkpoint new' \
     'checkpoint versions' \
+    'audit' \
+    'cgroups' \
+    'cgroups show' \
+    'cgroups apply' \
+    'dra' \
+    'dra slices' \
+    'dra allocate' \
     'capture' \
+    'fleet' \
+    'fleet list' \
+    'fleet check' \
+    'fleet diff' \
+    'fleet plan' \
     'schema' \
     'completion'
 set -g __cpuctl_values 'plan:-f' \
@@ -119,6 +119,27 @@ set -g __cpuctl_values 'plan:-f' \
     'plan:--publisher' \
     'plan:-o' \
     'plan:--output' \
+    'explain:--message' \
+    'explain:-f' \
+    'explain:--filename' \
+    'explain:-T' \
+    'explain:--template' \
+    'explain:-m' \
+    'explain:--machine' \
+    'explain:--state' \
+    'explain:--pods' \
+    'explain:--events' \
+    'explain:--devices' \
+    'explain:--driver-args' \
+    'explain:--ephemeral-storage' \
+    'explain:--memory' \
+    'explain:--kubelet-config' \
+    'explain:--config-dir' \
+    'explain:--kubelet-args' \
+    'explain:--kubelet-version' \
+    'explain:--feature-gates' \
+    'explain:-o' \
+    'explain:--output' \
     'resize:-f' \
     'resize:--filename' \
     'resize:-T' \
@@ -143,41 +164,6 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--write-state' \
     'resize:-o' \
     'resize:--output' \
-    'replay:-f' \
-    'replay:--filename' \
-    'replay:-m' \
-    'replay:--machine' \
-    'replay:--kubelet-config' \
-    'replay:--config-dir' \
-    'replay:--kubelet-args' \
-    'replay:--kubelet-version' \
-    'replay:--feature-gates' \
-    'replay:--until' \
-    'replay:--speed' \
-    'replay:--svg' \
-    'replay:-o' \
-    'replay:--output' \
-    'explain:--message' \
-    'explain:-f' \
-    'explain:--filename' \
-    'explain:-T' \
-    'explain:--template' \
-    'explain:-m' \
-    'explain:--machine' \
-    'explain:--state' \
-    'explain:--pods' \
-    'explain:--events' \
-    'explain:--devices' \
-    'explain:--driver-args' \
-    'explain:--ephemeral-storage' \
-    'explain:--memory' \
-    'explain:--kubelet-config' \
-    'explain:--config-dir' \
-    'explain:--kubelet-args' \
-    'explain:--kubelet-version' \
-    'explain:--feature-gates' \
-    'explain:-o' \
-    'explain:--output' \
     'pods show:-f' \
     'pods show:--filename' \
     'pods show:-T' \
@@ -227,6 +213,20 @@ set -g __cpuctl_values 'plan:-f' \
     'pods lint:--apiserver-feature-gates' \
     'pods lint:-o' \
     'pods lint:--output' \
+    'replay:-f' \
+    'replay:--filename' \
+    'replay:-m' \
+    'replay:--machine' \
+    'replay:--kubelet-config' \
+    'replay:--config-dir' \
+    'replay:--kubelet-args' \
+    'replay:--kubelet-version' \
+    'replay:--feature-gates' \
+    'replay:--until' \
+    'replay:--speed' \
+    'replay:--svg' \
+    'replay:-o' \
+    'replay:--output' \
     'topology:-m' \
     'topology:--machine' \
     'topology:--kubelet-config' \
@@ -325,142 +325,6 @@ set -g __cpuctl_values 'plan:-f' \
     'config versions:--to' \
     'config versions:-o' \
     'config versions:--output' \
-    'cgroups show:-m' \
-    'cgroups show:--machine' \
-    'cgroups show:--root' \
-    'cgroups show:--state' \
-    'cgroups show:--pods' \
-    'cgroups show:--oci-runtime' \
-    'cgroups show:--kubelet-config' \
-    'cgroups show:--config-dir' \
-    'cgroups show:--kubelet-args' \
-    'cgroups show:--kubelet-version' \
-    'cgroups show:--feature-gates' \
-    'cgroups show:-o' \
-    'cgroups show:--output' \
-    'cgroups apply:-f' \
-    'cgroups apply:--filename' \
-    'cgroups apply:-m' \
-    'cgroups apply:--machine' \
-    'cgroups apply:--root' \
-    'cgroups apply:--state' \
-    'cgroups apply:--pods' \
-    'cgroups apply:--kubelet-config' \
-    'cgroups apply:--config-dir' \
-    'cgroups apply:--kubelet-args' \
-    'cgroups apply:--kubelet-version' \
-    'cgroups apply:--feature-gates' \
-    'cgroups apply:--log' \
-    'cgroups apply:-o' \
-    'cgroups apply:--output' \
-    'audit:-m' \
-    'audit:--machine' \
-    'audit:--root' \
-    'audit:--state' \
-    'audit:--pods' \
-    'audit:--pod-resources' \
-    'audit:--kubelet-config' \
-    'audit:--config-dir' \
-    'audit:--kubelet-args' \
-    'audit:--kubelet-version' \
-    'audit:--feature-gates' \
-    'audit:--check' \
-    'audit:-o' \
-    'audit:--output' \
-    'dra slices:-m' \
-    'dra slices:--machine' \
-    'dra slices:--kubelet-config' \
-    'dra slices:--config-dir' \
-    'dra slices:--kubelet-args' \
-    'dra slices:--kubelet-version' \
-    'dra slices:--feature-gates' \
-    'dra slices:--cpu-device-mode' \
-    'dra slices:--group-by' \
-    'dra slices:--reserved-cpus' \
-    'dra slices:--hostname-override' \
-    'dra slices:-o' \
-    'dra slices:--output' \
-    'dra allocate:-f' \
-    'dra allocate:--filename' \
-    'dra allocate:-m' \
-    'dra allocate:--machine' \
-    'dra allocate:--kubelet-config' \
-    'dra allocate:--config-dir' \
-    'dra allocate:--kubelet-args' \
-    'dra allocate:--kubelet-version' \
-    'dra allocate:--feature-gates' \
-    'dra allocate:--cpu-device-mode' \
-    'dra allocate:--group-by' \
-    'dra allocate:--reserved-cpus' \
-    'dra allocate:--hostname-override' \
-    'dra allocate:-o' \
-    'dra allocate:--output' \
-    'fleet list:-f' \
-    'fleet list:--filename' \
-    'fleet list:-T' \
-    'fleet list:--template' \
-    'fleet list:--resume' \
-    'fleet list:--kubelet-config' \
-    'fleet list:--config-dir' \
-    'fleet list:--kubelet-args' \
-    'fleet list:--kubelet-version' \
-    'fleet list:--feature-gates' \
-    'fleet list:-j' \
-    'fleet list:--jobs' \
-    'fleet list:--scheduler' \
-    'fleet list:--svg' \
-    'fleet list:--html' \
-    'fleet list:--publisher' \
-    'fleet list:-o' \
-    'fleet list:--output' \
-    'fleet check:--nrt' \
-    'fleet check:--pods' \
-    'fleet check:--resume' \
-    'fleet check:--kubelet-config' \
-    'fleet check:--config-dir' \
-    'fleet check:--kubelet-args' \
-    'fleet check:--kubelet-version' \
-    'fleet check:--feature-gates' \
-    'fleet check:--check' \
-    'fleet check:-j' \
-    'fleet check:--jobs' \
-    'fleet check:--scheduler' \
-    'fleet check:-o' \
-    'fleet check:--output' \
-    'fleet diff:--resume' \
-    'fleet diff:--kubelet-config' \
-    'fleet diff:--config-dir' \
-    'fleet diff:--kubelet-args' \
-    'fleet diff:--kubelet-version' \
-    'fleet diff:--feature-gates' \
-    'fleet diff:--check' \
-    'fleet diff:-j' \
-    'fleet diff:--jobs' \
-    'fleet diff:--scheduler' \
-    'fleet diff:-o' \
-    'fleet diff:--output' \
-    'fleet plan:-f' \
-    'fleet plan:--filename' \
-    'fleet plan:-T' \
-    'fleet plan:--template' \
-    'fleet plan:--nodes' \
-    'fleet plan:--pods' \
-    'fleet plan:--nrt' \
-    'fleet plan:--devices' \
-    'fleet plan:--kubelet-config' \
-    'fleet plan:--config-dir' \
-    'fleet plan:--kubelet-args' \
-    'fleet plan:--kubelet-version' \
-    'fleet plan:--feature-gates' \
-    'fleet plan:--scheduler-plugin' \
-    'fleet plan:--drain' \
-    'fleet plan:--without' \
-    'fleet plan:--repeat' \
-    'fleet plan:-j' \
-    'fleet plan:--jobs' \
-    'fleet plan:--scheduler' \
-    'fleet plan:-o' \
-    'fleet plan:--output' \
     'checkpoint dump:--state' \
     'checkpoint dump:-m' \
     'checkpoint dump:--machine' \
@@ -531,24 +395,160 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint new:--output' \
     'checkpoint versions:-o' \
     'checkpoint versions:--output' \
+    'audit:-m' \
+    'audit:--machine' \
+    'audit:--root' \
+    'audit:--state' \
+    'audit:--pods' \
+    'audit:--pod-resources' \
+    'audit:--kubelet-config' \
+    'audit:--config-dir' \
+    'audit:--kubelet-args' \
+    'audit:--kubelet-version' \
+    'audit:--feature-gates' \
+    'audit:--check' \
+    'audit:-o' \
+    'audit:--output' \
+    'cgroups show:-m' \
+    'cgroups show:--machine' \
+    'cgroups show:--root' \
+    'cgroups show:--state' \
+    'cgroups show:--pods' \
+    'cgroups show:--oci-runtime' \
+    'cgroups show:--kubelet-config' \
+    'cgroups show:--config-dir' \
+    'cgroups show:--kubelet-args' \
+    'cgroups show:--kubelet-version' \
+    'cgroups show:--feature-gates' \
+    'cgroups show:-o' \
+    'cgroups show:--output' \
+    'cgroups apply:-f' \
+    'cgroups apply:--filename' \
+    'cgroups apply:-m' \
+    'cgroups apply:--machine' \
+    'cgroups apply:--root' \
+    'cgroups apply:--state' \
+    'cgroups apply:--pods' \
+    'cgroups apply:--kubelet-config' \
+    'cgroups apply:--config-dir' \
+    'cgroups apply:--kubelet-args' \
+    'cgroups apply:--kubelet-version' \
+    'cgroups apply:--feature-gates' \
+    'cgroups apply:--log' \
+    'cgroups apply:-o' \
+    'cgroups apply:--output' \
+    'dra slices:-m' \
+    'dra slices:--machine' \
+    'dra slices:--kubelet-config' \
+    'dra slices:--config-dir' \
+    'dra slices:--kubelet-args' \
+    'dra slices:--kubelet-version' \
+    'dra slices:--feature-gates' \
+    'dra slices:--cpu-device-mode' \
+    'dra slices:--group-by' \
+    'dra slices:--reserved-cpus' \
+    'dra slices:--hostname-override' \
+    'dra slices:-o' \
+    'dra slices:--output' \
+    'dra allocate:-f' \
+    'dra allocate:--filename' \
+    'dra allocate:-m' \
+    'dra allocate:--machine' \
+    'dra allocate:--kubelet-config' \
+    'dra allocate:--config-dir' \
+    'dra allocate:--kubelet-args' \
+    'dra allocate:--kubelet-version' \
+    'dra allocate:--feature-gates' \
+    'dra allocate:--cpu-device-mode' \
+    'dra allocate:--group-by' \
+    'dra allocate:--reserved-cpus' \
+    'dra allocate:--hostname-override' \
+    'dra allocate:-o' \
+    'dra allocate:--output' \
     'capture:--root' \
     'capture:-o' \
-    'capture:--output'
+    'capture:--output' \
+    'fleet list:-f' \
+    'fleet list:--filename' \
+    'fleet list:-T' \
+    'fleet list:--template' \
+    'fleet list:--resume' \
+    'fleet list:--kubelet-config' \
+    'fleet list:--config-dir' \
+    'fleet list:--kubelet-args' \
+    'fleet list:--kubelet-version' \
+    'fleet list:--feature-gates' \
+    'fleet list:-j' \
+    'fleet list:--jobs' \
+    'fleet list:--scheduler' \
+    'fleet list:--svg' \
+    'fleet list:--html' \
+    'fleet list:--publisher' \
+    'fleet list:-o' \
+    'fleet list:--output' \
+    'fleet check:--nrt' \
+    'fleet check:--pods' \
+    'fleet check:--resume' \
+    'fleet check:--kubelet-config' \
+    'fleet check:--config-dir' \
+    'fleet check:--kubelet-args' \
+    'fleet check:--kubelet-version' \
+    'fleet check:--feature-gates' \
+    'fleet check:--check' \
+    'fleet check:-j' \
+    'fleet check:--jobs' \
+    'fleet check:--scheduler' \
+    'fleet check:-o' \
+    'fleet check:--output' \
+    'fleet diff:--resume' \
+    'fleet diff:--kubelet-config' \
+    'fleet diff:--config-dir' \
+    'fleet diff:--kubelet-args' \
+    'fleet diff:--kubelet-version' \
+    'fleet diff:--feature-gates' \
+    'fleet diff:--check' \
+    'fleet diff:-j' \
+    'fleet diff:--jobs' \
+    'fleet diff:--scheduler' \
+    'fleet diff:-o' \
+    'fleet diff:--output' \
+    'fleet plan:-f' \
+    'fleet plan:--filename' \
+    'fleet plan:-T' \
+    'fleet plan:--template' \
+    'fleet plan:--nodes' \
+    'fleet plan:--pods' \
+    'fleet plan:--nrt' \
+    'fleet plan:--devices' \
+    'fleet plan:--kubelet-config' \
+    'fleet plan:--config-dir' \
+    'fleet plan:--kubelet-args' \
+    'fleet plan:--kubelet-version' \
+    'fleet plan:--feature-gates' \
+    'fleet plan:--scheduler-plugin' \
+    'fleet plan:--drain' \
+    'fleet plan:--without' \
+    'fleet plan:--repeat' \
+    'fleet plan:-j' \
+    'fleet plan:--jobs' \
+    'fleet plan:--scheduler' \
+    'fleet plan:-o' \
+    'fleet plan:--output'
 
 complete -c cpuctl -f
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a plan -d 'Dry-run pods: which CPUs each container would get, and why.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a resize -d 'Dry-run an in-place resize of a running pod, CPU by CPU.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a replay -d 'Replay a node\'s history over time, and check expectations.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a explain -d 'Why a pod is admitted or rejected, and what would change it.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show what follows from pods\' resources, and what differs.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a resize -d 'Dry-run an in-place resize of a running pod, CPU by CPU.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show what follows from pods\' resources; check manifests.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a replay -d 'Replay a node\'s history over time, and check expectations.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s NUMA nodes, sockets, cores and caches.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s configuration; would it start with it?'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): slices, and what claims get.'
-complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, check, compare, plan.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'The kubelet\'s configuration: show, check, reserve, upgrade.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Check a node: wrong CPU sets, noisy neighbours, and the fixes.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): slices, and what claims get.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, check, compare, plan.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of an answer.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a completion -d 'Print the script that completes words in a shell.'
 complete -c cpuctl -n '__cpuctl_at ""' -s V -l version -d 'Print the version and exit.'
@@ -587,6 +587,33 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l no-color -d 'No colour, as with NO
 complete -c cpuctl -n '__cpuctl_at "plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "explain:1"' -a '(__cpuctl_ask pod)'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l message -x -d 'Tell what a line of an event, status or log means; - for lines on stdin.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l events -r -F -d 'Events, as kubectl get events -o json prints them: the pod rejected last is explained.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -F
 complete -c cpuctl -n '__cpuctl_at "resize"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
@@ -618,58 +645,9 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -l no-color -d 'No colour, as with 
 complete -c cpuctl -n '__cpuctl_at "resize"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "replay:1"' -F
-complete -c cpuctl -n '__cpuctl_at "replay"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s; that of a log (default: live).'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l until -x -d 'Stop after so much of the timeline, e.g. 30s.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l follow -d 'Tell what happens when it happens.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l speed -x -d 'How fast time goes by with --follow, e.g. 10x.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l new -d 'Print a commented example of a timeline.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l svg -r -F -d 'Also draw CPUs over time, as SVG; - is stdout, with no answer.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l force -d 'Replace files that exist.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one entry a line.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "explain:1"' -a '(__cpuctl_ask pod)'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l message -x -d 'Tell what a line of an event, status or log means; - for lines on stdin.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l events -r -F -d 'Events, as kubectl get events -o json prints them: the pod rejected last is explained.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l memory -x -d 'The memory of a machine that was recorded without it.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a show -d 'Show what follows from pods\' resources: defaults, QoS class, requests, cgroups, OOM scores.'
-complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a diff -d 'Tell what differs between two manifests, or for one under two kubelets.'
-complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a lint -d 'Tell before kubectl apply why the API server or the kubelet would reject pods.'
+complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a show -d 'Show what follows from pods\' resources: QoS class, sums, cgroups.'
+complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a diff -d 'Show what differs between two manifests, or for one on two kubelets.'
+complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a lint -d 'Check before kubectl apply why the cluster would reject pods.'
 complete -c cpuctl -n '__cpuctl_at "pods"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -F
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
@@ -732,11 +710,33 @@ complete -c cpuctl -n '__cpuctl_at "pods lint"' -l no-color -d 'No colour, as wi
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "replay:1"' -F
+complete -c cpuctl -n '__cpuctl_at "replay"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s; that of a log (default: live).'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l until -x -d 'Stop after so much of the timeline, e.g. 30s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l follow -d 'Tell what happens when it happens.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l speed -x -d 'How fast time goes by with --follow, e.g. 10x.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l new -d 'Print a commented example of a timeline.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l svg -r -F -d 'Also draw CPUs over time, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one entry a line.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a show -d 'Show what a machine consists of.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a map -d 'Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a distances -d 'Show NUMA nodes, their memory and distances, as numactl -H does.'
-complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a synthetic -d 'Write a machine in one line, synthetic:2s4n16c2t,l3=8, which -m takes in its place.'
-complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a devices -d 'Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a synthetic -d 'Write a machine in one line, such as synthetic:2s4n16c2t, for -m.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a devices -d 'Show PCI devices and their NUMA nodes, as a draft for --devices.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
@@ -797,10 +797,10 @@ complete -c cpuctl -n '__cpuctl_at "topology devices"' -s o -l output -x -a 'tab
 complete -c cpuctl -n '__cpuctl_at "topology devices"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology devices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology devices"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "config:1"' -a reserve -d 'Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.'
-complete -c cpuctl -n '__cpuctl_argument "config:1"' -a show -d 'Show the configuration in force, with the origin of every value, and what it keeps from pods.'
-complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Tell whether a kubelet with this configuration would start on this machine.'
-complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'List what changes for this configuration between two releases of the kubelet.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a reserve -d 'Propose reserved CPUs and memory that the kubelet accepts.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a show -d 'Show the settings in force, their origin, and what is reserved.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Check whether the kubelet would start with this configuration.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'Check an upgrade: what changes for this configuration.'
 complete -c cpuctl -n '__cpuctl_at "config"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "config reserve:1"' -a '(__cpuctl_machine)'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
@@ -880,214 +880,13 @@ complete -c cpuctl -n '__cpuctl_at "config versions"' -s o -l output -x -a 'tabl
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.'
-complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in an order that breaks no running container.'
-complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "cgroups show:1"' -a '(__cpuctl_machine)'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l exit-code -d 'Exit 3 where something differs.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -a '(__cpuctl_ask container)'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s f -l filename -r -F -d 'A plan or a CPU Manager state; - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s y -l yes -d 'Write; otherwise nothing is changed.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-wait -d 'Do not wait for the kubelet to rewrite it.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l quota -d 'CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l log -r -F -d 'Append every step to FILE, a JSON object a line.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-offline -d 'Write CPUs that are offline (v2 only: v1 refuses).'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-reserved -d 'Write reserved CPUs.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-exclusive -d 'Write CPUs that are exclusive to another container.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l exit-code -d 'Exit 3 where a dry run has something to write.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "audit:1"' -a '(__cpuctl_machine)'
-complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l pod-resources -x -d 'Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with \'live\': the socket in the kubelet\'s directory.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan' -d 'The form of the answer; jsonl is one finding a line, plan the changes to apply.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a slices -d 'Show the ResourceSlices that the driver dra.cpu would publish for a machine.'
-complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a allocate -d 'Dry-run ResourceClaims: which devices pods get on a node, and which CPUs.'
-complete -c cpuctl -n '__cpuctl_at "dra"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "dra slices:1"' -a '(__cpuctl_machine)'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l expose-pcie-roots -d 'Tell which PCIe roots are near, for claims with other devices.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l publish-node-allocatable-resource-mapping -d 'Count claims\' CPUs as the node\'s (KEP-5517), as the driver\'s setting of that name.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l hostname-override -x -d 'The node\'s name; else what the machine\'s etc/hostname says.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "dra slices"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -F
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l expose-pcie-roots -d 'Tell which PCIe roots are near, for claims with other devices.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l publish-node-allocatable-resource-mapping -d 'Count claims\' CPUs as the node\'s (KEP-5517), as the driver\'s setting of that name.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l hostname-override -x -d 'The node\'s name; else what the machine\'s etc/hostname says.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l fixed -d 'As a driver would pick that tells cores of several sockets apart which share an id.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and tell each finding once, with the nodes that have it.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a diff -d 'Compare two collections of recordings of a fleet: before and after an upgrade, say.'
-complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.'
-complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l svg -r -F -d 'Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l force -d 'Replace files that exist.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl prom nrt' -d 'The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus\' text format, nrt a List of the NodeResourceTopologies that exporters would publish.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -F
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l check -x -a 'config state audit nrt' -d 'Make only these checks.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l strict -d 'Exit 3 also where there are warnings.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -s o -l output -x -a 'table wide json yaml jsonl prom' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "fleet check"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "fleet diff:1"' -F
-complete -c cpuctl -n '__cpuctl_argument "fleet diff:2"' -F
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l check -x -a 'config state audit' -d 'Tell what these checks find no more, and what they find anew.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-code -d 'Exit 3 where something differs.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler-plugin -x -d 'Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out, and all that runs there.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a dump -d 'Show who holds which CPUs and memory in the kubelet\'s state files.'
-complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a verify -d 'Tell whether a kubelet would start on this machine with these state files.'
-complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a diff -d 'Tell who gained or lost which CPUs and which memory between two states.'
-complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a migrate -d 'Rewrite state files for a kubelet of another minor, or with other gates, up or down.'
-complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a repair -d 'Make state files that the kubelet starts on, and prove that it does.'
-complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a new -d 'Make the state files that a kubelet would have with these pods on an otherwise empty node.'
-complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a versions -d 'List the formats of the state files: which kubelet writes one, and what every other makes of it.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a verify -d 'Check whether the kubelet would start with these state files.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a diff -d 'Show who gained or lost CPUs and memory between two states.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a migrate -d 'Rewrite state files for another kubelet version, up or down.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a repair -d 'Change state files so that the kubelet starts, and prove it.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a new -d 'Make the state files that a kubelet would have with these pods.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a versions -d 'List state file formats: which kubelet writes and reads which.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint dump:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l state -r -F -d 'The same as STATE, as other commands call it.'
@@ -1196,6 +995,115 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -s o -l output -x -a '
 complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "audit:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l pod-resources -x -d 'Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with \'live\': the socket in the kubelet\'s directory.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan' -d 'The form of the answer; jsonl is one finding a line, plan the changes to apply.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods, expected beside actual values.'
+complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in a safe order.'
+complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "cgroups show:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l exit-code -d 'Exit 3 where something differs.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -a '(__cpuctl_ask container)'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s f -l filename -r -F -d 'A plan or a CPU Manager state; - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s y -l yes -d 'Write; otherwise nothing is changed.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-wait -d 'Do not wait for the kubelet to rewrite it.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l quota -d 'CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l log -r -F -d 'Append every step to FILE, a JSON object a line.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-offline -d 'Write CPUs that are offline (v2 only: v1 refuses).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-reserved -d 'Write reserved CPUs.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-exclusive -d 'Write CPUs that are exclusive to another container.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l exit-code -d 'Exit 3 where a dry run has something to write.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a slices -d 'Show the ResourceSlices that the driver dra.cpu would publish.'
+complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a allocate -d 'Dry-run ResourceClaims: which devices and CPUs pods get.'
+complete -c cpuctl -n '__cpuctl_at "dra"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "dra slices:1"' -a '(__cpuctl_machine)'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l expose-pcie-roots -d 'Tell which PCIe roots are near, for claims with other devices.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l publish-node-allocatable-resource-mapping -d 'Count claims\' CPUs as the node\'s (KEP-5517), as the driver\'s setting of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l hostname-override -x -d 'The node\'s name; else what the machine\'s etc/hostname says.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "dra slices"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -F
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l cpu-device-mode -x -a 'grouped individual' -d 'A device a CPU, or a device a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l group-by -x -a 'numanode socket machine' -d 'What makes a group of CPUs.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l reserved-cpus -x -a '(__cpuctl_ask cpus)' -d 'CPUs that are no devices: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l expose-pcie-roots -d 'Tell which PCIe roots are near, for claims with other devices.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l publish-node-allocatable-resource-mapping -d 'Count claims\' CPUs as the node\'s (KEP-5517), as the driver\'s setting of that name.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l hostname-override -x -d 'The node\'s name; else what the machine\'s etc/hostname says.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l fixed -d 'As a driver would pick that tells cores of several sockets apart which share an id.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "dra allocate"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "capture:1"' -F
 complete -c cpuctl -n '__cpuctl_at "capture"' -l root -x -a '(__fish_complete_directories)' -d 'Record the node whose files stand below DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -l anonymize -d 'Replace names of hosts, pods, containers and programs by stable pseudonyms.'
@@ -1205,6 +1113,98 @@ complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide j
 complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a list -d 'List the nodes of a fleet, and find the odd ones.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a check -d 'Check the nodes of a fleet, and show each finding once.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a diff -d 'Compare two collections of recordings: before and after.'
+complete -c cpuctl -n '__cpuctl_argument "fleet:1"' -a plan -d 'Dry-run pods on a fleet: where they go, and who rejects them.'
+complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l svg -r -F -d 'Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s o -l output -x -a 'table wide json yaml jsonl prom nrt' -d 'The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus\' text format, nrt a List of the NodeResourceTopologies that exporters would publish.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l check -x -a 'config state audit nrt' -d 'Make only these checks.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l strict -d 'Exit 3 also where there are warnings.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s o -l output -x -a 'table wide json yaml jsonl prom' -d 'The form of the answer; jsonl is one node a line, written as it is answered.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "fleet diff:1"' -F
+complete -c cpuctl -n '__cpuctl_argument "fleet diff:2"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l check -x -a 'config state audit' -d 'Tell what these checks find no more, and what they find anew.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-code -d 'Exit 3 where something differs.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one node a line.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler-plugin -x -d 'Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out, and all that runs there.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from cpuctl import __version__
-from cpuctl.cli.command_table import COMMANDS
+from cpuctl.cli.command_table import COMMANDS, GROUPS
 from cpuctl.cli.output import complain, forget_written, unanswered
 from cpuctl.cli.panels import PanelledCommand
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
@@ -26,14 +26,39 @@ EXIT_INTERRUPTED = 130
 WIDEST = 120
 """Columns of help on a wide terminal; longer lines are hard to read."""
 
+_NEVER_CUT = 1000
+
 HELP = """Inspect and plan what the kubelet's CPU, memory and topology managers do on a node.
+
+Start here, on the node, or anywhere with -m and a recording of it:
+
+\b
+  cpuctl plan -f pods.yaml                   # which CPUs would pods get
+  cpuctl explain shop/db -f pods.yaml        # why is a pod rejected
+  cpuctl explain --message 'TEXT'            # what does this message mean
+  sudo cpuctl checkpoint verify              # would the kubelet start again
+  cpuctl config versions --to 1.37           # what does an upgrade change
+  sudo cpuctl audit                          # who disturbs exclusive CPUs
+  sudo cpuctl capture node7.tar.gz           # record the node, for -m
 
 Exit codes: 0 yes or clean, 1 internal error, 2 usage, 3 the answer is no, 4 unusable input, 5 the node
 refused and nothing was changed, 6 changed and not fully restored, 130 interrupted.
 """
 
 
-class LazyGroup(TyperGroup):
+class VerbGroup(TyperGroup):
+    """A group that says whole what each of its verbs is for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Print the first sentence of each verb's help."""
+        verbs: list[tuple[str, Any]] = [
+            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.get_short_help_str(_NEVER_CUT)) for name, verb in verbs])
+
+
+class LazyGroup(VerbGroup):
     """A group that imports a command's module when that command is asked for, not before."""
 
     modules: Mapping[str, str] = {}
@@ -65,9 +90,11 @@ class Root(LazyGroup):
     modules: Mapping[str, str] = {name: entry.module for name, entry in COMMANDS.items()}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
-        """Print the table's own help lines."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+        """Print the table's own help lines, all in two columns of the same width."""
+        widest = max(map(len, COMMANDS))
+        for group, entries in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(widest), entry.help) for name, entry in entries.items()])
 
 
 class HelpByDefault(LazyGroup):

@@ -34,15 +34,18 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Compare a node with what its kubelet believes, container by container and CPU by CPU.
+HELP = """Check a node: wrong CPU sets, noisy neighbours, and the fixes.
 
-Expected is what the kubelet's state says: exclusive CPUs, or the shared pool. Beside it stand what the
-control group is configured to, what is in effect, and where threads may really run. Then follows all that
-disturbs exclusive CPUs: foreign programs, interrupts, siblings, quotas, memory elsewhere; and stale entries.
+Compares the node with what its kubelet believes, container by container and CPU by CPU. Expected is what the
+kubelet's state says: exclusive CPUs, or the shared pool. Beside it stand what the control group is configured
+to, what is in effect, and where threads may really run. Then follows all that disturbs exclusive CPUs:
+foreign programs, interrupts, siblings, quotas, memory elsewhere; and stale entries.
 
-Every finding comes with the command that mends it. An error breaks a promise of the kubelet, a warning can
+Every finding comes with the command that fixes it. An error breaks a promise of the kubelet, a warning can
 disturb, a note (info) is worth knowing. Names of containers come from --pods, else from the kubelet's links
 to their logs. Nothing is changed.
+
+Next: the commands below "fix:"; CPU sets all at once: cpuctl audit -o plan | cpuctl cgroups apply -f -
 
 Examples:
 

@@ -17,24 +17,31 @@ class Entry(NamedTuple):
     help: str
 
 
-COMMANDS: Mapping[str, Entry] = MappingProxyType(
-    {
-        "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
-        "resize": Entry("resize", "Dry-run an in-place resize of a running pod, CPU by CPU."),
-        "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
-        "explain": Entry("explain", "Why a pod is admitted or rejected, and what would change it."),
-        "pods": Entry("pods.command", "Show what follows from pods' resources, and what differs."),
-        "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
-        "config": Entry("config.command", "Show a kubelet's configuration; would it start with it?"),
-        "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
-        "audit": Entry("audit", "Compare a node with what its kubelet believes; how to mend it."),
-        "dra": Entry("dra.command", "CPUs as devices (DRA): slices, and what claims get."),
-        "fleet": Entry("fleet.command", "Ask many nodes at once: list, check, compare, plan."),
-        "checkpoint": Entry(
-            "checkpoint.command", "The kubelet's state files: show, verify, migrate, repair."
-        ),
-        "capture": Entry("capture", "Record a node in one archive that every command reads."),
-        "schema": Entry("schema", "Print the JSON Schema of an answer."),
-        "completion": Entry("completion.command", "Print the script that completes words in a shell."),
-    }
+_PODS = {
+    "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
+    "explain": Entry("explain", "Why a pod is admitted or rejected, and what would change it."),
+    "resize": Entry("resize", "Dry-run an in-place resize of a running pod, CPU by CPU."),
+    "pods": Entry("pods.command", "Show what follows from pods' resources; check manifests."),
+    "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
+}
+_NODE = {
+    "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
+    "config": Entry("config.command", "The kubelet's configuration: show, check, reserve, upgrade."),
+    "checkpoint": Entry("checkpoint.command", "The kubelet's state files: show, verify, migrate, repair."),
+    "audit": Entry("audit", "Check a node: wrong CPU sets, noisy neighbours, and the fixes."),
+    "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
+    "dra": Entry("dra.command", "CPUs as devices (DRA): slices, and what claims get."),
+    "capture": Entry("capture", "Record a node in one archive that every command reads."),
+}
+_FLEET = {"fleet": Entry("fleet.command", "Ask many nodes at once: list, check, compare, plan.")}
+_OTHERS = {
+    "schema": Entry("schema", "Print the JSON Schema of an answer."),
+    "completion": Entry("completion.command", "Print the script that completes words in a shell."),
+}
+
+GROUPS: Mapping[str, Mapping[str, Entry]] = MappingProxyType(
+    {"Pods": _PODS, "A node": _NODE, "Many nodes": _FLEET, "Other commands": _OTHERS}
 )
+"""The commands as the help shows them, below their headings."""
+
+COMMANDS: Mapping[str, Entry] = MappingProxyType({**_PODS, **_NODE, **_FLEET, **_OTHERS})

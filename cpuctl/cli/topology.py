@@ -7,9 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.app import EXIT_NO, VerbGroup, command_group
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
@@ -79,7 +78,7 @@ Examples:
 """
 
 
-DEVICES_HELP = """Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.
+DEVICES_HELP = """Show PCI devices and their NUMA nodes, as a draft for --devices.
 
 JSON and YAML are a file for --devices: which resource a plugin makes of a device, and how many, is its own
 business, so look through it. Recordings tell of them where they hold sys/devices/pci* or sys/bus/pci.
@@ -93,7 +92,7 @@ Examples:
 """
 
 
-SYNTHETIC_HELP = """Write a machine in one line, synthetic:2s4n16c2t,l3=8, which -m takes in its place.
+SYNTHETIC_HELP = """Write a machine in one line, such as synthetic:2s4n16c2t, for -m.
 
 What is no topology is left out: firmware's ids, caches other than L3, frequencies. The line is the shortest
 of several that describe the machine. Such lines are written by hand, too: for bug reports, tests, and
@@ -166,7 +165,7 @@ Exit codes: 0 written, 2 usage, 4 unusable input, or a machine that no such line
 """
 
 
-class ShowByDefault(TyperGroup):
+class ShowByDefault(VerbGroup):
     """A group whose verb may be left out: ``topology -o json`` is ``topology show -o json``."""
 
     default_verb = "show"

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Write CPU sets to control groups, in an order that breaks no running container.
+HELP = """Write CPU sets to control groups, in a safe order.
 
-Without a file or containers, every container gets what the kubelet's state says. A file is what plan -o
-json or audit -o plan prints, or a cpu_manager_state. What is to be written is shown as a diff; --yes writes
-it, reads back what is in force, looks at every thread, and waits for two reconcile periods of the kubelet
-whether somebody rewrites it. The first failure, Ctrl-C included, undoes everything.
+The order breaks no running container. Without a file or containers, every container gets what the kubelet's
+state says. A file is what plan -o json or audit -o plan prints, or a cpu_manager_state. What is to be written
+is shown as a diff; --yes writes it, reads back what is in force, looks at every thread, and waits for two
+reconcile periods of the kubelet whether somebody rewrites it. The first failure, Ctrl-C included, undoes
+everything.
 
 CPUs that are offline, reserved or exclusive to another container are refused, and so is a plan made from a
 state that has moved on.

@@ -22,12 +22,12 @@ from cpuctl.inputs.sources import Sources
 
 app = command_group()
 
-HELP = """Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.
+HELP = """Show the tree of kubepods, expected beside actual values.
 
-CPUs are expected as the kubelet's state gives them, the other values as they follow from the pods' resources
-(--pods; cpuctl pods show explains them), for kubepods and QoS classes from what the kubelet reserves. What
-differs is marked; -o wide lists memory and huge pages, too. Without --pods, pods are known by their UID and
-containers by their id, or by the kubelet's links to their logs.
+CPUs, memory nodes, weights and quotas. CPUs are expected as the kubelet's state gives them, the other values
+as they follow from the pods' resources (--pods; cpuctl pods show explains them), for kubepods and QoS classes
+from what the kubelet reserves. What differs is marked; -o wide lists memory and huge pages, too. Without
+--pods, pods are known by their UID and containers by their id, or by the kubelet's links to their logs.
 
 Examples:
 

@@ -13,7 +13,7 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 app = command_group()
 
-HELP = """Tell who gained or lost which CPUs and which memory between two states.
+HELP = """Show who gained or lost CPUs and memory between two states.
 
 A and B are state files, directories that hold some, or recordings; of two directories, all files are
 compared. The format and checksums of a file do not count as differences.

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Rewrite state files for a kubelet of another minor, or with other gates, up or down.
+HELP = """Rewrite state files for another kubelet version, up or down.
 
-Tells what gets lost: CPUs and memory that pods hold as a whole, baselines. Refuses what the other kubelet
-would not start on, and says what to do instead. The oldest format names containers by their id: --pods tells
-who they are. With -m, the result is proven against that machine and its kubelet's configuration. Without
---yes nothing is written: the answer is what would change.
+Also for other feature gates. Says what gets lost: CPUs and memory that pods hold as a whole, baselines.
+Refuses what the other kubelet would not start on, and says what to do instead. The oldest format names
+containers by their id: --pods tells who they are. With -m, the result is proven against that machine and its
+kubelet's configuration. Without --yes nothing is written: the answer is what would change.
 
 Examples:
 

@@ -33,7 +33,7 @@ from cpuctl.operations.state_writing import changing
 
 app = command_group()
 
-HELP = """Make state files that the kubelet starts on, and prove that it does.
+HELP = """Change state files so that the kubelet starts, and prove it.
 
 Computes checksums again; drops owners that are gone (with --pods); gives CPUs that came to the machine to the
 shared pool; moves containers off CPUs that are gone, reserved now, or another pod's too, and leaves them all

@@ -28,12 +28,15 @@ from cpuctl.inputs.state_files import CheckpointInputs
 
 app = command_group()
 
-HELP = """Tell whether a kubelet would start on this machine with these state files.
+HELP = """Check whether the kubelet would start with these state files.
 
-Runs the start-up checks of the kubelet's minor and answers in its words; then says what else is wrong: whose
-CPUs are on no CPU of the machine, who is gone, what overlaps, which change of memory is what a reboot does
-and which is real. Where the minor is neither named nor found (a recording, the installed kubelet), 1.36 is
-assumed; where other minors would come to another end on the same files, nothing is said but who to which.
+For a node that does not come back after a reboot, and before every upgrade. Runs the start-up checks of the
+kubelet's version and answers in its words; then says what else is wrong: whose CPUs are not on the machine,
+who is gone, what overlaps, which change of memory is what a reboot does and which is real. Where the version
+is neither named nor found (a recording, the installed kubelet), 1.36 is assumed; where other versions would
+come to another end on the same files, nothing is said but which come to which.
+
+Next, where it would not: cpuctl checkpoint repair shows what to change, and --yes changes it.
 
 Examples:
 

@@ -6,7 +6,7 @@ from cpuctl.cli.output import Output, Style, emit
 
 app = command_group()
 
-HELP = """List the formats of the state files: which kubelet writes one, and what every other makes of it.
+HELP = """List state file formats: which kubelet writes and reads which.
 
 Nothing of it is an interface that Kubernetes promises to keep. Every row was computed: a state is written in
 the format, and read as each kubelet reads it.

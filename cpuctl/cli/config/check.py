@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Tell whether a kubelet with this configuration would start on this machine.
+HELP = """Check whether the kubelet would start with this configuration.
 
 Answers with the kubelet's own error and where to mend it, and remarks on what is legal but wrong. The node's
 state files are looked at as cpuctl checkpoint verify looks at them, or those of --state; what is not looked

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.
+HELP = """Propose reserved CPUs and memory that the kubelet accepts.
 
 The Memory Manager's static policy starts only if reservedMemory adds up, to the byte, to what kubeReserved,
 systemReserved and hard eviction keep from pods. What is printed was tried: with it the kubelet would start.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Show the configuration in force, with the origin of every value, and what it keeps from pods.
+HELP = """Show the settings in force, their origin, and what is reserved.
 
 A table shows what somebody has set and the managers' policies; wide shows every field.
 

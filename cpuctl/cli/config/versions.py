@@ -32,11 +32,14 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 app = command_group()
 
-HELP = """List what changes for this configuration between two releases of the kubelet.
+HELP = """Check an upgrade: what changes for this configuration.
 
 Both kubelets start on the node's state files, or those of --state. With pods they decide on them, too: again
 on those that run (--pods), as after a restart, then on those that come (-f, -T). Each difference is tried
 alone, and marked where these files or pods show it.
+
+Next: cpuctl checkpoint verify --kubelet-version NEW checks the state files, cpuctl plan --compare OLD NEW
+shows which pods move, cpuctl fleet check --kubelet-version NEW asks all recorded nodes.
 
 Examples:
 

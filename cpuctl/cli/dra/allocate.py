@@ -36,7 +36,7 @@ EXIT_NO = 3
 
 app: typer.Typer = command_group()
 
-HELP = """Dry-run ResourceClaims: which devices pods get on a node, and which CPUs.
+HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
 
 Beside pods, -f holds their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
 other drivers on this node. Pods come one after the other; the scheduler takes the first devices that fit, in

@@ -23,7 +23,7 @@ from cpuctl.inputs.sources import Sources
 
 app: typer.Typer = command_group()
 
-HELP = """Show the ResourceSlices that the driver dra.cpu would publish for a machine.
+HELP = """Show the ResourceSlices that the driver dra.cpu would publish.
 
 Devices are named and numbered as the driver does it, so claims can be tried before it is installed. YAML and
 JSON are ResourceSlice objects, for kubectl apply on a test cluster; their owner, which is the Node, is left

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Check the nodes of a fleet, and tell each finding once, with the nodes that have it.
+HELP = """Check the nodes of a fleet, and show each finding once.
 
 What is checked: config, as cpuctl config check does; state, the kubelet's state files, as cpuctl checkpoint
 verify does; audit, as cpuctl audit does. Findings that differ only in names and numbers are told as one, with

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Compare two collections of recordings of a fleet: before and after an upgrade, say.
+HELP = """Compare two collections of recordings: before and after.
 
-Nodes go by their names. It is told which are gone and which are new, and what changed on the others: facts of
-the machine, the kubelet's release and settings, whether it would start, and how many CPUs are free for
-exclusive use. Equal changes of many nodes are told once.
+For example of an upgrade. Nodes go by their names. It is told which are gone and which are new, and what
+changed on the others: facts of the machine, the kubelet's release and settings, whether it would start, and
+how many CPUs are free for exclusive use. Equal changes of many nodes are told once.
 
 Examples:
 

@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Plan pods on a fleet: where the scheduler sends each pod, and whether the kubelet there admits it.
+HELP = """Dry-run pods on a fleet: where they go, and who rejects them.
 
-The scheduler is the default one. It goes by Node objects (--nodes): allocatable resources, taints and labels;
-without them, by what the kubelet of each recording would report, as if no node had taints or labels. Nodes
-also tell the release of a kubelet whose recording does not. What runs on the nodes is told by --pods; without
-it, only what state files hold is taken.
+For each pod: where the scheduler sends it, and whether the kubelet there admits it. The scheduler is the
+default one. It goes by Node objects (--nodes): allocatable resources, taints and labels; without them, by
+what the kubelet of each recording would report, as if no node had taints or labels. Nodes also tell the
+release of a kubelet whose recording does not. What runs on the nodes is told by --pods; without it, only what
+state files hold is taken.
 
 Pods that a kubelet rejects come first: why, what happens next, and which nodes would have admitted them. A
 DaemonSet makes a pod for every node that it selects and tolerates, before other pods of the same priority,

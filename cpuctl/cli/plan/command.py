@@ -157,6 +157,8 @@ Pods are admitted one after the other, in the order given or that of --order, on
 --capacity, --repeat and --compare plan further: what else fits, how many copies do, and what moves between
 two settings of the kubelet. What they try is bounded, and the answer names the bound.
 
+Next, where a pod is rejected: cpuctl explain POD with the same options.
+
 Examples:
 
 \b

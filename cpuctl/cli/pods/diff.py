@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Tell what differs between two manifests, or for one under two kubelets.
+HELP = """Show what differs between two manifests, or for one on two kubelets.
 
 Compared are admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs
 and what autoscalers read. Pods are matched by name. On either side the API server is of the kubelet's

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Tell before kubectl apply why the API server or the kubelet would reject pods.
+HELP = """Check before kubectl apply why the cluster would reject pods.
 
 Looks at what decides on resources, in Pods, Lists, every workload and whatever custom resource holds a pod
 template: names, amounts, requests and limits, huge pages, claims, overhead, pod-level resources. Everything

@@ -25,7 +25,7 @@ from cpuctl.operations.pod_view import PodViewInputs, load_view, show_pods
 
 app = command_group()
 
-HELP = """Show what follows from pods' resources: defaults, QoS class, requests, cgroups, OOM scores.
+HELP = """Show what follows from pods' resources: QoS class, sums, cgroups.
 
 Every value comes with its rule, and whether somebody wrote it, a default filled it in, or it was derived. For
 every container: whether it is due exclusive CPUs, and if not, why, and the smallest change that would help.

@@ -1,0 +1,69 @@
+"""From ``cpuctl --help`` alone, on a terminal of 80 columns, people find what they came for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from cpuctl.cli.command_table import COMMANDS, GROUPS
+from cpuctl.cli.completion.command_tree import command_tree
+from tests.cli.conftest import Cpuctl
+
+VERBS = [each for each in command_tree().walk() if each.words]
+
+
+def test_every_command_is_in_one_group() -> None:
+    assert [name for entries in GROUPS.values() for name in entries] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("group", sorted({each.words[0] for each in VERBS if len(each.words) > 1}))
+def test_summaries_of_verbs_stand_in_one_line_and_are_whole(cpuctl: Cpuctl, group: str) -> None:
+    lines = cpuctl(group, "--help", columns=80).out.splitlines()
+    summaries = {each.words[-1]: each.summary for each in VERBS if each.words[:-1] == (group,)}
+    shown = lines[lines.index("Commands:") + 1 :]
+    assert [line.split(None, 1) for line in shown] == [list(item) for item in summaries.items()]
+
+
+def test_what_to_start_with_are_commands_with_help_of_their_own(cpuctl: Cpuctl) -> None:
+    first = cpuctl("--help", columns=80).out
+    commands = [line for line in first.splitlines() if re.match(r" +(sudo )?cpuctl ", line)]
+    wanted = {
+        ("plan",),
+        ("explain",),
+        ("checkpoint", "verify"),
+        ("config", "versions"),
+        ("audit",),
+        ("capture",),
+    }
+    known = {each.words for each in VERBS}
+    found = set()
+    for line in commands:
+        words = shlex.split(line.removeprefix("sudo"), comments=True)
+        words = words[words.index("cpuctl") + 1 :]
+        found.add(next(tuple(words[:length]) for length in (2, 1) if tuple(words[:length]) in known))
+    assert found == wanted
+    assert all(cpuctl(*words, "--help", columns=80).code == 0 for words in wanted)
+
+
+# The five tasks, each with what its help has to say for people to go on.
+NEXT = {
+    "plan": "cpuctl explain POD",
+    "explain": "what would change",
+    "checkpoint verify": "cpuctl checkpoint repair",
+    "config versions": "cpuctl checkpoint verify --kubelet-version",
+    "audit": "cpuctl cgroups apply",
+}
+
+
+@pytest.mark.parametrize(("command", "follows"), NEXT.items())
+def test_help_says_what_to_type_next(cpuctl: Cpuctl, command: str, follows: str) -> None:
+    described = " ".join(cpuctl(*command.split(), "--help", columns=80).out.partition("Examples:")[0].split())
+    assert follows in described
+
+
+def test_no_line_of_help_is_wider_than_the_terminal(cpuctl: Cpuctl) -> None:
+    for command in VERBS:
+        out = cpuctl(*command.words, "--help", columns=80).out
+        assert [line for line in out.splitlines() if len(line) > 80] == []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
+from cpuctl.dra.accounting import advice, driver_cpus
 from cpuctl.dra.allocation import Unsatisfied
 from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.prepare import Prepared
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from cpuctl.answers import dra as answers
     from cpuctl.answers.dra import DeviceRow, DriverDevices
     from cpuctl.answers.sources import Source
+    from cpuctl.dra.accounting import Accounts
     from cpuctl.dra.driver import DriverMachine
     from cpuctl.dra.model import Grant
     from cpuctl.dra.node import ClaimOutcome, NodeClaims, PodClaims
     from cpuctl.dra.slices import DriverDevice
     from cpuctl.inputs.dra import LoadedDriver
     from cpuctl.operations.claims import ClaimsPlan
+    from cpuctl.pods.cgroups.values import CgroupValues
     from cpuctl.pods.model import Pod
 
 _FIXED = "--fixed of cpuctl dra allocate shows what it should get"
@@ -70,7 +73,7 @@ def claims_document(
         "available": str(plan.driver.available),
         "shared": str(plan.driver.shared),
         "reserved": str(driver.settings.reserved),
-        "warnings": [text for _, text in claim_warnings(plan.pods)],
+        "warnings": [text for _, text in claim_warnings(plan.claims, plan.pods)],
     }
 
 
@@ -80,7 +83,27 @@ def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:
     if known is None or not known.claims:
         return {}
     part: answers.ClaimsPart = {"claims": [_claim(each, claims.driver.machine) for each in known.claims]}
+    if (accounts := claims.accounts(pod)) is not None:
+        part["accounting"] = _accounting(accounts)
     return {**part, "claimProblem": known.problem} if known.problem else part
+
+
+def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
+    groups: list[tuple[str | None, CgroupValues]] = [(None, accounts.pod), *accounts.containers.items()]
+    return {
+        "claims": _amount(accounts.claims),
+        "footprint": _amount(accounts.footprint),
+        "cgroups": [
+            {"container": name, "shares": each.shares, "quota": each.quota, "period": each.period}
+            for name, each in groups
+        ],
+    }
+
+
+def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
+    """Yield what is wrong with the CPU that a pod asks for beside its claims."""
+    cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.claims)
+    yield from advice(pod.pod, cpus, counts=claims.accounts(pod.pod) is not None)
 
 
 def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
@@ -128,10 +151,11 @@ def driver_answer(claims: NodeClaims) -> answers.ClaimDriver:
     }
 
 
-def claim_warnings(pods: Iterable[PodClaims]) -> Iterator[tuple[str, str]]:
+def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tuple[str, str]]:
     """Yield what to beware of, and the pod it is about."""
     for pod in pods:
         name = pod.pod.full_name
+        yield from ((name, f"pod {name}: {text}") for text in _advice(pod, claims))
         if pod.problem:
             yield name, f"pod {name} is admitted, and does not start: {pod.problem}"
         for claim in pod.claims:
@@ -160,7 +184,7 @@ def _outcome(pod: PodClaims) -> tuple[answers.ClaimOutcomeName, str | None]:
         case Undetermined():
             return "Undetermined", pod.why.text
         case Unsatisfied():
-            return "Unsatisfied", f"claim {pod.why.claim}, request {pod.why.request}: {pod.why.why}"
+            return "Unsatisfied", pod.why.text
         case None if pod.problem:
             return "NotPrepared", pod.problem
         case None:

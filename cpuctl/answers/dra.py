@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from cpuctl.answers.sources import Source, Sources
-from cpuctl.answers.values import ApiVersion, CPUList
+from cpuctl.answers.values import ApiVersion, Count, CPUList
 
 ClaimOutcomeName = Literal["Allocated", "Unsatisfied", "NotPrepared", "Undetermined"]
 
@@ -76,7 +76,29 @@ class PodClaim(TypedDict):
     """Why it is not known which CPUs the driver gives."""
 
 
+class ClaimCgroup(TypedDict):
+    container: str | None
+    """null: the pod's own."""
+    shares: Count
+    """As cgroup v1 counts them."""
+    quota: int | None
+    """Microseconds in a period, -1 for none; null where nothing is written."""
+    period: int | None
+
+
+class ClaimAccounting(TypedDict):
+    """What claims count as of the node's resources (KEP-5517)."""
+
+    claims: str
+    """CPUs."""
+    footprint: str
+    """CPUs that the pod comes to."""
+    cgroups: list[ClaimCgroup]
+
+
 class ClaimsPart(TypedDict, total=False):
+    accounting: ClaimAccounting
+    """Only where devices count as the node's resources."""
     claims: list[PodClaim]
     """What the pod has for its resource claims: no manager of the kubelet's has a say in that."""
     claimProblem: str

@@ -45,6 +45,11 @@ class Unsatisfied(NamedTuple):
     request: str
     why: str
 
+    @property
+    def text(self) -> str:
+        """Which claim and request, and why."""
+        return f"claim {self.claim}{f', request {self.request}' if self.request else ''}: {self.why}"
+
 
 Allocation = Allocated | Unsatisfied | Undetermined
 

@@ -38,11 +38,33 @@ class Capacity(NamedTuple):
     policy: RequestPolicy | None = None
 
 
+class NodeShare(NamedTuple):
+    """What of a resource of the node a device counts as (KEP-5517): for each, or for each unit of a capacity.
+
+    ``old``: as 1.36 has it (``nodeAllocatableResourceMappings``); later releases have other members.
+    ``overhead``: something comes on top of it for every pod or container, which is not looked at.
+    """
+
+    resource: str
+    multiplier: Quantity
+    capacity: str = ""
+    old: bool = False
+    overhead: bool = False
+
+    def known_to(self, minor: int) -> bool:
+        """Tell whether an API server of 1.*minor* keeps it."""
+        return minor >= SHARES_SINCE and self.old == (minor == SHARES_SINCE)
+
+
+SHARES_SINCE = 36
+"""The first minor that counts devices as the node's resources, by a gate."""
+
+
 class Device(NamedTuple):
     """One device of a slice; names of attributes and capacities have their domain.
 
     ``allows_many`` devices are shared by claims, each of which consumes some capacity. ``unsupported`` names
-    what of the device is not understood here, empty where all is.
+    what of the device is not understood here, empty where all is. ``shares`` are what it counts as.
     """
 
     driver: str
@@ -52,6 +74,7 @@ class Device(NamedTuple):
     capacity: Mapping[str, Capacity] = {}
     allows_many: bool = False
     unsupported: str = ""
+    shares: tuple[NodeShare, ...] = ()
 
     @property
     def id(self) -> tuple[str, str, str]:

@@ -10,6 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.dra.accounting import (
+    CPU,
+    Accounts,
+    Counted,
+    P,
+    accounts_of,
+    counted,
+    too_small,
+    with_claims,
+)
 from cpuctl.dra.allocation import Allocated, Books, Inventory, Unsatisfied, allocate
 from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.model import Claim, Device, DeviceRequest, Grant
@@ -19,6 +29,7 @@ from cpuctl.dra.selectors import Selectors
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Pending, Undetermined
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import Pod, PodClaim
 
 Key = tuple[str, str]
@@ -29,11 +40,14 @@ class ClaimRules(NamedTuple):
     """What the API server and the scheduler know of, by their gates; what they do not is dropped.
 
     ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
-    ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816).
+    ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816); ``counts``: devices may count
+    as the node's CPUs and memory (DRANodeAllocatableResources, KEP-5517). ``minor`` is the release's.
     """
 
     consumable: bool = True
     alternatives: bool = True
+    counts: bool = False
+    minor: int = 36
 
     @classmethod
     def of(cls, gates: FeatureGates) -> ClaimRules:
@@ -41,7 +55,13 @@ class ClaimRules(NamedTuple):
         return cls(
             consumable=gates.enabled("DRAConsumableCapacity"),
             alternatives=gates.enabled("DRAPrioritizedList"),
+            counts=gates.enabled("DRANodeAllocatableResources"),
+            minor=gates.minor,
         )
+
+    def counted(self, grants: Iterable[Grant]) -> Counted:
+        """Tell what devices count as, by resource of the node, in billionths."""
+        return counted(grants, minor=self.minor) if self.counts else {}
 
 
 class ClaimOutcome(NamedTuple):
@@ -101,7 +121,8 @@ class _ElsewhereError(Exception):
 class NodeClaims(Copied):
     """The claims of the pods of a node (``name``), and who has what; copies go their own way.
 
-    ``unknown`` are drivers of whose devices nobody knows whether they are the node's.
+    ``unknown`` are drivers of whose devices nobody knows whether they are the node's, ``cgroups`` what the
+    kubelet is told about cgroups.
     """
 
     def __init__(
@@ -119,6 +140,7 @@ class NodeClaims(Copied):
         self.rules = rules
         self.name = name
         self.unknown = unknown
+        self.cgroups = CgroupSettings()
         self.books = Books()
         self.selectors = Selectors()
         self.held: dict[Key, _Held] = {}
@@ -182,7 +204,7 @@ class NodeClaims(Copied):
         if why is not None:
             self.pods[pod.uid] = PodClaims(pod, why=why)
         if isinstance(why, Unsatisfied):
-            return Pending(f"claim {why.claim}, request {why.request}: {why.why}")
+            return Pending(why.text)
         return why
 
     def _allocate(self, pod: Pod) -> Unsatisfied | Undetermined | None:
@@ -201,6 +223,8 @@ class NodeClaims(Copied):
         found = allocate(list(new.values()), self._inventory, self.books, self.selectors)
         if not isinstance(found, Allocated):
             return found
+        if misfit := self._miscounted(pod, by_key, dict(zip(new, found.grants, strict=True))):
+            return misfit
         for (key, claim), grants in zip(new.items(), found.grants, strict=True):
             self._book(key, _Held(claim, grants))
         for key in by_key:
@@ -208,6 +232,45 @@ class NodeClaims(Copied):
         outcomes = (self._outcome(pod, each, claims[each.name][0]) for each in pod.resource_claims)
         self.pods[pod.uid] = PodClaims(pod, tuple(outcomes))
         return None
+
+    def _miscounted(
+        self, pod: Pod, claims: Mapping[Key, Claim], new: Mapping[Key, tuple[Grant, ...]]
+    ) -> Unsatisfied | Undetermined | None:
+        """Tell whether claims that count as the node's resources keep the scheduler from placing a pod."""
+        total: list[Grant] = []
+        for key, claim in claims.items():
+            grants = new[key] if key in new else self.held[key].grants
+            if not self.rules.counted(grants):
+                continue
+            if any(share.overhead for grant in grants for share in grant.device.shares):
+                return Undetermined(f"devices of claim {claim.full_name} count with an overhead of their own")
+            if key in self.held and self.held[key].users:
+                why = f"node allocatable resource claim {claim.full_name} has a mapped device"
+                return Unsatisfied(claim.full_name, "", f"{why} and cannot be shared across pods")
+            total += grants
+        if why := too_small(pod, self.rules.counted(total)):
+            return Unsatisfied(next(iter(claims.values())).full_name, "", why)
+        return None
+
+    def counted(self, pod: P) -> P:
+        """Return a pod with what its claims count as among its overhead."""
+        known = self.pods.get(pod.uid)
+        if known is None or not self.rules.counts:
+            return pod
+        return with_claims(pod, self.rules.counted(_grants(known.claims)))
+
+    def accounts(self, pod: P) -> Accounts | None:
+        """Work out what a pod comes to with its claims; None where they do not count."""
+        known = self.pods.get(pod.uid)
+        whole = self.rules.counted(_grants(known.claims)) if known is not None else {}
+        if known is None or CPU not in whole:
+            return None
+        named = {
+            each.name: self.rules.counted(_grants(one for one in known.claims if each.name in one.containers))
+            for each in pod.all_containers
+        }
+        by_container = {name: amounts.get(CPU, 0) for name, amounts in named.items()}
+        return accounts_of(pod, whole, by_container, self.cgroups)
 
     def _book(self, key: Key, held: _Held) -> None:
         self.held[key] = held
@@ -356,6 +419,11 @@ class NodeClaims(Copied):
 
 
 _NONE = PodClaims(Pod("", ()))
+
+
+def _grants(claims: Iterable[ClaimOutcome]) -> list[Grant]:
+    """Return the devices of claims, each claim once."""
+    return [grant for each in {each.key: each for each in claims}.values() for grant in each.grants]
 
 
 def _key_of(claim: Claim) -> Key:

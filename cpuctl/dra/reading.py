@@ -17,6 +17,7 @@ from cpuctl.dra.model import (
     Device,
     DeviceClass,
     DeviceRequest,
+    NodeShare,
     RequestPolicy,
     Result,
     Version,
@@ -26,6 +27,7 @@ from cpuctl.pods.reading.pods import decode_name, decode_namespace
 from cpuctl.quantity import Quantity
 
 _MOST_COUNT = 1 << 31
+_ONE = Quantity.from_value(1)
 _POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -375,7 +377,25 @@ def decode_device(named: Cursor, cursor: Cursor, driver: str, pool: str) -> Devi
         },
         allows_many=cursor.optional("allowMultipleAllocations", Cursor.boolean, False),
         unsupported=", ".join(odd),
+        shares=tuple(_shares(cursor, driver)),
     )
+
+
+def _shares(cursor: Cursor, driver: str) -> Iterator[NodeShare]:
+    for resource, each in cursor.optional("nodeAllocatableResourceMappings", Cursor.members, {}).items():
+        multiplier = each.optional("allocationMultiplier", Cursor.quantity, _ONE)
+        yield NodeShare(resource, multiplier, _capacity_key(each, driver), old=True)
+    for resource, each in cursor.optional("nodeAllocatableResources", Cursor.members, {}).items():
+        mapping = each.required("mapping")
+        name = "capacityMultiplier" if mapping.get("capacityKey") is not None else "deviceMultiplier"
+        multiplier = mapping.optional(name, Cursor.quantity, _ONE)
+        overhead = each.get("overhead") is not None
+        yield NodeShare(resource, multiplier, _capacity_key(mapping, driver), overhead=overhead)
+
+
+def _capacity_key(cursor: Cursor, driver: str) -> str:
+    key = cursor.optional("capacityKey", Cursor.text, "")
+    return _qualified(key, driver) if key else ""
 
 
 def _qualified(name: str, driver: str) -> str:

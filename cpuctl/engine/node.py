@@ -138,7 +138,7 @@ class Node(Copied):
             return self._never_comes(pod, unserved)
         before = self.cpu.state.default
         held = pod_allocation_of(self.cpu.state, self.memory.state, pod.uid)
-        known = self.pod_rules.known(pod)
+        known = self._known(pod)
         admission = self._admission_of(known)
         if pod.uid in self.active:
             self._gone(pod.uid)
@@ -167,6 +167,11 @@ class Node(Copied):
             taken_from_others=self.cpu.taken_from_others(pod.uid, before),
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
+
+    def _known(self, pod: StoredPod) -> StoredPod:
+        """Return a pod as the kubelet reads it, with what its claims count as."""
+        known = self.pod_rules.known(pod)
+        return known if self.claims is None else self.claims.counted(known)
 
     def _never_comes(self, pod: StoredPod, verdict: Forbidden | Pending | Undetermined) -> Admission:
         """Tell of a pod that never gets here, or of which nobody knows."""
@@ -199,7 +204,7 @@ class Node(Copied):
         from cpuctl.engine.cpu.resizing.request import Resized, ResizeRequest, status_while_waiting
 
         self.clean_up()
-        pod = self.pod_rules.known(pod)
+        pod = self._known(pod)
         before = self.active[pod.uid]
         # A status without any container is one, too.
         status = status_while_waiting(before, self.state) if status is None else status

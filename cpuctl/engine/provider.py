@@ -71,6 +71,9 @@ class ClaimSource(Protocol):
     def allocate(self, pod: StoredPod) -> Pending | Undetermined | None:
         """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
 
+    def counted(self, pod: StoredPod) -> StoredPod:
+        """Return a pod with what its claims count as among its overhead (KEP-5517)."""
+
     def prepare(self, pod: StoredPod) -> None:
         """Let drivers prepare the claims of a pod that the kubelet has admitted."""
 

@@ -9,10 +9,10 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.dra.allocation import Inventory
 from cpuctl.dra.driver import DRIVER
-from cpuctl.dra.model import Device, DeviceClass
+from cpuctl.dra.model import SHARES_SINCE, Device, DeviceClass
 from cpuctl.dra.node import ClaimRules, NodeClaims, PodClaims
 from cpuctl.dra.prepare import Driver
-from cpuctl.dra.reading import ClaimObjects, Slices, decode_claim_objects, decode_device, decode_slices
+from cpuctl.dra.reading import Slices, decode_claim_objects, decode_device, decode_slices
 from cpuctl.dra.slices import device_object, driver_devices
 
 if TYPE_CHECKING:
@@ -27,11 +27,15 @@ _OWN_CLASS = DeviceClass(DRIVER, (f'device.driver == "{DRIVER}"',))
 
 
 class ClaimsPlan(NamedTuple):
-    """The pods in their order, and the driver after the last of them."""
+    """The pods in their order, and all claims after the last of them."""
 
     pods: tuple[PodClaims, ...]
-    driver: Driver
-    objects: ClaimObjects
+    claims: NodeClaims
+
+    @property
+    def driver(self) -> Driver:
+        """The driver."""
+        return self.claims.driver
 
 
 def plan_claims(
@@ -50,7 +54,7 @@ def plan_claims(
         node.allocate(pod)
         node.prepare(pod)
     pods = (node.pods.get(pod.uid, PodClaims(pod)) for pod in given.pods)
-    return ClaimsPlan(tuple(pods), node.driver, node.objects)
+    return ClaimsPlan(tuple(pods), node)
 
 
 def node_claims(
@@ -80,6 +84,14 @@ def node_claims(
     driver = Driver(loaded.machine, loaded.settings, fixed=fixed)
     rules = ClaimRules() if loaded.gates is None else ClaimRules.of(loaded.gates)
     node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided - {DRIVER})
+    if loaded.settings.node_allocatable_mapping and not rules.counts:
+        sources.warnings.append(
+            "DRANodeAllocatableResources is off: the driver maps devices to the node's CPUs in vain"
+        )
+    elif loaded.settings.node_allocatable_mapping and rules.minor == SHARES_SINCE:
+        sources.warnings.append(
+            "the driver maps devices to the node's CPUs as 1.37 has it: an API server of 1.36 drops that"
+        )
     node.resume(running, loaded.prepared.get)
     return node
 

@@ -181,6 +181,7 @@ def _claims(
             sources.warnings.append(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
         return None
 
+    from cpuctl.engine.pod_rules import cgroup_settings
     from cpuctl.inputs.dra import driver_beside, read_driver_arguments
     from cpuctl.operations.claims import node_claims
 
@@ -190,7 +191,9 @@ def _claims(
     sources.add("driverArguments", flags, "given" if inputs.node.driver_arguments else "default")
     told = kubelet.config if sources.tells_kubelet else None
     driver = driver_beside(words, source, sources, told, given.dra)
-    return node_claims(given.dra, driver._replace(gates=kubelet.gates), sources, running=running)
+    claims = node_claims(given.dra, driver._replace(gates=kubelet.gates), sources, running=running)
+    claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
+    return claims
 
 
 def _never_stored(given: GivenPods) -> Iterator[str]:

@@ -28,7 +28,8 @@ def manifest(tmp_path: Path) -> str:
 def test_a_row_a_claim_and_why_pods_do_not_get_theirs(cpuctl: Cpuctl, manifest: str) -> None:
     result = cpuctl("dra", "allocate", manifest, *MACHINE, "-q")
     assert result.code == 3
-    *rows, blank, why, _, rest = result.out.splitlines()
+    *rows, blank, why, _, advice, _, rest = result.out.splitlines()
+    assert advice.startswith("warning: pod default/web: container four requests no CPUs, and claims give")
     assert [line.split() for line in rows] == [
         ["POD", "CLAIM", "CONTAINER", "DEVICES", "CPUS", "COUNT", "NODE"],
         ["default/web", "four", "four", "cpudevnuma000(4)", "0-1,16-17", "4", "0"],

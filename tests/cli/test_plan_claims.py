@@ -187,3 +187,28 @@ def test_a_running_pods_claim_counts(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (taken,) = known["pods"][0]["claims"]
     assert [each["device"] for each in taken["devices"]] == ["cpudevnuma001"]
     assert taken["whyUnknown"].startswith("which CPUs claim default/old has is not known")
+
+
+def test_cpus_of_claims_are_the_nodes_where_they_count(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    web = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: main, resources: {requests: {cpu: 23}}}]}
+"""
+    manifest = written(tmp_path, claim("ten", cpus(10)) + pod("a", "ten") + web)
+    counting = (
+        *("--kubelet-version", "1.37", "--feature-gates", "DRANodeAllocatableResources=true"),
+        *("--driver-args", "--publish-node-allocatable-resource-mapping"),
+    )
+    document = answer(cpuctl, "plan", "-f", manifest, *MACHINE, *counting)
+    claimed, other = document["pods"]
+    assert (claimed["accounting"]["claims"], claimed["accounting"]["footprint"]) == ("10", "10")
+    assert (other["outcome"], other["reason"]) == ("Rejected", "OutOfcpu")
+    assert other["details"] == {"requested": 23000, "used": 10000, "capacity": 32000}
+    told = cpuctl("plan", "-f", manifest, *MACHINE, *counting, "-q").out
+    assert "default/a comes to 10 CPUs, 10 of them by its claims" in told
+    without = answer(cpuctl, "plan", "-f", manifest, *MACHINE)
+    assert [each["outcome"] for each in without["pods"]] == ["Admitted", "Admitted"]
+    assert "accounting" not in without["pods"][0]

@@ -100,7 +100,7 @@ def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
     from cpuctl.dra.node import NodeClaims
 
     if isinstance(node.claims, NodeClaims):
-        for pod, message in claim_warnings(node.claims.pods.values()):
+        for pod, message in claim_warnings(node.claims, node.claims.pods.values()):
             yield {"pod": pod, "message": message}
 
 

@@ -73,6 +73,12 @@ def claims_blocks(pods: Sequence[Pod], *, wide: bool) -> Iterator[Block]:
         from cpuctl.cli.render.layouts.claimallocation import claims_table
 
         yield claims_table(pods, wide=wide)
+        counted = ((_full_name(pod), pod["accounting"]) for pod in pods if "accounting" in pod)
+        if lines := [
+            f"{name} comes to {each['footprint']} CPUs, {each['claims']} of them by its claims"
+            for name, each in counted
+        ]:
+            yield Lines.of(*lines)
 
 
 def _downward_items(pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[DownwardItem]]]:

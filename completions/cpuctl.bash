@@ -5,8 +5,9 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan explain resize pods replay topology config checkpoint audit cgroups dra capture fleet schema completion' ;;
+        '') verbs='plan explain resize pods replay policies topology config checkpoint audit cgroups dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
+        'policies') verbs='list show new' ;;
         'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
@@ -20,14 +21,18 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'policies') options='-h --help' ;;
+        'policies list') options='-o --output --no-color -q --quiet -h --help' ;;
+        'policies show') options='-o --output --no-color -q --quiet -h --help' ;;
+        'policies new') options='--force -h --help' ;;
         'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
         'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
@@ -112,6 +117,7 @@ _cpuctl_value() {
         'replay:--kubelet-config' | \
         'replay:--svg' | \
         'replay:1' | \
+        'policies new:1' | \
         'topology:--kubelet-config' | \
         'topology:--svg' | \
         'topology show:--kubelet-config' | \
@@ -450,6 +456,9 @@ _cpuctl_value() {
         'fleet check:--feature-gates' | \
         'fleet diff:--feature-gates' | \
         'fleet plan:--feature-gates') value='gates' ;;
+        'plan:--policy' | \
+        'explain:--policy' | \
+        'policies show:1') value='words static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' ;;
         'plan:--order') value='words given priority qos largest-first' ;;
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;
@@ -459,6 +468,10 @@ _cpuctl_value() {
         'explain:--output' | \
         'resize:-o' | \
         'resize:--output' | \
+        'policies list:-o' | \
+        'policies list:--output' | \
+        'policies show:-o' | \
+        'policies show:--output' | \
         'topology map:-o' | \
         'topology map:--output' | \
         'topology distances:-o' | \
@@ -545,7 +558,7 @@ _cpuctl_value() {
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
         'fleet diff:--check') value='words config state audit' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

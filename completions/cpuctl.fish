@@ -59,6 +59,10 @@ set -g __cpuctl_paths 'plan' \
     'pods diff' \
     'pods lint' \
     'replay' \
+    'policies' \
+    'policies list' \
+    'policies show' \
+    'policies new' \
     'topology' \
     'topology show' \
     'topology map' \
@@ -110,6 +114,7 @@ set -g __cpuctl_values 'plan:-f' \
     'plan:--kubelet-args' \
     'plan:--kubelet-version' \
     'plan:--feature-gates' \
+    'plan:--policy' \
     'plan:--order' \
     'plan:--repeat' \
     'plan:--compare' \
@@ -138,6 +143,7 @@ set -g __cpuctl_values 'plan:-f' \
     'explain:--kubelet-args' \
     'explain:--kubelet-version' \
     'explain:--feature-gates' \
+    'explain:--policy' \
     'explain:-o' \
     'explain:--output' \
     'resize:-f' \
@@ -227,6 +233,10 @@ set -g __cpuctl_values 'plan:-f' \
     'replay:--svg' \
     'replay:-o' \
     'replay:--output' \
+    'policies list:-o' \
+    'policies list:--output' \
+    'policies show:-o' \
+    'policies show:--output' \
     'topology:-m' \
     'topology:--machine' \
     'topology:--kubelet-config' \
@@ -541,6 +551,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a explain -d 'Why a pod is admit
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a resize -d 'Dry-run an in-place resize of a running pod, CPU by CPU.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show what follows from pods\' resources; check manifests.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a replay -d 'Replay a node\'s history over time, and check expectations.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a policies -d 'Policies to try in the kubelet\'s place: what if.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s NUMA nodes, sockets, cores and caches.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'The kubelet\'s configuration: show, check, reserve, upgrade.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
@@ -573,10 +584,11 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-version -x -a '1.38 1.37 1
 complete -c cpuctl -n '__cpuctl_at "plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l policy -x -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' -d 'What if: a policy (a plug-in) chooses CPUs in the kubelet\'s place. NAME (cpuctl policies list has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l order -x -a 'given priority qos largest-first' -d 'Which pod comes first: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over, copies being called NAME-2 and so on; max: as often as all of them fit.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l capacity -d 'Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were rejected.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l compare -x -d 'Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; a dot is no change.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l compare -x -d 'Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; or a policy (as --policy); a dot is no change.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'
@@ -609,6 +621,7 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-version -x -a '1.38 1.3
 complete -c cpuctl -n '__cpuctl_at "explain"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l policy -x -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' -d 'What if: a policy (a plug-in) chooses CPUs in the kubelet\'s place. NAME (cpuctl policies list has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -732,6 +745,22 @@ complete -c cpuctl -n '__cpuctl_at "replay"' -l no-color -d 'No colour, as with 
 complete -c cpuctl -n '__cpuctl_at "replay"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "policies:1"' -a list -d 'List the policies that have names: those that come with cpuctl, and those that other packages install.'
+complete -c cpuctl -n '__cpuctl_argument "policies:1"' -a show -d 'Show a policy: what it does, what it was made after, its steps and options, and its text.'
+complete -c cpuctl -n '__cpuctl_argument "policies:1"' -a new -d 'Write a commented start for a policy of one\'s own: a file with every step.'
+complete -c cpuctl -n '__cpuctl_at "policies"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "policies list"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "policies list"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "policies list"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "policies list"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "policies show:1"' -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst'
+complete -c cpuctl -n '__cpuctl_at "policies show"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "policies show"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "policies show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "policies show"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "policies new:1"' -F
+complete -c cpuctl -n '__cpuctl_at "policies new"' -l force -d 'Write over a file that is there.'
+complete -c cpuctl -n '__cpuctl_at "policies new"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a show -d 'Show what a machine consists of.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a map -d 'Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a distances -d 'Show NUMA nodes, their memory and distances, as numactl -H does.'
@@ -1205,7 +1234,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as w
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -34,6 +34,7 @@ _cpuctl_commands() {
                 'resize:Dry-run an in-place resize of a running pod, CPU by CPU.'
                 'pods:Show what follows from pods'\'' resources; check manifests.'
                 'replay:Replay a node'\''s history over time, and check expectations.'
+                'policies:Policies to try in the kubelet'\''s place: what if.'
                 'topology:Show a machine'\''s NUMA nodes, sockets, cores and caches.'
                 'config:The kubelet'\''s configuration: show, check, reserve, upgrade.'
                 'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
@@ -51,6 +52,13 @@ _cpuctl_commands() {
                 'show:Show what follows from pods'\'' resources: QoS class, sums, cgroups.'
                 'diff:Show what differs between two manifests, or for one on two kubelets.'
                 'lint:Check before kubectl apply why the cluster would reject pods.'
+            )
+            ;;
+        'policies')
+            verbs=(
+                'list:List the policies that have names: those that come with cpuctl, and those that other packages install.'
+                'show:Show a policy: what it does, what it was made after, its steps and options, and its text.'
+                'new:Write a commented start for a policy of one'\''s own: a file with every step.'
             )
             ;;
         'topology')
@@ -135,10 +143,11 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times over, copies being called NAME-2 and so on; max\: as often as all of them fit.]:N|max:(max)' \
                 '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were rejected.]' \
-                '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; a dot is no change.]:A B: :A B: ' \
+                '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; or a policy (as --policy); a dot is no change.]:A B: :A B: ' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
@@ -174,6 +183,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
@@ -313,6 +323,31 @@ _cpuctl_run() {
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[TIMELINE]:_files'
+            ;;
+        'policies')
+            _cpuctl_group 'policies' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'policies list')
+            _arguments \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'policies show')
+            _arguments \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)'
+            ;;
+        'policies new')
+            _arguments \
+                '(--force)'--force'[Write over a file that is there.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:FILE:_files'
             ;;
         'topology')
             _cpuctl_group 'topology' \
@@ -862,7 +897,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
+                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology)'
             ;;
         'completion')
             _arguments \

@@ -15,23 +15,43 @@ from cpuctl.cpuset import CPUSet as CPUSet
 from cpuctl.errors import CpuctlError as CpuctlError
 from cpuctl.errors import InputError as InputError
 from cpuctl.errors import NodeAccessError as NodeAccessError
+from cpuctl.errors import PolicyError as PolicyError
 from cpuctl.errors import UsageError as UsageError
+from cpuctl.policies.model import CPU as CPU
+from cpuctl.policies.model import ContainerView as ContainerView
+from cpuctl.policies.model import Holder as Holder
+from cpuctl.policies.model import PodView as PodView
+from cpuctl.policies.model import Policy as Policy
+from cpuctl.policies.model import Refusal as Refusal
+from cpuctl.policies.model import Topology as Topology
+from cpuctl.policies.model import Usage as Usage
+from cpuctl.policies.model import View as View
 
 __all__ = [
+    "CPU",
     "LIBRARY_VERSION",
     "CPUSet",
     "Configuration",
+    "ContainerView",
     "CpuctlError",
     "Decision",
     "Explanation",
+    "Holder",
     "InputError",
     "Machine",
     "Node",
     "NodeAccessError",
     "NotStartedError",
     "Pod",
+    "PodView",
+    "Policy",
+    "PolicyError",
+    "Refusal",
     "ResizeDecision",
+    "Topology",
+    "Usage",
     "UsageError",
+    "View",
     "make_node",
     "read_configuration",
     "read_machine",

@@ -11,7 +11,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError  # noqa: F401  # public, too
+from cpuctl.errors import (  # noqa: F401  # public, too
+    CpuctlError,
+    InputError,
+    NodeAccessError,
+    PolicyError,
+    UsageError,
+)
+from cpuctl.policies.model import (  # noqa: F401  # public, too
+    CPU,
+    ContainerView,
+    Holder,
+    PodView,
+    Policy,
+    Refusal,
+    Topology,
+    Usage,
+    View,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,16 +45,17 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.sources import Sources
-    from cpuctl.kubelet.configuration.refusal import Refusal
+    from cpuctl.kubelet.configuration.refusal import Refusal as ConfigRefusal
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+    from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.operations.resize import Resizes
     from cpuctl.pods.model import Pod as GivenPod
     from cpuctl.pods.model import StoredPod
 
     Name = str | PathLike[str]
 
-LIBRARY_VERSION: Final = "1.0"
+LIBRARY_VERSION: Final = "1.1"
 """The version of these names: the first number changes when one goes or means something else."""
 
 
@@ -234,11 +252,15 @@ def make_node(
     state: Name = "",
     running: Name = "",
     devices: Name = "",
+    policy: str | Policy | type[Policy] = "",
 ) -> Node:
     """Start a kubelet on a machine: on a fresh node, or on its *state* (the kubelet's directory or file).
 
     *running* is a file with the pods that run there, *devices* one that tells what device plugins have.
-    Raise NotStartedError where the kubelet would not start, InputError for files that cannot be used.
+    A *policy* (what ``--policy`` takes, a class, or one with its options) chooses CPUs in the kubelet's
+    place, to see what would come of it: no kubelet does what it does. Raise NotStartedError where the
+    kubelet would not start, InputError for files that cannot be used, PolicyError for a policy that cannot
+    be loaded.
     """
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.machine import load_devices
@@ -268,8 +290,17 @@ def make_node(
             devices=load_devices(str(devices), sources, info=source.info),
             sources=sources,
             server=server,
+            policy=_chosen(policy),
         )
     )
+
+
+def _chosen(policy: str | Policy | type[Policy]) -> ChosenPolicy | None:
+    from cpuctl.operations.policies import choose_policy, load_policy, plugin_of
+
+    if isinstance(policy, str):
+        return choose_policy(policy) if policy else None
+    return load_policy(plugin_of(policy))
 
 
 class Node:
@@ -310,7 +341,10 @@ class Node:
         return copied
 
     def admit(self, pod: Pod) -> Decision:
-        """Let the kubelet decide on a pod; where it is admitted, it runs from now on."""
+        """Let the kubelet decide on a pod; where it is admitted, it runs from now on.
+
+        Raise PolicyError for a policy that fails, takes too long or wants what it may not have.
+        """
         stored = self._stored(pod)
         admission = self._node.admit(stored)
         self._asked.append(stored)
@@ -395,7 +429,7 @@ def _started(result: StartResult) -> EngineNode:
     return result
 
 
-def _not_started(outcome: EngineNotStarted | Refusal) -> NotStartedError:
+def _not_started(outcome: EngineNotStarted | ConfigRefusal) -> NotStartedError:
     from cpuctl.answering.config.starts import not_started_answer
     from cpuctl.exports.outcomes import start_sentence
 

@@ -69,6 +69,12 @@ class InputError(CpuctlError):
     exit_code = 4
 
 
+class PolicyError(CpuctlError):
+    """A policy (a plug-in) fails, takes too long, or answers with what it may not."""
+
+    exit_code = 4
+
+
 class NodeAccessError(CpuctlError):
     """The node refused (permission, kernel) and nothing was changed."""
 

@@ -19,22 +19,34 @@ MACHINE = "fixtures/machines/2s-2numa-32cpu.tar.xz"
 STATIC = "fixtures/kubelet/static.yaml"
 
 NAMES = {
-    "LIBRARY_VERSION": "'1.0'",
+    "LIBRARY_VERSION": "'1.1'",
+    "CPU": "core kind numa_node number socket uncore_cache",
     "CPUSet": "(mask: 'int' = 0) -> 'None'",
     "Configuration": "version warnings",
+    "ContainerView": "cpus kind name",
     "CpuctlError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
     "Decision": "admitted answer cpus message outcome pod reason",
     "Explanation": "answer pod rule suggestions why",
+    "Holder": "container cpus uid",
     "InputError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
     "Machine": "cpus name numa_nodes",
     "Node": "admit copy explain free pods remove resize restart shared_pool warnings",
     "NodeAccessError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
     "NotStartedError": "start",
     "Pod": "containers name uid with_resources",
+    "PodView": "containers cpus name namespace priority qos uid",
+    "Policy": "alignment allocate deallocate filter post_filter pre_score score select sort source",
+    "PolicyError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
+    "Refusal": "",
     "ResizeDecision": "answer cpus message outcome pod reason",
+    "Topology": "cores cpus cpus_per_core cpus_per_socket cpus_per_uncore_cache distances numa_first "
+    "numa_nodes sockets uncore_caches",
+    "Usage": "allocatable assigned",
     "UsageError": "(message: 'str', *, where: 'str' = '', hint: 'str' = '') -> 'None'",
+    "View": "container free holders kubelet need nodes release reserved running settings shared topology "
+    "usage",
     "make_node": "(machine: 'Machine', configuration: 'Configuration', *, state: 'Name' = '', "
-    "running: 'Name' = '', devices: 'Name' = '') -> 'Node'",
+    "running: 'Name' = '', devices: 'Name' = '', policy: 'str | Policy | type[Policy]' = '') -> 'Node'",
     "read_configuration": "(name: 'Name | None' = None, machine: 'Machine | None' = None, *, "
     "arguments: 'str' = '', feature_gates: 'str' = '', version: 'str' = '') -> 'Configuration'",
     "read_machine": "(name: 'Name' = 'live', *, memory: 'str' = '') -> 'Machine'",
@@ -43,6 +55,14 @@ NAMES = {
 """With ``LIBRARY_VERSION``: whoever changes this changes what other people's programs call."""
 METHODS = {
     "Pod.with_resources": "(self, container: 'str', *, cpu: 'str' = '', memory: 'str' = '') -> 'Pod'",
+    "Policy.sort": "(self, pods: 'tuple[PodView, ...]', view: 'View') -> 'Iterable[PodView]'",
+    "Policy.filter": "(self, pod: 'PodView', cpu: 'CPU', view: 'View') -> 'bool'",
+    "Policy.post_filter": "(self, pod: 'PodView', view: 'View') -> 'Iterable[str]'",
+    "Policy.pre_score": "(self, container: 'ContainerView | None', cpu: 'CPU', view: 'View') -> 'float'",
+    "Policy.select": "(self, scores: 'Mapping[int, float]', view: 'View') -> 'Iterable[Iterable[int]]'",
+    "Policy.score": "(self, cpus: 'CPUSet', view: 'View') -> 'float'",
+    "Policy.allocate": "(self, cpus: 'CPUSet', view: 'View') -> 'None'",
+    "Policy.deallocate": "(self, cpus: 'CPUSet', view: 'View') -> 'None'",
     "Node.admit": "(self, pod: 'Pod') -> 'Decision'",
     "Node.copy": "(self) -> 'Node'",
     "Node.explain": "(self, pod: 'Pod') -> 'Explanation'",

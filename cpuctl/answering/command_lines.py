@@ -37,6 +37,7 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
         "--ephemeral-storage": inputs.ephemeral_storage,
         "--memory": inputs.memory,
         "--devices": inputs.devices,
+        "--policy": inputs.node.policy,
     }
     words = [word for option, value in options.items() if value for word in (option, value)]
     words += ["--ignore-unknown-gates"] if kubelet.ignores_unknown_gates else []

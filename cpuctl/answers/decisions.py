@@ -125,6 +125,30 @@ class UndeterminedRound(TypedDict):
 HintRound = MergedHint | FaultyRound | UndeterminedRound
 
 
+class ScoredCPUs(TypedDict):
+    cpus: CPUList
+    score: float
+
+
+class Weighing(TypedDict):
+    """What a policy that no kubelet has made of the CPUs it could take."""
+
+    aside: bool
+    """Whether this is what was missing on the NUMA nodes that were aimed at."""
+    removed: CPUList
+    """The CPUs that its filter took away."""
+    scores: list[ScoredCPUs]
+    """The other CPUs by their score, the best first."""
+    sets: list[ScoredCPUs]
+    """The sets that it looked at, the best first, and of equal ones the one that was taken; 100 at most."""
+    setsInAll: Count
+
+
+class PolicyChoice(TypedDict, total=False):
+    weighings: list[Weighing]
+    """Where a policy decides in the kubelet's place: how it came to these CPUs."""
+
+
 class Alignment(TypedDict):
     """core: every core is used whole; the others: all CPUs lie in one of them."""
 
@@ -194,7 +218,7 @@ class _Placed(_Named, MemoryPart, DevicesPart):
 
 
 @final
-class ExclusiveContainer(_Placed):
+class ExclusiveContainer(_Placed, PolicyChoice):
     exclusive: Literal[True]
     count: Count
     alignment: Alignment
@@ -231,7 +255,12 @@ class DownwardPart(TypedDict, total=False):
     """What references of an admitted pod to resources read, in variables and files."""
 
 
-class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart):
+class Evictions(TypedDict, total=False):
+    evicted: list[str]
+    """The pods that a policy in the kubelet's place evicts for this one."""
+
+
+class Pod(Verdict, PodCPUs, ClaimsPart, DownwardPart, Evictions):
     """A pod, what becomes of it, and what its containers get."""
 
     namespace: str

@@ -59,7 +59,25 @@ NotStarted = StartRefused | KubeletFault | Undetermined
 Start = Started | StartRefused | KubeletFault | Undetermined
 
 
-class KubeletPolicies(TypedDict):
+class PolicyInPlace(TypedDict):
+    """A policy (a plug-in) that decides in the kubelet's place, to see what would come of it."""
+
+    name: str
+    origin: Literal["shipped", "installed", "file", "program"]
+    where: str
+    """The module, package or file that it comes from."""
+    source: str | None
+    """What it was made after."""
+    options: dict[str, str]
+    standing: Literal["what-if"]
+    """No kubelet does this."""
+
+
+class PolicyPart(TypedDict, total=False):
+    policy: PolicyInPlace
+
+
+class KubeletPolicies(PolicyPart):
     version: Release
     cpuManagerPolicy: str
     cpuManagerPolicyOptions: dict[str, str]

@@ -23,6 +23,7 @@ _PODS = {
     "resize": Entry("resize", "Dry-run an in-place resize of a running pod, CPU by CPU."),
     "pods": Entry("pods.command", "Show what follows from pods' resources; check manifests."),
     "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
+    "policies": Entry("policies.command", "Policies to try in the kubelet's place: what if."),
 }
 _NODE = {
     "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),

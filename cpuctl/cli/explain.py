@@ -21,6 +21,7 @@ from cpuctl.cli.options import (
     NoColorOption,
     OutputOption,
     PodFilesOption,
+    PolicyOption,
     QuietOption,
     RunningPodsOption,
     SkipApiServerOption,
@@ -110,6 +111,7 @@ def explain(
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
     include_completed: IncludeCompletedOption = False,
+    policy: PolicyOption = "",
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -129,7 +131,7 @@ def explain(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        node=NodeWords(assume_devices, driver_args),
+        node=NodeWords(assume_devices, driver_args, policy),
     )
     if message and events:
         raise UsageError("tells of pods, and does not go with --message", where="--events")

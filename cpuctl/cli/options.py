@@ -9,6 +9,15 @@ from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
 from cpuctl.inputs import option_names
 from cpuctl.kubelet.version import RELEASES
 
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        option_names.POLICY,
+        metavar="POLICY",
+        help="What if: a policy (a plug-in) chooses CPUs in the kubelet's place. NAME (cpuctl policies list "
+        "has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.",
+    ),
+]
 MachineOption = Annotated[
     str,
     typer.Option(

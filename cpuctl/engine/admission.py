@@ -32,7 +32,8 @@ class Admission(NamedTuple):
 
     ``pod_cpus`` are the CPUs (a mask) that the pod holds as a whole (KEP-5526), 0 for most. ``readmission``
     is set where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are
-    CPUs (a mask) that it got though they are reserved or another pod's.
+    CPUs (a mask) that it got though they are reserved or another pod's. ``evicted`` are the pods that had
+    to go for it, which only a policy does that no kubelet has.
     """
 
     pod: StoredPod
@@ -44,6 +45,7 @@ class Admission(NamedTuple):
     pool_warning: PoolWarning | None
     taken_from_others: int
     readmission: "Readmission | None"
+    evicted: tuple[str, ...] = ()
 
     @property
     def wrapped_memory(self) -> Mapping[str, tuple[str, ...]]:
@@ -58,18 +60,28 @@ class Admission(NamedTuple):
         return {name: types for name, types in wrapped.items() if types}
 
 
+Aligner = Callable[[Candidate, HintRound], Hint]
+"""Chooses NUMA nodes after a round of hints that the Topology Manager admits."""
+
+
 class ScopedAdmission:
     """One pod, who decides on it, and what was asked and given so far.
 
-    ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes.
+    ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes. ``aligner``
+    may choose other NUMA nodes than the Topology Manager has, which no kubelet does.
     """
 
     def __init__(
-        self, candidate: Candidate, manager: TopologyManager, providers: Callable[[], Iterable[Provider]]
+        self,
+        candidate: Candidate,
+        manager: TopologyManager,
+        providers: Callable[[], Iterable[Provider]],
+        aligner: Aligner | None = None,
     ) -> None:
         self.candidate = candidate
         self.manager = manager
         self.providers = providers
+        self.aligner = aligner
         self.asked: list[HintRound] = []
         self.placements: list[Placement] = []
 
@@ -111,7 +123,7 @@ class ScopedAdmission:
         if not isinstance(merged, Merged):
             return merged
         if merged.admit:
-            return merged.hint
+            return self.aligner(self.candidate, self.asked[-1]) if self.aligner else merged.hint
         return Rejected(
             reason=RejectionReason.TOPOLOGY_AFFINITY,
             message=self._refusal(container),

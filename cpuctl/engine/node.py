@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial, reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cpuctl.engine.admission import Admission, ScopedAdmission
 from cpuctl.engine.changeable import Copied
@@ -45,8 +45,25 @@ if TYPE_CHECKING:
     from cpuctl.engine.cpu.resizing.request import Resized, Status
     from cpuctl.engine.cpu.state import CPUManagerState
     from cpuctl.engine.cpu.topology import CPUTopology
+    from cpuctl.engine.hints.hints import Hint
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.readmission import PodAllocation, Readmission
+
+
+class WhatIf(Protocol):
+    """A policy that no kubelet has, and that decides in the kubelet's place."""
+
+    def admit(self, node: Node, pod: StoredPod) -> Admission:
+        """Decide on a pod, by way of ``Node.admit_once``."""
+
+    def order(self, node: Node, pods: Sequence[StoredPod]) -> list[StoredPod]:
+        """Put pods that come together into an order."""
+
+    def attend(self, node: Node) -> None:
+        """Learn which node is asked next."""
+
+    def align(self, node: Node, candidate: Candidate, asked: HintRound) -> Hint:
+        """Choose NUMA nodes after a round of hints that the Topology Manager admits."""
 
 
 class Node(Copied):
@@ -61,7 +78,7 @@ class Node(Copied):
     container that shrinks keeps its CPUs: until somebody who has a clock settles that
     (``CPUManagerState.settle``). ``forgets_pods`` is False for a kubelet whose managers each take the pod
     that they last saw at admission (``last_seen``, by manager) for an active one, for as long as no other
-    comes.
+    comes. ``what_if`` is None for a kubelet as there are.
     """
 
     def __init__(
@@ -91,6 +108,7 @@ class Node(Copied):
         self.drops_what_inits_lack = True
         self.last_seen: dict[str, StoredPod] = {}
         self.hugepages_known = True
+        self.what_if: WhatIf | None = None
 
     @property
     def providers(self) -> tuple[Provider, ...]:
@@ -119,6 +137,10 @@ class Node(Copied):
         """The CPU Manager's state."""
         return self.cpu.state
 
+    def become(self, other: Node) -> None:
+        """Take over the state of a copy that was made before, as if nothing had happened since."""
+        vars(self).update(vars(other.copy()))
+
     def restore(
         self, cpu: SavedCPUState, memory: SavedMemoryState = None
     ) -> StartRefused | KubeletFault | Undetermined | None:
@@ -132,6 +154,10 @@ class Node(Copied):
 
     def admit(self, pod: StoredPod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
+        return self.admit_once(pod) if self.what_if is None else self.what_if.admit(self, pod)
+
+    def admit_once(self, pod: StoredPod) -> Admission:
+        """Decide on one pod, as ``admit``, without making room for it first."""
         if self.server is not None and (refusals := self.server.create(pod).refusals):
             return self._never_comes(pod, Forbidden(refusals))
         if self.claims is not None and (unserved := self.claims.allocate(pod)) is not None:
@@ -340,12 +366,15 @@ class Node(Copied):
         return Candidate(self.pod_rules.managed(pod), qos, divided=self.cpu.rules.divides(pod))
 
     def _admission_of(self, pod: StoredPod) -> ScopedAdmission:
+        if self.what_if is not None:
+            self.what_if.attend(self)
         # Running pods are admitted again before the plugins have found the new kubelet (kubernetes 118559).
         self.devices.registered = self.sources_ready
         return ScopedAdmission(
             candidate=self._candidate(pod),
             manager=self.topology_manager,
             providers=partial(self._cleaned_up, pod),
+            aligner=None if self.what_if is None else partial(self.what_if.align, self),
         )
 
     def _readmission(

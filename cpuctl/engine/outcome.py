@@ -177,11 +177,27 @@ class PickStep(NamedTuple):
     cpus: CPUMask
 
 
+class Weighing(NamedTuple):
+    """What a policy that no kubelet has made of the CPUs it could take, and which set won.
+
+    ``removed`` are CPUs (a mask) that its filters took away, ``scores`` those of the others, ``sets`` the
+    sets that it looked at with their scores, ``winner`` the place of the one that was taken. ``aside``:
+    only what was missing on the NUMA nodes that were aimed at.
+    """
+
+    removed: CPUMask
+    scores: Mapping[int, float]
+    sets: tuple[tuple[CPUMask, float], ...]
+    winner: int
+    aside: bool = False
+
+
 class Picked(NamedTuple):
-    """The CPUs a picker chose, as a mask, and the steps that chose them."""
+    """The CPUs a picker chose, as a mask, and the steps that chose them, or a policy that weighed them."""
 
     cpus: CPUMask
     steps: tuple[PickStep, ...] = ()
+    weighings: tuple[Weighing, ...] = ()
 
 
 PickResult = Picked | AllocationError | KubeletFault | Undetermined

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
-from cpuctl.engine.outcome import PickStep
+from cpuctl.engine.outcome import PickStep, Weighing
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container
 
@@ -82,6 +82,7 @@ class Placement(NamedTuple):
     exclusive: bool = False
     in_pod_pool: bool = False
     steps: tuple[PickStep, ...] = ()
+    weighings: tuple[Weighing, ...] = ()
     memory: tuple["MemoryBlock", ...] = ()
     why_no_memory: str = ""
     devices: tuple[DeviceGrant, ...] = ()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.plan import Plan, Planner
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+    from cpuctl.operations.policies import ChosenPolicy
 
 _SUFFIXES = (".yaml", ".yml", ".json")
+_POLICY = "policy="
 
 
 class Side(NamedTuple):
@@ -117,28 +120,53 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
 
 
 class _Asked(NamedTuple):
-    """One side: a configuration file in place of the one that is given, if one is named, and words on top."""
+    """One side: a configuration file in place of the one that is given, if one is named, and words on top.
+
+    Or (``policy``) a policy that no kubelet has, on the configuration that is given.
+    """
 
     file: str
     overrides: SettingOverrides
+    policy: ChosenPolicy | None = None
 
     @property
     def is_release(self) -> bool:
         """Whether the side differs from the other in its release at most."""
-        return not (self.file or self.overrides.patch or self.overrides.gates)
+        return not (self.file or self.overrides.patch or self.overrides.gates or self.policy)
 
     @property
     def text(self) -> str:
         """Name the side."""
-        return ",".join(filter(None, (self.file, self.overrides.text)))
+        policy = f"policy={self.policy.plugin.name}" if self.policy else ""
+        return ",".join(filter(None, (self.file, policy, self.overrides.text)))
 
 
 def _asked(text: str) -> _Asked:
-    """Take what comes first for a file where it is called like one: settings are not."""
+    """Take what comes first for a file where it is called like one: settings are not.
+
+    What is no setting may be a policy, and is one behind ``policy=``.
+    """
     first, _, rest = text.strip().partition(",")
+    if first.startswith(_POLICY):
+        return _with_policy(text.strip().removeprefix(_POLICY))
+    if ".py:" in first:
+        return _with_policy(text.strip())
     if first.endswith(_SUFFIXES) or ("/" in first and "=" not in first):
         return _Asked(first, read_setting_overrides(rest, option_names.COMPARE))
-    return _Asked("", read_setting_overrides(text, option_names.COMPARE))
+    try:
+        return _Asked("", read_setting_overrides(text, option_names.COMPARE))
+    except UsageError:
+        from cpuctl.policies.catalogue import known
+
+        if first not in {plugin.name for plugin in known()}:
+            raise
+        return _with_policy(text.strip())
+
+
+def _with_policy(text: str) -> _Asked:
+    from cpuctl.operations.policies import choose_policy
+
+    return _Asked("", read_setting_overrides("", option_names.COMPARE), choose_policy(text))
 
 
 def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
@@ -165,6 +193,8 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
         kubelet = _kubelet(setup, asked.overrides, own)
     except ConfigRefusedError as refused:
         return side._replace(start=refused.whole_refusal)
+    if asked.policy is not None:
+        planner = planner._replace(planning=planner.planning._replace(policy=asked.policy))
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)

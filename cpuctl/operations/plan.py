@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.pods.model import StoredPod
 
 Rounds: TypeAlias = int | Literal["max"]
@@ -44,6 +45,7 @@ class Plan(NamedTuple):
     admissions: Sequence[Admission] = ()
     repetition: Repetition | None = None
     capacity: Capacity | None = None
+    policy: ChosenPolicy | None = None
 
     @property
     def refused(self) -> StoredPod | None:
@@ -65,16 +67,19 @@ class Planner(NamedTuple):
         """Start a kubelet and decide about the pods; warnings go to *sources*."""
         from cpuctl.engine.node import Node
 
+        policy = self.planning.policy
         started = self.planning.start(kubelet, sources)
         if not isinstance(started, Node):
-            return Plan(kubelet, started)
+            return Plan(kubelet, started, policy=policy)
         plan = self._admitted(kubelet, started)
-        return plan._replace(capacity=self._capacity(plan))
+        return plan._replace(capacity=self._capacity(plan), policy=policy)
 
     def _admitted(self, kubelet: Kubelet, node: Node) -> Plan:
         from cpuctl.engine.ordering import ordered
 
         pods = ordered(self.planning.wanted, self.options.order, pod_level=node.pod_level_resources)
+        if node.what_if is not None:
+            pods = tuple(node.what_if.order(node, pods))
         rounds = self.options.rounds
         if rounds is None:
             return Plan(kubelet, node, list(self._each(node, pods)))

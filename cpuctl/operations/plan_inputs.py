@@ -27,15 +27,20 @@ if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
 
 
 class NodeWords(NamedTuple):
-    """What is said of the node's devices: there are enough of them, and the flags of the driver for CPUs."""
+    """What is said of the node: there are enough devices, the flags of the driver for CPUs, and a policy.
+
+    The policy is one that no kubelet has, to see what would come of it.
+    """
 
     assume_devices: bool = False
     driver_arguments: str = ""
+    policy: str = ""
 
 
 class PlanningInputs(NamedTuple):
@@ -63,7 +68,8 @@ class Planning(NamedTuple):
 
     ``server`` is the API server that they come through, None where nobody asks it; ``ended`` names pods that
     have been left out, as they have ended. ``rejections`` are what events tell, the last first. ``claims``
-    serves resource claims, None where no pod has any.
+    serves resource claims, None where no pod has any. ``policy`` decides in the kubelet's place, to see what
+    would come of it.
     """
 
     inputs: PlanningInputs
@@ -77,6 +83,7 @@ class Planning(NamedTuple):
     ended: tuple[str, ...] = ()
     rejections: tuple[RejectionEvent, ...] = ()
     claims: NodeClaims | None = None
+    policy: ChosenPolicy | None = None
 
     @property
     def kubelet(self) -> Kubelet:
@@ -101,7 +108,16 @@ class Planning(NamedTuple):
                 node.server = self.server.copy()
             if self.claims is not None:
                 node.claims = self.claims.copy()
+            if self.policy is not None:
+                self._put_in_place(self.policy, node, kubelet, sources)
         return node
+
+    def _put_in_place(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
+        from cpuctl.operations.policies import NOT_ASKED
+
+        policy.attach(node, self.source, kubelet)
+        if node.policy is None and NOT_ASKED not in sources.warnings:
+            sources.warnings.append(NOT_ASKED)
 
 
 def _goes_by_unknown_caches(node: Node) -> bool:
@@ -160,6 +176,7 @@ def read_planning(
         ended=ended,
         rejections=rejections,
         claims=_claims(inputs, given, wanted, initial.running, (source, loaded.kubelet), sources),
+        policy=_policy(inputs.node.policy),
     )
 
 
@@ -194,6 +211,15 @@ def _claims(
     claims = node_claims(given.dra, driver._replace(gates=kubelet.gates), sources, running=running)
     claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
     return claims
+
+
+def _policy(text: str) -> ChosenPolicy | None:
+    if not text:
+        return None
+
+    from cpuctl.operations.policies import choose_policy
+
+    return choose_policy(text)
 
 
 def _never_stored(given: GivenPods) -> Iterator[str]:

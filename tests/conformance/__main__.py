@@ -14,6 +14,7 @@ from random import Random
 
 from tests.conformance.corpus import CorpusFile, corpus_files
 from tests.conformance.runner import Tally, run_cases, run_file
+from tests.conformance.through_policies import run_through_policies
 
 FAILURES_SHOWN = 5
 
@@ -40,11 +41,16 @@ def main(words: Iterable[str]) -> int:
         _say(f"{name}: {_counts(tally)}")
         for failure in tally.failures[:FAILURES_SHOWN]:
             _say(f"    {failure}")
+    through = run_through_policies(files)
+    if through.passed or through.failed:
+        _say(f"picks of CPUs again, through the policy static: {_counts(through)}")
+    for failure in through.failures[:FAILURES_SHOWN]:
+        _say(f"    {failure}")
     _say(_counts(total))
     _say(f"{total.undetermined.total()} undetermined answers")
     for why, times in total.undetermined.most_common():
         _say(f"    {times} times: {why}")
-    return 1 if total.failed or not total.passed else 0
+    return 1 if total.failed or through.failed or not total.passed else 0
 
 
 def in_order(files: Iterable[CorpusFile]) -> Iterator[tuple[str, Tally]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,12 +44,16 @@ def run_file(corpus_file: CorpusFile) -> Tally:
     return run_cases(corpus_file.recorded())
 
 
-def run_cases(cases: Iterable[Recorded], gaps: Sequence[Gap] = GAPS) -> Tally:
+def run_cases(
+    cases: Iterable[Recorded],
+    gaps: Sequence[Gap] = GAPS,
+    operations: Mapping[str, Callable[[Json], Json]] = OPERATIONS,
+) -> Tally:
     """Run recorded cases; a case inside a declared gap must not pass."""
     tally = Tally()
     for recorded in cases:
         gap = next((gap for gap in gaps if gap.applies(recorded)), None)
-        answer = _answer(recorded)
+        answer = _answer(recorded, operations)
         tally.undetermined.update(_undetermined(answer))
         differences = list(_differences(answer, recorded))
         if gap is not None and differences:
@@ -63,8 +67,8 @@ def run_cases(cases: Iterable[Recorded], gaps: Sequence[Gap] = GAPS) -> Tally:
     return tally
 
 
-def _answer(recorded: Recorded) -> Json | None:
-    operation = OPERATIONS.get(recorded.operation)
+def _answer(recorded: Recorded, operations: Mapping[str, Callable[[Json], Json]]) -> Json | None:
+    operation = operations.get(recorded.operation)
     return None if operation is None else operation(recorded.case)
 
 

@@ -17,7 +17,8 @@ PROJECT = Path(__file__).parents[2]
 NOBODY = 65534
 
 _PARENT = """
-import gzip, importlib, importlib.readers, json, lzma, os, pkgutil, resource, sys
+import gzip, importlib, importlib.metadata, importlib.readers, inspect, json, lzma, mmap, os
+import pkgutil, resource, sys
 import cpuctl
 from cpuctl.cli.app import run
 for each in pkgutil.walk_packages(cpuctl.__path__, "cpuctl."):

@@ -65,7 +65,7 @@ def plain(result: PickResult) -> Cpus | str:
 
 def run_pickers(choices: Choices) -> None:
     """Pick CPUs, packed and distributed, and compare."""
-    machine = _machine(choices)
+    machine = drawn_machine(choices)
     offered = frozenset(choices.some(sorted(machine.cpus)))
     minor, spread = choices.number(36, 38), choices.of(list(Spread))
     rules = picker_rules(behaviours(minor), align_by_socket=choices.number(0, 1) == 1)
@@ -80,7 +80,7 @@ def run_pickers(choices: Choices) -> None:
     assert plain(dealt) == pick_distributed(machine, offered, Request(need, group, spread, rules, width))
 
 
-def _machine(choices: Choices) -> Machine:
+def drawn_machine(choices: Choices) -> Machine:
     """Draw cores: nested, where each NUMA node is in one socket, or reaching across as they like."""
     nested, nodes, sockets = choices.number(0, 1), choices.number(1, 6), choices.number(1, 3)
     threads, uneven, far = choices.number(1, 3), choices.number(0, 3), choices.number(0, 1)

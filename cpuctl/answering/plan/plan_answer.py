@@ -16,7 +16,16 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import HintRound
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Rejected, Undetermined, Verdict
+from cpuctl.engine.outcome import (
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Pending,
+    Rejected,
+    Undetermined,
+    Verdict,
+    Weighing,
+)
 from cpuctl.engine.placement import Placement, PoolWarning
 from cpuctl.quantity import Format, Quantity
 
@@ -38,6 +47,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.readmission import Readmission
     from cpuctl.operations.configuration import NotStartedOutcome
 
+MOST_SETS = 100
+"""Of the sets that a policy looked at, so many are told."""
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
     "for free that is not (kubernetes issue 124066)"
@@ -178,6 +189,7 @@ def pod_answer(
     held: answers.PodCPUs = {"podCPUs": cpu_list(cpus)} if cpus else {}
     read: answers.DownwardPart = inside or {}
     served: ClaimsPart = claims or {}
+    evicted: answers.Evictions = {"evicted": list(admission.evicted)} if admission.evicted else {}
     return {
         "namespace": pod.namespace,
         "name": pod.name,
@@ -186,6 +198,7 @@ def pod_answer(
         "qosClass": admission.qos.qos_class.value,
         "qosReason": admission.qos.reason,
         **verdict_answer(admission.verdict),
+        **evicted,
         **held,
         "hints": [round_answer(asked) for asked in admission.asked],
         "containers": list(_containers(topology, admission)),
@@ -314,8 +327,36 @@ def _placed(topology: CPUTopology, placement: Placement) -> answers.PlacedContai
         },
         "aligned": _evidence(alignment),
         "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in placement.steps],
+        **_weighed(placement),
         **container_memory(placement),
         **container_devices(topology, placement),
+    }
+
+
+def _weighed(placement: Placement) -> answers.PolicyChoice:
+    """Describe how a policy in the kubelet's place came to its choice."""
+    if not placement.weighings:
+        return {}
+    return {"weighings": [_weighing(each) for each in placement.weighings]}
+
+
+def _weighing(weighing: Weighing) -> answers.Weighing:
+    by_score: dict[float, int] = {}
+    for cpu, score in weighing.scores.items():
+        by_score[score] = by_score.get(score, 0) | 1 << cpu
+    places = sorted(
+        range(len(weighing.sets)),
+        key=lambda place: (-weighing.sets[place][1], place != weighing.winner, place),
+    )
+    return {
+        "aside": weighing.aside,
+        "removed": cpu_list(weighing.removed),
+        "scores": [{"cpus": cpu_list(by_score[score]), "score": score} for score in sorted(by_score)[::-1]],
+        "sets": [
+            {"cpus": cpu_list(weighing.sets[place][0]), "score": weighing.sets[place][1]}
+            for place in places[:MOST_SETS]
+        ],
+        "setsInAll": len(places),
     }
 
 

@@ -15,29 +15,52 @@ if TYPE_CHECKING:
     from cpuctl.answers import plan as answers
     from cpuctl.answers.dra import DriverPart
     from cpuctl.answers.explanation import MixedCores
-    from cpuctl.answers.start import KubeletPolicies, LoadedRelease, PlanningHead
+    from cpuctl.answers.start import (
+        KubeletPolicies,
+        LoadedRelease,
+        PlanningHead,
+        PolicyInPlace,
+        PolicyPart,
+    )
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine
     from cpuctl.operations.comparison import Comparison, Side
     from cpuctl.operations.plan import Plan, Planner
     from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.policies import ChosenPolicy
 
 
 def planning_head(planning: Planning) -> PlanningHead:
     """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
-    return {"sources": planning.sources.entries, "kubelet": kubelet_answer(planning.kubelet)}
+    kubelet = kubelet_answer(planning.kubelet, planning.policy)
+    return {"sources": planning.sources.entries, "kubelet": kubelet}
 
 
-def kubelet_answer(kubelet: Kubelet) -> KubeletPolicies:
-    """Name a kubelet's release and policies."""
+def kubelet_answer(kubelet: Kubelet, policy: ChosenPolicy | None = None) -> KubeletPolicies:
+    """Name a kubelet's release and policies, and the one that decides in its place, if any."""
     config = kubelet.config
+    in_place: PolicyPart = {"policy": policy_answer(policy)} if policy else {}
     return {
         "version": str(kubelet.version),
         "cpuManagerPolicy": config.cpu_manager_policy,
         "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options),
         "topologyManagerPolicy": config.topology_manager_policy,
         "memoryManagerPolicy": config.memory_manager_policy,
+        **in_place,
+    }
+
+
+def policy_answer(policy: ChosenPolicy) -> PolicyInPlace:
+    """Name a policy that decides in the kubelet's place."""
+    plugin = policy.plugin
+    return {
+        "name": plugin.name,
+        "origin": plugin.origin,
+        "where": plugin.where,
+        "source": policy.description.source or None,
+        "options": {**policy.description.options, **plugin.options},
+        "standing": "what-if",
     }
 
 
@@ -49,7 +72,7 @@ def planned_document(
 
     head: answers.PlanHead = {
         "sources": sources.entries,
-        "kubelet": kubelet_answer(plan.kubelet),
+        "kubelet": kubelet_answer(plan.kubelet, plan.policy),
         **_state_answer(planner.planning.initial.digests),
     }
     if not isinstance(plan.node, Node):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.cli.completion.command_tree import Argument, Command, Option
 from cpuctl.kubelet.version import NEWEST, OLDEST
+from cpuctl.policies.catalogue import SHIPPED
 
 
 class Kind(StrEnum):
@@ -60,6 +61,7 @@ _BY_METAVAR = {
     "A=true,B=false": Value(Kind.GATES),
     "LIST": Value(Kind.CPUS),
     "POD": Value(Kind.POD),
+    "POLICY": Value(Kind.WORDS, tuple(SHIPPED)),
     "POD[/CONTAINER]:cpu=N": Value(Kind.RESIZE),
     "NS/POD/CONTAINER=CPUS": Value(Kind.CONTAINER),
     "config,state,audit": Value(Kind.WORDS, ("config", "state", "audit")),

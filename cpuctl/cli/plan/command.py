@@ -23,6 +23,7 @@ from cpuctl.cli.options import (
     MemoryOption,
     NoColorOption,
     PodFilesOption,
+    PolicyOption,
     QuietOption,
     RunningPodsOption,
     SkipApiServerOption,
@@ -105,7 +106,8 @@ CompareOption = Annotated[
         metavar="A B",
         help="Plan with two settings of the kubelet side by side. Each is a list on top of the "
         "configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a "
-        "configuration file in place of it, and a list behind that; a dot is no change.",
+        "configuration file in place of it, and a list behind that; or a policy (as --policy); a dot is no "
+        "change.",
     ),
 ]
 
@@ -177,6 +179,8 @@ Examples:
   cpuctl plan -f pods.yaml --compare 1.36 1.37
   cpuctl plan -f pods.yaml --compare . restricted,pod,full-pcpus-only
   cpuctl plan -f pods.yaml --compare a.yaml b.yaml
+  cpuctl plan -f pods.yaml --policy koordinator,bind=spread
+  cpuctl plan -f pods.yaml --compare . ./mine.py:Mine
 
 Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not or
 the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input, 5 nothing could be
@@ -199,6 +203,7 @@ def plan(
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
     include_completed: IncludeCompletedOption = False,
+    policy: PolicyOption = "",
     order: OrderOption = PodOrder.GIVEN,
     repeat: RepeatOption = "",
     capacity: CapacityOption = False,
@@ -231,7 +236,7 @@ def plan(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        node=NodeWords(assume_devices, driver_args),
+        node=NodeWords(assume_devices, driver_args, policy),
     )
     planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)
     with changing(write_state):
@@ -241,8 +246,7 @@ def plan(
             planned = _planned(planner_of(planning)._replace(progress=progress), compare)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
-    _draw(pictures, planning, planned)
-    _answer(planning, planned, None if pictures.instead else publisher, style)
+    _answer(planning, planned, pictures, publisher, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
 
@@ -251,11 +255,14 @@ def _planner(planning: Planning, *, order: PodOrder, repeat: str, capacity: bool
     return Planner(planning, PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity))
 
 
-def _answer(planning: Planning, planned: "Planned", publisher: str | None, style: Style) -> None:
-    """Write the answer, or the object of *publisher*; None where a picture is in its place."""
-    if publisher is not None and style.output is PlanOutput.NRT:
+def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publisher: str, style: Style) -> None:
+    """Draw, and write the answer, or the object of *publisher*, unless a picture is in its place."""
+    _draw(pictures, planning, planned)
+    if pictures.instead:
+        return
+    if style.output is PlanOutput.NRT:
         emit_topology(planning, planned.node, publisher, style)
-    elif publisher is not None:
+    else:
         _emit(planned.document, style)
 
 

@@ -6,7 +6,7 @@ sets are masks throughout.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -21,6 +21,7 @@ from cpuctl.engine.outcome import (
     Rejected,
     RejectionReason,
     Undetermined,
+    Weighing,
 )
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration, SettingError
@@ -49,6 +50,7 @@ class Allocation(NamedTuple):
     cpus: CPUMask
     steps: tuple[PickStep, ...] = ()
     known: bool = False
+    weighings: tuple[Weighing, ...] = ()
 
 
 class ReservingFailsError(Exception):
@@ -61,10 +63,34 @@ class ReservingFailsError(Exception):
 AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
+class Wanted(NamedTuple):
+    """So many CPUs out of those that are *offered* (a mask), for a container, or (None) a pod as a whole.
+
+    *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
+    """
+
+    pod: StoredPod
+    container: Container | None
+    offered: CPUMask
+    number: int
+    affinity: NodeMask | None
+
+
+class CPUChooser(Protocol):
+    """Who chooses CPUs in the kubelet's place, to see what would come of it."""
+
+    def usable(self, policy: "StaticPolicy", state: CPUManagerState, pod: StoredPod) -> CPUMask:
+        """Return the free CPUs that a pod may have."""
+
+    def choose(self, policy: "StaticPolicy", state: CPUManagerState, wanted: Wanted) -> PickResult:
+        """Choose CPUs."""
+
+
 class StaticPolicy(NamedTuple):
     """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive.
 
     ``tells_no_free_cores``: a refusal says that no core is free, instead of blaming the number of CPUs.
+    ``chooser`` is who chooses in its place, None for the kubelet's own picker.
     """
 
     topology: CPUTopology
@@ -72,6 +98,7 @@ class StaticPolicy(NamedTuple):
     picker: "Picker"
     reserved: CPUMask
     tells_no_free_cores: bool = True
+    chooser: CPUChooser | None = None
 
     @classmethod
     def construct(
@@ -137,12 +164,12 @@ class StaticPolicy(NamedTuple):
             state.remember_reuse(pod.uid, container.kind, known)
             return Allocation(known, known=True)
         offered = state.default & ~self.reserved | state.reusable_for(pod.uid)
-        match self.pick(offered, count, affinity):
-            case Picked(cpus=cpus, steps=steps):
+        match self.choose(state, Wanted(pod, container, offered, count, affinity)):
+            case Picked(cpus=cpus, steps=steps, weighings=weighings):
                 state.default &= ~cpus
                 state.assign(pod.uid, container.name, cpus)
                 state.remember_reuse(pod.uid, container.kind, cpus)
-                return Allocation(cpus, steps)
+                return Allocation(cpus, steps, weighings=weighings)
             case AllocationError(message=message):
                 return Rejected(
                     reason=RejectionReason.UNEXPECTED_ADMISSION,
@@ -152,6 +179,18 @@ class StaticPolicy(NamedTuple):
                 )
             case fault:
                 return fault
+
+    def available(self, state: CPUManagerState, pod: StoredPod) -> CPUMask:
+        """Return the free CPUs that a pod may have."""
+        if self.chooser is not None:
+            return self.chooser.usable(self, state, pod)
+        return state.default & ~self.reserved
+
+    def choose(self, state: CPUManagerState, wanted: Wanted) -> PickResult:
+        """Choose CPUs, by whoever does that here."""
+        if self.chooser is not None:
+            return self.chooser.choose(self, state, wanted)
+        return self.pick(wanted.offered, wanted.number, wanted.affinity)
 
     def pick(self, offered: CPUMask, count: int, affinity: NodeMask | None) -> PickResult:
         """Pick from the affinity's NUMA nodes (or their sockets) first, what is missing from the rest.

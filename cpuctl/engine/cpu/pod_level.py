@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.manager import StaticPolicy, Wanted
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.outcome import (
@@ -70,7 +70,8 @@ def allocate_bubble(
         return Rejected(reason=RejectionReason.EMPTY_POD_SHARED_POOL, message=why)
     if refused := policy.smt_refusal(state, None, request.total):
         return refused
-    picked = policy.pick(state.default & ~policy.reserved, request.total, request.affinity)
+    free = state.default & ~policy.reserved
+    picked = policy.choose(state, Wanted(pod, None, free, request.total, request.affinity))
     if not isinstance(picked, Picked):
         return _failed(picked)
     state.default &= ~picked.cpus

@@ -165,7 +165,9 @@ class CPUProvider(Copied):
             self.metrics.container_failed(self.policy)
             return result
         self.metrics.container_allocated(self.policy, self.state, result.cpus, known=result.known)
-        return placed._replace(claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps)
+        return placed._replace(
+            claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps, weighings=result.weighings
+        )
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
@@ -270,7 +272,7 @@ def container_hints(
         return None
     held = state.assigned(pod.uid, container.name)
     if held is None:
-        return _hints(policy, state.default & ~policy.reserved, state.reusable_for(pod.uid), count)
+        return _hints(policy, policy.available(state, pod), state.reusable_for(pod.uid), count)
     return {"cpu": []} if held.bit_count() != count else _hints(policy, held, NO_CPUS, count)
 
 
@@ -289,8 +291,7 @@ def pod_hints(
             held |= cpus
     if held.bit_count() == total:
         return _hints(policy, held, NO_CPUS, total)
-    available = state.default & ~policy.reserved
-    return _hints(policy, available, state.reusable_for(pod.uid) | held, total)
+    return _hints(policy, policy.available(state, pod), state.reusable_for(pod.uid) | held, total)
 
 
 def pod_count(containers: Iterable[Container], claims: Claims) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table
+from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table, what_if_line
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.start import start_block
+from cpuctl.cli.render.tables.weighing import weighing_rows
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.outcomes import PODS, RESIZES
 from cpuctl.exports.wording import byte_text, counted, shared_sentence
@@ -50,6 +51,7 @@ def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     if any("alignment" in container for container in _containers(document)):
         yield pods_table([_shown(document)], wide=True)
     yield from _claims(document, wide=wide)
+    yield from _weighed(document)
     if document["rounds"]:
         yield _rounds(document)
     if document["numaNodes"]:
@@ -74,6 +76,14 @@ def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
         from cpuctl.cli.render.layouts.claimallocation import devices_table as claim_devices
 
         yield claim_devices(document["claimDevices"])
+
+
+def _weighed(document: ExplainedDecision) -> Iterator[Block]:
+    """Show how a policy in the kubelet's place came to its choice."""
+    if "policy" in document["kubelet"]:
+        yield Lines.of(what_if_line(document["kubelet"]["policy"]))
+    if weighed := tuple(weighing_rows(_containers(document))):
+        yield Table(tuple(map(Column, ("CONTAINER", "POLICY", "SCORE", "CPUS"))), weighed)
 
 
 def _verdict(document: ExplainedDecision) -> Table:

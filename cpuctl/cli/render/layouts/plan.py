@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from cpuctl.answers.downward import DownwardItem
     from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
-    from cpuctl.answers.start import KubeletPolicies
+    from cpuctl.answers.start import KubeletPolicies, PolicyInPlace
 
 _ALIGNMENTS: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
     "core": "CORE",
@@ -105,6 +105,16 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
         yield f"Topology Manager policy {policy}, scope {scope}"
     if kubelet["memoryManagerPolicy"] != "None":
         yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
+    if "policy" in kubelet:
+        yield what_if_line(kubelet["policy"])
+
+
+def what_if_line(policy: PolicyInPlace) -> str:
+    """Say that a policy decides which no kubelet has."""
+    options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
+    return (
+        f"What if: policy {policy['name']}{options} chooses CPUs in the kubelet's place; no kubelet does this"
+    )
 
 
 def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Table:
@@ -192,6 +202,8 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
     sharing: dict[str, list[str]] = {}
     for pod, reached in _reached(pods):
         name = _full_name(pod)
+        if "evicted" in pod:
+            yield Cell(f"{name}: the policy evicts {few(pod['evicted'])} for it", "yellow")
         if pod["outcome"] != "Admitted":
             refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
         for container in pod["containers"]:

@@ -1,0 +1,51 @@
+"""The answers of ``cpuctl policies`` as plain documents (schemas: ``policies``, ``policydescription``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+
+if TYPE_CHECKING:
+    from cpuctl.answers import policies as answers
+    from cpuctl.operations.policies import ChosenPolicy, KnownPolicy
+
+
+def policies_document(found: Iterable[KnownPolicy]) -> answers.Policies:
+    """Describe policies by their names, also those that cannot be loaded."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Policies",
+        "standing": "what-if",
+        "policies": [_policy(each) for each in found],
+    }
+
+
+def description_document(chosen: ChosenPolicy) -> answers.PolicyDescription:
+    """Describe one policy, with its text."""
+    from cpuctl.operations.policies import KnownPolicy
+
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PolicyDescription",
+        "standing": "what-if",
+        "policy": _policy(KnownPolicy(chosen.plugin, chosen.description)),
+        "doc": chosen.description.doc,
+        "alignment": chosen.description.alignment,
+        "text": chosen.text,
+    }
+
+
+def _policy(known: KnownPolicy) -> answers.Policy:
+    plugin, said = known.plugin, known.description
+    return {
+        "name": plugin.name,
+        "origin": plugin.origin,
+        "where": plugin.where,
+        "summary": said.doc.partition("\n")[0] if said else "",
+        "source": (said.source or None) if said else None,
+        "steps": list(said.steps) if said else [],
+        "options": [{"name": name, "default": value} for name, value in said.options.items()] if said else [],
+        "error": known.error or None,
+    }

@@ -1,0 +1,1 @@
+"""``cpuctl policies``: policies to try in the kubelet's place."""

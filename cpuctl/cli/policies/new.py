@@ -1,0 +1,38 @@
+"""``cpuctl policies new``: a commented start for a policy of one's own."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.app import command_group
+from cpuctl.cli.output import remember_written
+
+app = command_group()
+
+HELP = """Write a commented start for a policy of one's own: a file with every step.
+
+It chooses what the kubelet chooses until a step is changed. The page docs/policies.md tells what steps are
+given and may answer.
+
+Examples:
+
+\b
+  cpuctl policies new mine.py
+  cpuctl plan -f pods.yaml --policy ./mine.py:Mine
+
+Exit codes: 0 written, 2 usage, 4 the file is there already, 5 it cannot be written.
+"""
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="The Python file to write.", show_default=False)
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+
+
+@app.command(name="new", help=HELP)
+def new(file: FileArgument, force: ForceOption = False) -> None:
+    """Write the file."""
+    from cpuctl.operations.policies import write_start
+
+    remember_written(write_start(file, force=force))
+    typer.echo(f"{file}: try it with cpuctl plan --policy {file}:Mine")

@@ -1,0 +1,78 @@
+"""Sets of NUMA nodes that a Topology Manager might as well have chosen, for who chooses in its place.
+
+No kubelet looks at them: of equal ones it keeps the lowest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import comb
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Hint, HintList
+from cpuctl.engine.hints.topology_manager import HintRound, Merged, TopologyManager
+from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
+
+MOST_TRIED = 20_000
+"""Beyond so many sets of one size, none but the chosen one is looked at."""
+
+
+def equally_good(asked: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
+    """List the sets that all managers prefer, as small and as close as the one that was chosen, lowest first.
+
+    It is that one alone where not all prefer it; nothing where any NUMA nodes will do.
+    """
+    merged = asked.merged
+    if not isinstance(merged, Merged) or merged.hint.nodes is None:
+        return ()
+    chosen = merged.hint.nodes
+    if not merged.hint.preferred:
+        return (chosen,)
+    lists = [hints for answer in asked.answers.values() for hints in (answer or {}).values() if hints]
+    rank = manager.fit.key(chosen)[:2]
+    return tuple(
+        nodes
+        for nodes in _sets(manager.everything, chosen)
+        if manager.fit.key(nodes)[:2] == rank and all(_preferred(hints, nodes) for hints in lists)
+    )
+
+
+def preferred_by_cpus(asked: HintRound, manager: TopologyManager) -> tuple[NodeMask, ...]:
+    """List the smallest sets that the CPU Manager prefers, where no set is preferred by all, the best first.
+
+    Those that the Memory Manager prefers, too, come alone, if there are any.
+    """
+    merged, cpus = asked.merged, _first(asked, "cpu")
+    if not isinstance(merged, Merged) or merged.hint.preferred or not cpus:
+        return ()
+    memory = _first(asked, "memory")
+    for size in range(1, manager.everything.bit_count() + 1):
+        example = NodeMask((1 << size) - 1)
+        found = [nodes for nodes in _sets(manager.everything, example) if _preferred(cpus, nodes)]
+        if found:
+            both = [nodes for nodes in found if memory and _preferred(memory, nodes)]
+            return tuple(sorted(both or found, key=Fit.key.__get__(manager.fit)))
+    return ()
+
+
+def _first(asked: HintRound, provider: str) -> HintList | None:
+    for name, answer in asked.answers.items():
+        if name == provider and answer:
+            return next(iter(answer.values()))
+    return None
+
+
+def _sets(everything: NodeMask, like: NodeMask) -> Iterator[NodeMask]:
+    """Yield all sets of NUMA nodes of one size, lowest first; of too many only the one that is there."""
+    bits, size = [NODE_0 << node for node in CPUSet(everything)], like.bit_count()
+    if comb(len(bits), size) > MOST_TRIED:
+        return iter((like,))
+    return iter(sorted(sum(chosen, NO_NODES) for chosen in combinations(bits, size)))
+
+
+def _preferred(hints: HintList, nodes: NodeMask) -> bool:
+    if isinstance(hints, Sequence):
+        return any(hint in hints for hint in (Hint(nodes, preferred=True), Hint(None, preferred=True)))
+    return nodes in hints and hints.prefers(nodes)

@@ -1,0 +1,116 @@
+"""Policies as somebody names them: found, asked what they are, and put in the kubelet's place on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.policies.answering import Question
+from cpuctl.policies.catalogue import Plugin, find, known
+from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
+from cpuctl.policies.worker import BUDGET, Worker
+
+if TYPE_CHECKING:
+    from cpuctl.engine.node import Node
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.policies.answering import Answer
+    from cpuctl.policies.model import Policy
+
+NOT_ASKED = (
+    "the CPU Manager's policy is none here, so that containers have no CPUs of their own: no policy is asked"
+)
+
+
+class ChosenPolicy(NamedTuple):
+    """A policy that was found, what it says of itself, and the process that answers for it."""
+
+    plugin: Plugin
+    description: Description
+    worker: Worker
+
+    @property
+    def text(self) -> str:
+        """The Python text that it is in; empty where there is none."""
+        return str(self.worker.ask(Question("text")).get("text", ""))
+
+    def attach(self, node: Node, source: MachineSource, kubelet: Kubelet) -> PolicyInPlace:
+        """Put it in the kubelet's place on a node."""
+        setting = Setting.of(node.topology, source.info, source.machine.core_kinds, kubelet)
+        as_kubelet = self.plugin.as_kubelet
+        placed = PolicyInPlace(self.worker, self.description, setting, as_kubelet=as_kubelet)
+        placed.attach(node)
+        return placed
+
+
+class KnownPolicy(NamedTuple):
+    """A policy that has a name; ``description`` is None where it cannot be loaded, and ``error`` says why."""
+
+    plugin: Plugin
+    description: Description | None
+    error: str = ""
+
+
+def known_policies() -> Iterator[KnownPolicy]:
+    """Load every policy that has a name, each in a process of its own."""
+    for plugin in known():
+        try:
+            chosen = load_policy(plugin)
+        except CpuctlError as error:
+            yield KnownPolicy(plugin, None, str(error))
+        else:
+            chosen.worker.stop()
+            yield KnownPolicy(plugin, chosen.description)
+
+
+def write_start(name: str, *, force: bool) -> str:
+    """Write a commented start for a policy, and return where.
+
+    Raise UsageError for a file that is there, unless *force* permits to replace it, or that is called
+    otherwise than Python's are; NodeAccessError where it cannot be written.
+    """
+    from importlib.resources import files
+
+    from cpuctl.capture.saving import save
+
+    path = Path(name)
+    if path.suffix != ".py":
+        raise UsageError(f"expected a name that ends in .py, found {name!r}", hint="write FILE.py")
+    text = files("cpuctl.policies").joinpath("start.txt").read_text(encoding="utf-8")
+    text = text.replace("THIS_FILE.py", name)
+    save(path, lambda file: file.write(text.encode()), replace=force, mode=0o644)
+    return name
+
+
+def choose_policy(text: str) -> ChosenPolicy:
+    """Find the policy that *text* names, and load it in a process of its own.
+
+    Raise UsageError for one that there is not, or for its options, PolicyError where it cannot be loaded.
+    """
+    return load_policy(find(text))
+
+
+def plugin_of(policy: Policy | type[Policy]) -> Plugin:
+    """Take a class, or a policy with its options, for one that was found."""
+    kind = policy if isinstance(policy, type) else type(policy)
+    where = f"{kind.__module__}:{kind.__qualname__}"
+
+    def load() -> Callable[..., Policy]:
+        return policy if isinstance(policy, type) else lambda: policy
+
+    return Plugin(kind.__name__, "program", where, load)
+
+
+def load_policy(plugin: Plugin) -> ChosenPolicy:
+    """Load a policy in a process of its own; raise PolicyError where that fails."""
+    worker = Worker(plugin.name, lambda: served(plugin), plugin.budget or BUDGET)
+    return ChosenPolicy(plugin, describe(worker), worker)
+
+
+def served(plugin: Plugin) -> Callable[..., Answer]:
+    """Make a policy, and what answers for it; this is for its own process."""
+    from cpuctl.policies.answering import Server, constructed
+
+    return Server(constructed(plugin.load(), plugin.options), as_kubelet=plugin.as_kubelet)

@@ -1,0 +1,37 @@
+"""What-if: performance cores for containers with CPUs of their own, efficiency cores for the shared pool.
+
+Source: cpuctl's own. No kubelet tells the kinds of cores apart, so that it mixes them in one container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.policies.model import CPU, PodView, View
+from cpuctl.policies.static import Static, packed
+
+
+class CoreKinds(Static):
+    """Give exclusive CPUs of performance cores, never of both kinds to one container.
+
+    With ``fallback`` a container for which these do not suffice gets efficiency cores alone. A machine with
+    cores of one kind is treated as the kubelet does.
+    """
+
+    source = "cpuctl"
+
+    def __init__(self, *, fallback: bool = False) -> None:
+        self.fallback = fallback
+
+    def filter(self, pod: PodView, cpu: CPU, view: View) -> bool:
+        """Keep efficiency cores for the shared pool."""
+        return self.fallback or cpu.kind != "efficiency"
+
+    def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
+        """Pick as the kubelet does, from cores of one kind."""
+        rules = self.rules(view)._replace(distribute=False)
+        for kind in ("", "performance", "efficiency"):
+            alike = CPUSet.of(cpu for cpu in scores if view.topology.cpus[cpu].kind == kind)
+            if len(alike) >= view.need:
+                yield packed(view.topology, alike, view.need, rules)

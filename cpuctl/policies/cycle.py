@@ -1,0 +1,200 @@
+"""How a policy is asked: one question, its steps in their order, one answer; and what it may answer.
+
+The loop: the CPUs that pass ``filter`` are left; each gets a score by ``pre_score``; ``select`` names sets of
+them; the set with the highest ``score`` wins, the first one named among equals. Whatever else a policy
+returns is a ``BadAnswerError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.cpuset import MAX_CPU, CPUSet
+from cpuctl.policies.model import Failure, Policy, Refusal
+
+if TYPE_CHECKING:
+    from cpuctl.policies.model import PodView, View
+
+MOST_SETS = 4096
+"""As many sets ``select`` may name."""
+_NUMBERS = (int, float)
+
+Tell = Callable[[str], None]
+"""Is told of every step that comes next."""
+
+
+def _silent(_step: str) -> None:
+    pass
+
+
+class BadAnswerError(Exception):
+    """A step answers with what it may not: which, and what is wrong with it."""
+
+
+class Scored(NamedTuple):
+    """A set of CPUs (a mask) with its score."""
+
+    cpus: int
+    score: float
+
+
+class Selection(NamedTuple):
+    """What the steps came to: a score for every CPU that was left, the sets named, and the winner's place."""
+
+    scores: dict[int, float]
+    sets: tuple[Scored, ...]
+    winner: int
+
+    @property
+    def cpus(self) -> int:
+        """The CPUs that won, as a mask."""
+        return self.sets[self.winner].cpus
+
+    @property
+    def score(self) -> float:
+        """The score that won."""
+        return self.sets[self.winner].score
+
+
+class Refused(NamedTuple):
+    """The policy's no."""
+
+    why: str
+
+
+class Failed(NamedTuple):
+    """The kubelet that the policy stands for does not come back."""
+
+    why: str
+    crash: bool
+    where: str
+
+
+def writes(policy: Policy, step: str) -> bool:
+    """Tell whether a policy has a step of its own."""
+    return getattr(type(policy), step) is not getattr(Policy, step)
+
+
+def kept(policy: Policy, pod: PodView, view: View, tell: Tell = _silent) -> int:
+    """Return the CPUs of ``view.free`` that pass ``filter``, as a mask, or raise BadAnswerError."""
+    if not writes(policy, "filter"):
+        return view.free.mask
+    tell("filter")
+    passed = 0
+    for cpu in view.free:
+        known = view.topology.cpus.get(cpu)
+        if known is None:
+            continue
+        keeps = policy.filter(pod, known, view)
+        if not isinstance(keeps, bool):
+            raise BadAnswerError(f"filter returned {_told(keeps)} for CPU {cpu}: True or False is expected")
+        passed |= keeps << cpu
+    return passed
+
+
+def selection(
+    policy: Policy, view: View, tell: Tell = _silent, *, as_kubelet: bool = False
+) -> Selection | Refused | Failed:
+    """Run the steps from ``pre_score`` to ``score``.
+
+    A policy that stands *as* the *kubelet* may take what a kubelet takes by mistake.
+    """
+    try:
+        tell("pre_score")
+        scores = _scores(policy, view)
+        tell("select")
+        kubelets = as_kubelet or not writes(policy, "select")
+        sets = tuple(_named(policy, scores, view, any_cpus=kubelets))
+        if not sets:
+            return Refused("selects no set of CPUs")
+        tell("score")
+        scored = tuple(Scored(each.mask, _number(policy.score(each, view), "score", each)) for each in sets)
+    except Refusal as refusal:
+        return Refused(str(refusal))
+    except Failure as failure:
+        return Failed(failure.why, failure.crash, failure.where)
+    winner = max(range(len(scored)), key=lambda place: (scored[place].score, -place))
+    return Selection(scores, scored, winner)
+
+
+def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell = _silent) -> tuple[str, ...]:
+    """Return the UIDs of pods in the order of ``sort``, or raise BadAnswerError."""
+    if not writes(policy, "sort"):
+        return tuple(pod.uid for pod in pods)
+    tell("sort")
+    found = _listed(policy.sort(pods, view), "sort", len(pods) + 1)
+    uids = [getattr(each, "uid", None) for each in found]
+    if any(each not in pods for each in found) or len(set(uids)) != len(uids) or len(uids) != len(pods):
+        raise BadAnswerError("sort did not return the pods that it was given, each once")
+    return tuple(str(uid) for uid in uids)
+
+
+def evicted(policy: Policy, pod: PodView, view: View, tell: Tell = _silent) -> tuple[str, ...]:
+    """Return the UIDs of the pods that ``post_filter`` wants to evict, or raise BadAnswerError."""
+    if not writes(policy, "post_filter"):
+        return ()
+    tell("post_filter")
+    running = {each.uid for each in view.running} - {pod.uid}
+    named = _listed(policy.post_filter(pod, view), "post_filter", len(running) + 1)
+    for each in named:
+        if each not in running:
+            raise BadAnswerError(f"post_filter named {_told(each)}, which is the UID of no pod that runs")
+    return tuple(dict.fromkeys(map(str, named)))
+
+
+def _scores(policy: Policy, view: View) -> dict[int, float]:
+    if not writes(policy, "pre_score"):
+        return dict.fromkeys(view.free, 0)
+    cpus = view.topology.cpus
+    return {
+        cpu: _number(policy.pre_score(view.container, cpus[cpu], view), "pre_score", cpu)
+        for cpu in view.free
+        if cpu in cpus
+    }
+
+
+def _named(policy: Policy, scores: dict[int, float], view: View, *, any_cpus: bool) -> Iterable[CPUSet]:
+    for place, each in enumerate(_listed(policy.select(dict(scores), view), "select", MOST_SETS)):
+        cpus = each if isinstance(each, CPUSet) else _cpus(each)
+        if any_cpus:
+            yield cpus
+            continue
+        if beyond := CPUSet(cpus.mask & ~view.free.mask):
+            raise BadAnswerError(f"select named CPUs that it may not take: {beyond} in its set {place + 1}")
+        if len(cpus) != view.need:
+            raise BadAnswerError(
+                f"select named a set of {len(cpus)} CPUs ({cpus}), and {view.need} are wanted"
+            )
+        yield cpus
+
+
+def _cpus(found: object) -> CPUSet:
+    numbers = _listed(found, "select", MAX_CPU + 1)
+    for each in numbers:
+        if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each <= MAX_CPU:
+            raise BadAnswerError(f"select returned a set that holds {_told(each)}, which is no CPU")
+    return CPUSet.of(each for each in numbers if isinstance(each, int))
+
+
+def _listed(found: object, step: str, most: int) -> list[object]:
+    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
+        raise BadAnswerError(f"{step} returned {_told(found)}, which is no list")
+    listed: list[object] = []
+    for each in found:
+        listed.append(each)
+        if len(listed) > most:
+            raise BadAnswerError(f"{step} returned more than {most}")
+    return listed
+
+
+def _number(found: object, step: str, of: object) -> float:
+    if not isinstance(found, _NUMBERS) or isinstance(found, bool) or not isfinite(found):
+        raise BadAnswerError(f"{step} returned {_told(found)} for {of}: a number is expected")
+    return found
+
+
+def _told(found: object) -> str:
+    text = repr(found)
+    return f"{text if len(text) < 60 else text[:57] + '...'} ({type(found).__name__})"

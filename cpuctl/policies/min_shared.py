@@ -1,0 +1,28 @@
+"""What-if: a number of CPUs that never become exclusive, so that the shared pool does not run empty.
+
+Source: KEP-4540 (strict-cpu-reservation), archived option 1, ``numMinSharedCPUs``. Which CPUs they are is
+left open there, so they are a number here. Its scheduler would keep pods away for want of
+``exclusive-cpu``; here the kubelet rejects them.
+"""
+
+from __future__ import annotations
+
+from cpuctl.policies.model import CPU, PodView, Policy, View
+
+
+class MinShared(Policy):
+    """Keep some CPUs beside the reserved ones in the shared pool.
+
+    ``cpus`` is how many. Of 64 CPUs with 6 reserved and ``cpus=4``, 54 can be exclusive.
+    """
+
+    source = "KEP-4540, archived option 1 (numMinSharedCPUs)"
+
+    def __init__(self, cpus: int = 4) -> None:
+        self.cpus = cpus
+
+    def filter(self, pod: PodView, cpu: CPU, view: View) -> bool:
+        """Take all CPUs away from a pod that would leave too few."""
+        held = sum(len(each.cpus) for each in view.holders if each.uid == pod.uid)
+        left = len(view.shared - view.reserved)
+        return left - max(pod.cpus - held, 0) >= self.cpus

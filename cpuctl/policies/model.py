@@ -1,0 +1,270 @@
+"""What a policy is, and what it sees: values that nobody can change.
+
+Rule: the plug-in model for the CPU Manager (per pod, after binding: sort, filter, make room, score CPUs,
+select sets, score sets, allocate), which upstream never built. Signatures, and how scores are added up, are
+cpuctl's own; ``docs/policies.md`` tells them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import ClassVar, Literal, NamedTuple, get_args
+
+from cpuctl.cpuset import CPUSet
+
+Alignment = Literal["hint", "equal", "cpu"]
+"""Which NUMA nodes a policy may choose from, where the Topology Manager aligns: see ``Policy.alignment``."""
+
+Step = Literal["sort", "filter", "post_filter", "pre_score", "select", "score", "allocate", "deallocate"]
+STEPS: tuple[Step, ...] = get_args(Step)
+"""The steps of a policy, in the order in which they are asked."""
+
+
+class Refusal(Exception):  # noqa: N818  # it is an answer
+    """A policy's no: the container cannot have CPUs, and why."""
+
+
+class Failure(Exception):  # noqa: N818  # it is an answer, too
+    """What a policy that stands for the kubelet says where the kubelet would ``crash`` or loop for ever."""
+
+    def __init__(self, why: str, *, crash: bool = False, where: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.crash = crash
+        self.where = where
+
+
+class CPU(NamedTuple):
+    """A CPU and where it sits, as the kubelet numbers it: a core is known by its lowest CPU.
+
+    ``kind`` is ``performance`` or ``efficiency`` where the machine has cores of both kinds, else empty.
+    """
+
+    number: int
+    core: int
+    numa_node: int
+    socket: int
+    uncore_cache: int
+    kind: str = ""
+
+
+class Elements(NamedTuple):
+    """What a topology is made of, as masks of CPUs by id, and the totals that a kubelet counts by."""
+
+    numa_nodes: Mapping[int, int]
+    sockets: Mapping[int, int]
+    cores: Mapping[int, int]
+    uncore_caches: Mapping[int, int]
+    num_cpus: int
+    num_sockets: int
+    num_cores: int
+    performance: int = 0
+    efficiency: int = 0
+    distances: Mapping[int, tuple[int, ...]] = {}
+
+
+class Topology:
+    """Where every CPU sits; sets of CPUs by the id of the element, in the order of ids.
+
+    The averages are the kubelet's own, rounded down, wrong on machines with cores of different sizes.
+    ``distances`` are those of NUMA nodes, where they are known.
+    """
+
+    def __init__(self, elements: Elements) -> None:
+        self.__elements = elements
+
+    @cached_property
+    def cpus(self) -> Mapping[int, CPU]:
+        """Every CPU by its number."""
+        labels: dict[int, list[int]] = {}
+        elements = self.__elements
+        for masks in (elements.cores, elements.numa_nodes, elements.sockets, elements.uncore_caches):
+            for element, mask in masks.items():
+                for cpu in CPUSet(mask):
+                    labels.setdefault(cpu, []).append(element)
+        return MappingProxyType({cpu: self._cpu(cpu, labels[cpu]) for cpu in sorted(labels)})
+
+    def _cpu(self, cpu: int, labels: list[int]) -> CPU:
+        core, node, socket, cache = labels
+        return CPU(cpu, core, node, socket, cache, self._kind(cpu))
+
+    def _kind(self, cpu: int) -> str:
+        if not self.__elements.performance or not self.__elements.efficiency:
+            return ""
+        for name, mask in (
+            ("performance", self.__elements.performance),
+            ("efficiency", self.__elements.efficiency),
+        ):
+            if mask >> cpu & 1:
+                return name
+        return ""
+
+    @cached_property
+    def numa_nodes(self) -> Mapping[int, CPUSet]:
+        """The CPUs of each NUMA node that has some."""
+        return _sets(self.__elements.numa_nodes)
+
+    @cached_property
+    def sockets(self) -> Mapping[int, CPUSet]:
+        """The CPUs of each socket."""
+        return _sets(self.__elements.sockets)
+
+    @cached_property
+    def cores(self) -> Mapping[int, CPUSet]:
+        """The CPUs of each core."""
+        return _sets(self.__elements.cores)
+
+    @cached_property
+    def uncore_caches(self) -> Mapping[int, CPUSet]:
+        """The CPUs of each uncore cache (L3); of each socket, where nothing is known of caches."""
+        return _sets(self.__elements.uncore_caches)
+
+    @property
+    def distances(self) -> Mapping[int, tuple[int, ...]]:
+        """The distances of a NUMA node from each, in the order of their ids."""
+        return MappingProxyType(dict(self.__elements.distances))
+
+    @property
+    def cpus_per_core(self) -> int:
+        """Average, rounded down; 0 without cores."""
+        return _average(self.__elements.num_cpus, self.__elements.num_cores)
+
+    @property
+    def cpus_per_socket(self) -> int:
+        """Average, rounded down; 0 without sockets."""
+        return _average(self.__elements.num_cpus, self.__elements.num_sockets)
+
+    @property
+    def cpus_per_uncore_cache(self) -> int:
+        """Average, rounded down; 0 without caches."""
+        return _average(self.__elements.num_cpus, len(self.__elements.uncore_caches))
+
+    @property
+    def numa_first(self) -> bool:
+        """Whether the kubelet takes NUMA nodes for larger than sockets: there are not more of them."""
+        return self.__elements.num_sockets >= len(self.__elements.numa_nodes)
+
+
+def _sets(masks: Mapping[int, int]) -> Mapping[int, CPUSet]:
+    return MappingProxyType({element: CPUSet(mask) for element, mask in masks.items()})
+
+
+def _average(total: int, number: int) -> int:
+    return total // number if number else 0
+
+
+class ContainerView(NamedTuple):
+    """A container, its ``kind`` (app, init, sidecar), and the exclusive CPUs that it is due, 0 for none."""
+
+    name: str
+    kind: str
+    cpus: int
+
+
+class PodView(NamedTuple):
+    """A pod: ``cpus`` are the exclusive CPUs of its app containers and sidecars together."""
+
+    namespace: str
+    name: str
+    uid: str
+    qos: str
+    priority: int
+    containers: tuple[ContainerView, ...]
+
+    @property
+    def cpus(self) -> int:
+        """The exclusive CPUs that it holds while it runs."""
+        return sum(each.cpus for each in self.containers if each.kind != "init")
+
+
+class Holder(NamedTuple):
+    """Exclusive CPUs, and whose they are; ``container`` is empty for those of a pod as a whole."""
+
+    uid: str
+    container: str
+    cpus: CPUSet
+
+
+class Usage(NamedTuple):
+    """How much of a resource is given away on a NUMA node, of how much: CPUs, bytes or devices."""
+
+    assigned: int
+    allocatable: int
+
+
+class View(NamedTuple):
+    """What a policy may know when it is asked: nothing in it can be changed.
+
+    ``need`` CPUs are wanted of those in ``free``, for ``container`` (None for the pod as a whole, and where
+    no container is asked for). ``shared`` is the whole shared pool, ``reserved`` never becomes exclusive.
+    ``nodes`` are the NUMA nodes that the CPUs are to be on (None: any). ``kubelet`` is what the kubelet
+    itself would take of ``free``. ``usage`` is by NUMA node and resource, ``settings`` are the options of the
+    kubelet's CPU Manager policy, ``release`` its minor release and patch. ``running`` are the pods that run.
+    """
+
+    topology: Topology
+    free: CPUSet = CPUSet()
+    need: int = 0
+    container: ContainerView | None = None
+    shared: CPUSet = CPUSet()
+    reserved: CPUSet = CPUSet()
+    nodes: frozenset[int] | None = None
+    kubelet: CPUSet = CPUSet()
+    holders: tuple[Holder, ...] = ()
+    usage: Mapping[int, Mapping[str, Usage]] = MappingProxyType({})
+    settings: Mapping[str, str] = MappingProxyType({})
+    release: tuple[int, int | None] = (36, None)
+    running: tuple[PodView, ...] = ()
+
+
+class Policy:
+    """Base of policies: any of the eight steps may be written anew, what is left is the kubelet's own way.
+
+    ``alignment`` says which NUMA nodes count where the Topology Manager aligns: those it has chosen
+    (``hint``), any that it holds as good (``equal``), or, where it has found none that all managers prefer,
+    those that the CPU Manager prefers (``cpu``). ``source`` names what the policy comes from. Options are
+    the keyword arguments of ``__init__`` (bool, int, float or str). Nothing is to be kept from one call to
+    the next: what counts is in the view.
+    """
+
+    alignment: ClassVar[Alignment] = "hint"
+    source: ClassVar[str] = ""
+
+    def sort(self, pods: tuple[PodView, ...], view: View) -> Iterable[PodView]:
+        """Put pods that come together into an order: the same pods, each once."""
+        return pods
+
+    def filter(self, pod: PodView, cpu: CPU, view: View) -> bool:
+        """Tell whether a pod may have a CPU."""
+        return True
+
+    def post_filter(self, pod: PodView, view: View) -> Iterable[str]:
+        """Name the pods to evict (UIDs) for one that is not admitted, which is then tried once more."""
+        return ()
+
+    def pre_score(self, container: ContainerView | None, cpu: CPU, view: View) -> float:
+        """Score a CPU; higher is better."""
+        return 0
+
+    def select(self, scores: Mapping[int, float], view: View) -> Iterable[Iterable[int]]:
+        """Name sets of ``view.need`` CPUs, of those that have scores, the best first."""
+        yield view.kubelet
+
+    def score(self, cpus: CPUSet, view: View) -> float:
+        """Score a set that ``select`` named; the highest wins, the first one among equals."""
+        return 0
+
+    def allocate(self, cpus: CPUSet, view: View) -> None:
+        """Learn which CPUs the container is given."""
+
+    def deallocate(self, cpus: CPUSet, view: View) -> None:
+        """Learn which CPUs come back from pods that ``post_filter`` named."""
+
+
+def by_score(scores: Mapping[int, float], count: int) -> Iterator[CPUSet]:
+    """Yield the *count* CPUs with the highest scores, the lower of equal ones; nothing of too few."""
+    best = sorted(scores, key=lambda cpu: (-scores[cpu], cpu))[:count]
+    if len(best) == count:
+        yield CPUSet.of(best)

@@ -1,0 +1,49 @@
+"""What-if: of NUMA nodes that are as good, take those that are used most, or least.
+
+Source: KEP-6007, ``numa-allocation-strategy`` and ``numa-score-weights`` (enhancements pull request 6332,
+open in 2026-09). The Topology Manager compares preferred, then narrowest or closest, then this score; a
+kubelet of today takes the lowest ids instead. Scores only decide between sets of NUMA nodes of one size.
+"""
+
+from __future__ import annotations
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.policies.model import Policy, Refusal, View
+
+STRATEGIES = ("none", "most-allocated", "least-allocated")
+
+
+class NUMAAllocation(Policy):
+    """Fill NUMA nodes up, or spread over them, where they are as good.
+
+    ``strategy`` is ``most-allocated``, ``least-allocated`` or ``none``. Each resource that is counted by
+    NUMA node scores 1 to 100: how much of it is given away on the nodes. ``weights`` are 0 to 100 by
+    resource, ``cpu=3;nvidia.com/gpu=6``; 1 where none is named, 0 leaves it out.
+    """
+
+    alignment = "equal"
+    source = "KEP-6007 (kubernetes/enhancements#6332), newest draft"
+
+    def __init__(self, strategy: str = "most-allocated", weights: str = "") -> None:
+        self.strategy = strategy
+        self.weights = dict(each.split("=", 1) for each in weights.split(";") if each)
+
+    def score(self, cpus: CPUSet, view: View) -> float:
+        """Average how much is given away on the NUMA nodes, by weight; raise Refusal for bad options."""
+        if self.strategy not in STRATEGIES:
+            raise Refusal(f"strategy is one of {', '.join(STRATEGIES)}, not {self.strategy}")
+        nodes = view.nodes or {view.topology.cpus[cpu].numa_node for cpu in cpus}
+        resources = sorted({name for node in nodes for name in view.usage.get(node, {})})
+        total = weights = 0
+        for name in resources:
+            used = [view.usage[node][name] for node in nodes if name in view.usage.get(node, {})]
+            allocatable = sum(each.allocatable for each in used)
+            weight = int(self.weights.get(name, "1"))
+            if not 0 <= weight <= 100:
+                raise Refusal(f"the weight of {name} is 0 to 100, not {weight}")
+            if allocatable and weight:
+                total += weight * max(1, sum(each.assigned for each in used) * 100 // allocatable)
+                weights += weight
+        if self.strategy == "none" or not weights:
+            return 0
+        return total / weights if self.strategy == "most-allocated" else -total / weights

@@ -1,0 +1,293 @@
+"""The kubelet's own static policy, told in the steps of a plug-in: proof that they are enough for it.
+
+Rule: kubelet v1.36 ``cpu_assignment.go``. It gives what the engine's faster pickers give, packed, spread or
+distributed over NUMA nodes, aligned to uncore caches or not; how many CPUs each NUMA node gives when they are
+distributed is arithmetic on counts, and shared with them. It is also a start for a policy that is to differ
+from the kubelet's in one thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.picking.balance import (
+    MOST_TRIED,
+    RepeatedSearch,
+    Search,
+    Split,
+    TooManyError,
+    endless_loop,
+)
+from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.engine.outcome import KubeletFault
+from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.policies.model import Failure, Policy, Refusal, Topology, View
+
+NOTHING = CPUSet()
+_TOO_FEW = "failed to allocate cpus"
+
+
+class Rules(NamedTuple):
+    """How CPUs are picked: the options of the policy, and what the kubelet's release does otherwise.
+
+    ``group`` is how many CPUs go together when they are distributed.
+    """
+
+    distribute: bool
+    uncore: bool
+    spread: bool
+    group: int
+    release: PickerRules
+
+
+class Static(Policy):
+    """Choose as the kubelet does, with the options of its configuration."""
+
+    source = "kubelet pkg/kubelet/cm/cpumanager/cpu_assignment.go (v1.36)"
+
+    def rules(self, view: View) -> Rules:
+        """Read the options that the kubelet is told."""
+        on = {name for name, value in view.settings.items() if value == "true"}
+        return Rules(
+            distribute="distribute-cpus-across-numa" in on,
+            uncore="prefer-align-cpus-by-uncorecache" in on,
+            spread="distribute-cpus-across-cores" in on,
+            group=view.topology.cpus_per_core if "full-pcpus-only" in on else 1,
+            release=picker_rules(behaviours(*view.release), align_by_socket="align-by-socket" in on),
+        )
+
+    def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
+        """Name one set: whole elements first, or equal shares of as few NUMA nodes as can give them.
+
+        Raise Refusal or Failure with the kubelet's words where it has no CPUs, or does not come back.
+        """
+        rules, free = self.rules(view), CPUSet.of(scores) & CPUSet.of(view.topology.cpus)
+        if not rules.distribute:
+            yield packed(view.topology, free, view.need, rules)
+            return
+        if not rules.group:
+            raise Failure("runtime error: integer divide by zero", crash=True)
+        if view.need % rules.group == 0 and (split := _split(view, free, rules)):
+            yield _dealt(view, free, rules, *split)
+        else:
+            yield packed(view.topology, free, view.need, rules._replace(uncore=False))
+
+
+class Order(NamedTuple):
+    """The orders of one moment, by the CPUs that are free then."""
+
+    topology: Topology
+    free: CPUSet
+
+    def by_free(self, elements: Mapping[int, CPUSet], inside: CPUSet | None = None) -> list[int]:
+        """List the elements that have a free CPU (*inside* another one): fewest free first, then by id."""
+        here = self.free if inside is None else self.free & inside
+        met = [element for element, cpus in elements.items() if cpus & here]
+        return sorted(met, key=lambda element: (len(elements[element] & self.free), element))
+
+    def within(self, elements: Mapping[int, CPUSet], parents: list[CPUSet]) -> list[int]:
+        """List elements parent by parent; one that reaches across parents stands there more than once."""
+        return [element for parent in parents for element in self.by_free(elements, parent)]
+
+    @property
+    def numa_nodes(self) -> list[int]:
+        """All NUMA nodes with a free CPU."""
+        nodes, sockets = self.topology.numa_nodes, self.topology.sockets
+        if self.topology.numa_first:
+            return self.by_free(nodes)
+        return self.within(nodes, [sockets[each] for each in self.by_free(sockets)])
+
+    @property
+    def sockets(self) -> list[int]:
+        """All sockets with a free CPU."""
+        nodes, sockets = self.topology.numa_nodes, self.topology.sockets
+        if not self.topology.numa_first:
+            return self.by_free(sockets)
+        return self.within(sockets, [nodes[each] for each in self.by_free(nodes)])
+
+    @property
+    def cores(self) -> list[int]:
+        """All cores with a free CPU, inside the smaller of NUMA nodes and sockets."""
+        nodes, sockets = self.topology.numa_nodes, self.topology.sockets
+        parents = (
+            [sockets[each] for each in self.sockets]
+            if self.topology.numa_first
+            else [nodes[each] for each in self.numa_nodes]
+        )
+        return self.within(self.topology.cores, parents)
+
+    @property
+    def uncore_caches(self) -> list[int]:
+        """All uncore caches with a free CPU."""
+        nodes = self.topology.numa_nodes
+        return self.within(self.topology.uncore_caches, [nodes[each] for each in self.numa_nodes])
+
+
+class Basket:
+    """What is taken so far, and how many CPUs are wanted still: counted as the kubelet counts them."""
+
+    def __init__(self, topology: Topology, free: CPUSet, need: int) -> None:
+        self.topology = topology
+        self.free = free
+        self.need = need
+        self.taken = NOTHING
+
+    @property
+    def order(self) -> Order:
+        """The orders of this moment."""
+        return Order(self.topology, self.free)
+
+    def take(self, cpus: CPUSet) -> None:
+        """Take CPUs, whoever has them."""
+        self.taken |= cpus
+        self.free -= cpus
+        self.need -= len(cpus)
+
+    def take_whole(self, elements: Mapping[int, CPUSet], order: list[int], full: int | None = None) -> None:
+        """Take elements that are free, each if it is not too large: of *full* CPUs, or all of their own."""
+        free = self.free
+        for element in order:
+            cpus = elements[element]
+            whole = len(cpus & free) == (len(cpus) if full is None else full)
+            if whole and 0 < self.need >= len(cpus):
+                self.take(cpus)
+
+    def take_caches(self, release: PickerRules) -> None:
+        """Take whole uncore caches, then what is missing from whole cores of one.
+
+        Raise Failure where a kubelet divides by no CPUs per core.
+        """
+        caches, per_core = self.topology.uncore_caches, self.topology.cpus_per_core
+        for cache in self.order.uncore_caches:
+            if self.need >= self.topology.cpus_per_uncore_cache:
+                self.take_whole(caches, self.order.uncore_caches)
+            if self.need <= 0:
+                return
+            if not per_core:
+                raise Failure("runtime error: integer divide by zero", crash=True)
+            cores = self.topology.cores
+            inside = self.free & caches[cache]
+            odd = release.odd_requests_fit_caches
+            number = -(-self.need // per_core) if odd else self.need // per_core
+            part = CPUSet.of(
+                cpu
+                for core in [c for c in cores if cores[c] & inside][:number]
+                for cpu in cores[core] & self.free
+            )
+            if odd and self.need % 2 and per_core > 1 and len(part) > self.need:
+                part -= CPUSet.of([max(part)])
+            if len(part) == self.need:
+                self.take(part)
+
+    def take_singles(self, cpus: list[int]) -> None:
+        """Take CPU after CPU, as long as some are wanted."""
+        for cpu in cpus:
+            if self.need <= 0:
+                return
+            self.take(CPUSet.of([cpu]))
+
+    def singles(self, rules: Rules) -> list[int]:
+        """List the free CPUs: core by core, or socket by socket by number, or round its cores."""
+        cores, sockets = self.topology.cores, self.topology.sockets
+        if not rules.spread:
+            return [cpu for core in self.order.cores for cpu in cores[core] & self.free]
+        if not rules.release.spreads_over_cores:
+            return [cpu for socket in self.order.sockets for cpu in sockets[socket] & self.free]
+        rounds: list[int] = []
+        for socket in self.order.sockets:
+            inside = [list(cores[core] & self.free) for core in self.order.by_free(cores, sockets[socket])]
+            for place in range(max(map(len, inside), default=0)):
+                rounds += [cpus[place] for cpus in inside if place < len(cpus)]
+        return rounds
+
+
+def packed(topology: Topology, free: CPUSet, count: int, rules: Rules) -> CPUSet:
+    """Take whole NUMA nodes and sockets (the larger first), perhaps caches, whole cores, then single CPUs.
+
+    Raise Refusal where these are not enough: a CPU may have been counted more than once.
+    """
+    basket = Basket(topology, free, count)
+    nodes: Callable[[], None] = lambda: basket.take_whole(topology.numa_nodes, basket.order.numa_nodes)  # noqa: E731
+    sockets: Callable[[], None] = lambda: basket.take_whole(  # noqa: E731
+        topology.sockets, basket.order.sockets, topology.cpus_per_socket
+    )
+    steps = [nodes, sockets] if topology.numa_first else [sockets, nodes]
+    if rules.uncore:
+        steps.append(lambda: basket.take_caches(rules.release))
+    if not rules.spread:
+        steps.append(lambda: basket.take_whole(topology.cores, basket.order.cores, topology.cpus_per_core))
+    for step in steps:
+        step()
+        if basket.need <= 0:
+            return basket.taken
+    basket.take_singles(basket.singles(rules))
+    if basket.need > 0:
+        raise Refusal(_TOO_FEW)
+    return basket.taken
+
+
+def _split(view: View, free: CPUSet, rules: Rules) -> tuple[Split, list[int]] | None:
+    """Find how many CPUs each NUMA node gives, with the nodes in order; None where no number of nodes can."""
+    topology, order = view.topology, Order(view.topology, free).numa_nodes
+    inside = [topology.numa_nodes[node] for node in order]
+    sockets = [
+        frozenset(socket for socket, cpus in topology.sockets.items() if cpus & node) for node in inside
+    ]
+    wanted = Search(
+        free=tuple(len(free & cpus) for cpus in inside),
+        sockets=tuple(sockets) if rules.release.align_by_socket else (),
+        need=view.need,
+        group=rules.group,
+        rules=rules.release,
+    )
+    groups = -(-len(topology.cpus) // rules.group)
+    fewest = -(-(view.need // rules.group) // -(-groups // len(topology.numa_nodes)))
+    most = min(view.need // rules.group, len(set(order)))
+    floor = len(view.nodes) if view.nodes is not None and rules.release.hint_floor else 0
+    fewest = floor if fewest < floor <= most else fewest
+    if len(set(order)) < len(order):
+        wanted = RepeatedSearch(*wanted._replace(listed=tuple(order)))
+    try:
+        found = wanted.run(fewest, most)
+    except TooManyError:
+        raise Refusal(f"a kubelet tries more than {MOST_TRIED} combinations of NUMA nodes here") from None
+    if isinstance(found, KubeletFault):
+        raise _endless(found)
+    return (found, order) if found else None
+
+
+def _dealt(view: View, free: CPUSet, rules: Rules, split: Split, order: list[int]) -> CPUSet:
+    """Take the share of every node, then the remainder group by group."""
+    topology, basket = view.topology, Basket(view.topology, free, view.need)
+
+    def take_from(node: int, count: int) -> None:
+        inside = basket.free & topology.numa_nodes[node]
+        if 0 < count <= len(inside):
+            try:
+                basket.take(packed(topology, inside, count, rules._replace(uncore=False)))
+            except Refusal:  # the kubelet looks at the sum in the end
+                return
+
+    for position in split.positions:
+        take_from(order[position], split.share)
+    left = split.remainder
+    while left > 0:
+        before = left
+        for position in split.extra:
+            node = order[position]
+            if left > 0 and len(basket.free & topology.numa_nodes[node]) >= rules.group:
+                take_from(node, rules.group)
+                left -= rules.group
+        if left == before:
+            raise _endless(
+                endless_loop("no NUMA node of the remainder set has a whole group of free CPUs left")
+            )
+    if basket.need:
+        raise Refusal(f"accounting error, not enough CPUs allocated, remaining: {basket.need}")
+    return basket.taken
+
+
+def _endless(fault: KubeletFault) -> Failure:
+    return Failure(fault.why, where=fault.where)

@@ -1,0 +1,300 @@
+"""A process of its own for a policy: whatever it does there ends in an answer, or in an error that names it.
+
+It is forked, so that it has what the caller has, and may do with it what it likes: nothing of that comes back
+but one JSON text an answer, which is checked once more. It gets a budget of time for each question, and of
+memory in all; what it prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import time
+import warnings
+import weakref
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.errors import PolicyError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpuctl.policies.answering import Answer, Question
+
+BUDGET = 10.0
+"""Seconds that a policy may take for one question, where nobody says otherwise."""
+MEMORY = 4 << 30
+"""Bytes of address space that a policy's process may have."""
+_LONGEST = 64 << 20
+"""Bytes of an answer: 4096 sets of CPUs, and a score for every CPU of the largest machine, are less."""
+_STEP_BYTES = 32
+_HEAD = struct.Struct("!Q")
+
+_MOMENT = 0.5
+"""Seconds in which a process that has closed its end is gone, too."""
+
+
+class _Process(NamedTuple):
+    """A running worker: whose child it is, its number, and the two ends of pipes that are ours."""
+
+    owner: int
+    pid: int
+    questions: int
+    answers: int
+
+
+class Worker:
+    """A policy in a process of its own, which is started with the first question, and again after an error.
+
+    *load* is called there, and returns what answers questions.
+    """
+
+    def __init__(self, name: str, load: Callable[[], Callable[..., Answer]], budget: float = BUDGET) -> None:
+        import mmap
+
+        self.name = name
+        self.budget = budget
+        self._load = load
+        self._step = mmap.mmap(-1, _STEP_BYTES)
+        self._process: _Process | None = None
+        self._ended: weakref.finalize[[_Process], Worker] | None = None
+
+    def ask(self, question: Question) -> Answer:
+        """Ask, and return what is answered.
+
+        Raise PolicyError for an exception, for no answer in time, and for a process that ends, UsageError for
+        an option that the policy does not take.
+        """
+        process = self._running()
+        deadline = time.monotonic() + self.budget
+        try:
+            _send(process.questions, pickle.dumps(question), deadline)
+            answer = json.loads(_received(process.answers, deadline))
+        except _LateError:
+            self.stop()
+            raise self._error(f"took longer than {self.budget:g} s") from None
+        except (OSError, EOFError):
+            _give_time(process)
+            raise self._error(_ending(self.stop())) from None
+        except (ValueError, RecursionError):
+            self.stop()
+            raise self._error("gave an answer that is none") from None
+        if not isinstance(answer, dict):
+            self.stop()
+            raise self._error("gave an answer that is none")
+        if "error" in answer:
+            self.stop()
+            if answer.get("usage"):
+                raise UsageError(str(answer["error"]), where=f"--policy {self.name}")
+            raise PolicyError(f"policy {self.name}: {answer['error']}", where=str(answer.get("at", "")))
+        return answer
+
+    def stop(self) -> int | None:
+        """End the process; return how it had ended by itself, None where it had not."""
+        process, self._process = self._process, None
+        if self._ended is not None:
+            self._ended.detach()
+        if process is None or process.owner != os.getpid():
+            return None
+        return _end(process)
+
+    def _error(self, what: str) -> PolicyError:
+        step = self._step[:_STEP_BYTES].rstrip(b"\0").decode("ascii", "replace")
+        return PolicyError(f"policy {self.name}: {step or 'it'} {what}")
+
+    def _running(self) -> _Process:
+        if self._process is None or self._process.owner != os.getpid():
+            self._step[:_STEP_BYTES] = bytes(_STEP_BYTES)
+            self._process = self._start()
+            self._ended = weakref.finalize(self, _end, self._process)
+        return self._process
+
+    def _start(self) -> _Process:
+        theirs, questions = os.pipe()
+        answers, back = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        owner = os.getpid()
+        with warnings.catch_warnings():
+            # Of other threads' locks the child takes none; where it does all the same, its budget ends it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(questions)
+                os.close(answers)
+                self._serve(theirs, back)
+            finally:
+                os._exit(1)
+        os.close(theirs)
+        os.close(back)
+        return _Process(owner, pid, questions, answers)
+
+    def _serve(self, questions: int, answers: int) -> None:
+        """Answer until nobody asks any more; this is the child."""
+        _make_safe(self.budget)
+        self._tell("loading it")
+        failure: Answer | None = None
+        serve: Callable[..., Answer] | None = None
+        try:
+            serve = self._load()
+        except BaseException as error:  # noqa: BLE001  # whatever a policy raises is an answer
+            failure = _told(error, "loading it")
+        while True:
+            try:
+                text = _received(questions, None)
+            except EOFError:
+                os._exit(0)
+            signal.setitimer(signal.ITIMER_REAL, 2 * self.budget)
+            answer = failure or self._answer(serve, text)
+            _send(answers, json.dumps(answer).encode(), None)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _answer(self, serve: Callable[..., Answer] | None, text: bytes) -> Answer:
+        assert serve is not None
+        try:
+            return serve(pickle.loads(text), self._tell)  # noqa: S301  # the question is our own
+        except BaseException as error:  # noqa: BLE001
+            return _told(error, self._step[:_STEP_BYTES].rstrip(b"\0").decode())
+
+    def _tell(self, step: str) -> None:
+        self._step[:_STEP_BYTES] = step.encode()[:_STEP_BYTES].ljust(_STEP_BYTES, b"\0")
+
+
+def _make_safe(budget: float) -> None:
+    """Leave the terminal's signals to the parent, bound memory, and end by ourselves if it is gone."""
+    import resource
+
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(kind)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (least, least))
+    signal.setitimer(signal.ITIMER_REAL, 2 * budget)
+
+
+def _told(error: BaseException, step: str) -> Answer:
+    """Describe what a policy raised: with its place, unless it is a bad answer, which is nobody's line."""
+    from cpuctl.policies.answering import OptionError
+    from cpuctl.policies.cycle import BadAnswerError
+
+    if isinstance(error, OptionError):
+        return {"error": str(error), "usage": True}
+    if isinstance(error, BadAnswerError):
+        return {"error": str(error)}
+    try:
+        text = f"{step} raised {type(error).__name__}: {error}"
+    except BaseException:  # noqa: BLE001  # an exception whose text raises, too
+        text = f"{step} raised {type(error).__name__}"
+    return {"error": text, "at": _place(error)}
+
+
+def _place(error: BaseException) -> str:
+    import traceback
+    from pathlib import Path
+
+    ours = str(Path(__file__).parent)
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if os.path.dirname(frame.filename) != ours]  # noqa: PTH120
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    return f"{theirs[-1].filename}:{theirs[-1].lineno}" if theirs else ""
+
+
+class _LateError(Exception):
+    """The time is over."""
+
+
+def _send(file: int, data: bytes, deadline: float | None) -> None:
+    left = memoryview(_HEAD.pack(len(data)) + data)
+    if deadline is not None:
+        os.set_blocking(file, False)
+    while left:
+        _wait(file, select.POLLOUT, deadline)
+        try:
+            left = left[os.write(file, left) :]
+        except BlockingIOError:
+            continue
+
+
+def _received(file: int, deadline: float | None) -> bytes:
+    (length,) = _HEAD.unpack(_read(file, _HEAD.size, deadline))
+    if length > _LONGEST:
+        raise ValueError("an answer is longer than any that makes sense")
+    return _read(file, length, deadline)
+
+
+def _read(file: int, length: int, deadline: float | None) -> bytes:
+    parts, left = [], length
+    while left:
+        _wait(file, select.POLLIN, deadline)
+        part = os.read(file, min(left, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _wait(file: int, event: int, deadline: float | None) -> None:
+    if deadline is None:
+        return
+    poll = select.poll()
+    poll.register(file, event)
+    left = deadline - time.monotonic()
+    if left <= 0 or not poll.poll(left * 1000):
+        raise _LateError
+
+
+def _end(process: _Process) -> int | None:
+    """Kill a process and all that it has started, and close what leads to it; return how it had ended."""
+    if process.owner != os.getpid():
+        return None
+    os.close(process.questions)
+    os.close(process.answers)
+    try:
+        pid, status = os.waitpid(process.pid, os.WNOHANG)
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            if not pid:  # it has not come so far as to have a group of its own
+                os.kill(process.pid, signal.SIGKILL)
+        if pid:
+            return status
+        os.waitpid(process.pid, 0)
+    except ChildProcessError:
+        return None  # somebody else looks after our children
+    return None
+
+
+def _give_time(process: _Process) -> None:
+    """Wait a moment for a process that has closed its end, so that it can be said how it ended."""
+    end = time.monotonic() + _MOMENT
+    while time.monotonic() < end:
+        try:
+            if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                return
+        except ChildProcessError:
+            return
+        time.sleep(0.01)
+
+
+def _ending(status: int | None) -> str:
+    """Say how a process ended by itself."""
+    if status is None:
+        return "closed what leads to it"
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return f"was ended by {signal.Signals(number).name}"
+    return f"ended its process (exit status {os.WEXITSTATUS(status)})"

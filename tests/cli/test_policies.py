@@ -1,0 +1,210 @@
+"""Policies on the command line: named, in a file, written anew, side by side, and told of in every answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import invalidate_caches
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+
+NODE = ("-q", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "fixtures/kubelet/static.yaml")
+WEB = ("-T", "web=4/4,2Gi")
+MINE = """
+from cpuctl import Policy, CPUSet
+
+class Mine(Policy):
+    \"\"\"Take the highest numbers.\"\"\"
+
+    def __init__(self, lowest: bool = False) -> None:
+        self.lowest = lowest
+
+    def filter(self, pod, cpu, view):
+        return cpu.number != 31
+
+    def pre_score(self, container, cpu, view):
+        return -cpu.number if self.lowest else cpu.number
+
+    def select(self, scores, view):
+        best = sorted(scores, key=lambda cpu: -scores[cpu])
+        yield CPUSet.of(best[: view.need])
+
+class Endless(Policy):
+    def score(self, cpus, view):
+        while True:
+            pass
+
+class Evicting(Policy):
+    def post_filter(self, pod, view):
+        return [each.uid for each in view.running]
+
+class Reversed(Policy):
+    def sort(self, pods, view):
+        return pods[::-1]
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    (tmp_path / "mine.py").write_text(MINE)
+    return str(tmp_path / "mine.py")
+
+
+def planned(cpuctl: Cpuctl, *words: str, code: int = 0) -> Any:
+    done = cpuctl("plan", *NODE, *words, "-o", "json")
+    assert done.code == code, done
+    document = json.loads(done.out)
+    kind = str(document["kind"]).lower()
+    jsonschema.validate(document, json.loads(schema_text(kind)))
+    return document
+
+
+def test_the_answer_says_that_no_kubelet_does_it(cpuctl: Cpuctl) -> None:
+    document = planned(cpuctl, *WEB, "--policy", "katalyst,strategy=packing")
+    told = document["kubelet"]["policy"]
+    assert (told["name"], told["origin"], told["standing"]) == ("katalyst", "shipped", "what-if")
+    assert told["options"]["strategy"] == "packing"
+    shown = cpuctl("plan", *NODE, *WEB, "--policy", "katalyst")
+    assert "What if: policy katalyst,strategy=spreading" in shown.out
+    assert "no kubelet does this" in shown.out
+
+
+def test_without_a_policy_nothing_is_said_of_it(cpuctl: Cpuctl) -> None:
+    document = planned(cpuctl, *WEB)
+    assert "policy" not in document["kubelet"]
+    assert "weighings" not in json.dumps(document)
+
+
+def test_one_in_a_file_shows_filters_scores_and_the_set_that_won(cpuctl: Cpuctl, mine: str) -> None:
+    document = planned(cpuctl, *WEB, "--policy", f"{mine}:Mine")
+    [container] = document["pods"][0]["containers"]
+    assert container["cpus"] == "27-30"
+    [weighing] = container["weighings"]
+    assert weighing["removed"] == "31"
+    assert weighing["scores"][0] == {"cpus": "30", "score": 30}
+    assert weighing["sets"] == [{"cpus": "27-30", "score": 0}]
+    lowest = planned(cpuctl, *WEB, "--policy", f"{mine}:Mine,lowest=true")
+    assert lowest["pods"][0]["containers"][0]["cpus"] == "2-5"
+    told = cpuctl("explain", "web", *NODE, *WEB, "--policy", f"{mine}:Mine")
+    assert told.code == 0
+    assert "filtered out" in told.out
+    assert "set, taken" in told.out
+    assert "no kubelet does this" in told.out
+
+
+def test_side_by_side_with_the_kubelet(cpuctl: Cpuctl, mine: str) -> None:
+    document = planned(cpuctl, *WEB, "--compare", ".", f"{mine}:Mine")
+    assert document["b"]["settings"] == f"policy={mine}:Mine"
+    [pod] = document["pods"]
+    assert (pod["containers"][0]["onlyA"], pod["containers"][0]["onlyB"]) == ("2-3,18-19", "27-30")
+    for words in ((".", "koordinator,bind=spread"), ("policy=static", "katalyst")):
+        assert planned(cpuctl, *WEB, "--compare", *words)["summary"]["changed"] == 1
+    plain = planned(cpuctl, *WEB, "--compare", ".", "policy=static")
+    assert plain["summary"]["changed"] == 0
+
+
+def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine: str) -> None:
+    two = ("-T", "a=4/4,1Gi", "-T", "b=4/4,1Gi")
+    document = planned(cpuctl, *two, "--policy", f"{mine}:Reversed")
+    assert [pod["name"] for pod in document["pods"]] == ["b", "a"]
+    large = ("-T", "a=16/16,1Gi", "-T", "b=16/16,1Gi")
+    document = planned(cpuctl, *large, "--policy", f"{mine}:Evicting")
+    assert [pod.get("evicted") for pod in document["pods"]] == [None, ["default/a"]]
+    assert (
+        "the policy evicts default/a for it"
+        in cpuctl("plan", *NODE, *large, "--policy", f"{mine}:Evicting").out
+    )
+    assert planned(cpuctl, "-T", "c=40/40", "-T", "a=4/4,1Gi", "--policy", f"{mine}:Evicting", code=3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "told"),
+    [
+        ("nothing", 2, "there is no policy 'nothing'"),
+        ("kataylst", 2, "did you mean katalyst?"),
+        ("katalyst,pack", 2, "expected OPTION=VALUE, found 'pack'"),
+        ("katalyst,pack=1", 2, "there is no option pack: it has strategy, threshold, caches"),
+        ("katalyst,threshold=a", 2, "threshold: expected a number, found 'a'"),
+        ("katalyst,caches=1", 2, "caches: expected true or false, found '1'"),
+        ("min-shared,cpus=x", 2, "cpus: expected a whole number, found 'x'"),
+        ("katalyst,budget=0", 2, "budget: expected seconds"),
+        ("mine.py", 2, "the name of a class is missing"),
+        ("MINE:Missing", 4, "loading it raised AttributeError"),
+        ("nowhere.py:Mine", 4, "nowhere.py: cannot be read: no such file or directory"),
+        ("MINE:CPUSet", 4, "CPUSet"),
+        ("MINE:Endless,budget=0.3", 4, "score took longer than 0.3 s"),
+    ],
+)
+def test_what_cannot_be_is_said(cpuctl: Cpuctl, mine: str, policy: str, code: int, told: str) -> None:
+    done = cpuctl("plan", *NODE, *WEB, "--policy", policy.replace("MINE", mine))
+    assert (done.code, done.out) == (code, "")
+    assert told in done.err
+
+
+def test_a_policy_is_not_asked_without_the_static_policy(cpuctl: Cpuctl) -> None:
+    done = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=4Gi", "-T", "web=1/1,1Gi", "--policy", "katalyst")
+    assert "no policy is asked" in done.err
+
+
+def test_all_policies_are_listed_with_what_they_are_made_after(cpuctl: Cpuctl) -> None:
+    listed = json.loads(cpuctl("policies", "list", "-o", "json").out)
+    jsonschema.validate(listed, json.loads(schema_text("policies")))
+    assert {each["name"] for each in listed["policies"]} >= {"static", "numa-allocation", "koordinator"}
+    assert all(each["summary"] and each["source"] and not each["error"] for each in listed["policies"])
+    assert "no kubelet does what these policies do" in cpuctl("policies", "list").out
+
+
+def test_one_is_shown_with_its_text(cpuctl: Cpuctl, mine: str) -> None:
+    shown = json.loads(cpuctl("policies", "show", f"{mine}:Mine", "-o", "json").out)
+    jsonschema.validate(shown, json.loads(schema_text("policydescription")))
+    assert shown["text"] == MINE
+    assert shown["policy"]["steps"] == ["filter", "pre_score", "select"]
+    assert shown["policy"]["options"] == [{"name": "lowest", "default": "false"}]
+    assert "class Koordinator(Policy)" in cpuctl("policies", "show", "koordinator").out
+
+
+def test_the_commented_start_chooses_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    done = cpuctl("policies", "new", "mine.py", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "mine.py: try it with cpuctl plan --policy mine.py:Mine\n")
+    path = str(tmp_path / "mine.py")
+    document = planned(cpuctl, *WEB, "--compare", ".", f"{path}:Mine")
+    assert document["summary"]["changed"] == 0
+    assert cpuctl("policies", "new", path).code == 2
+    assert cpuctl("policies", "new", path, "--force").code == 0
+    assert cpuctl("policies", "new", str(tmp_path / "mine")).code == 2
+
+
+def test_an_installed_package_brings_its_own(
+    cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_policies.py").write_text(MINE)
+    info = tmp_path / "my_policies-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-policies\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(
+        "[cpuctl.policies]\nmine = my_policies:Mine\nbroken = my_policies:Gone\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    invalidate_caches()
+    document = planned(cpuctl, *WEB, "--policy", "mine")
+    assert document["pods"][0]["containers"][0]["cpus"] == "27-30"
+    assert document["kubelet"]["policy"]["where"] == "my_policies:Mine (my-policies 1.2)"
+    listed = {
+        each["name"]: each for each in json.loads(cpuctl("policies", "list", "-o", "json").out)["policies"]
+    }
+    assert listed["mine"]["origin"] == "installed"
+    assert "AttributeError" in listed["broken"]["error"]
+
+
+def test_explanations_name_the_policy_in_the_commands_that_they_suggest(cpuctl: Cpuctl) -> None:
+    words = ("web", *NODE, "-T", "web=40/40,2Gi", "--policy", "katalyst", "-o", "json")
+    explained = json.loads(cpuctl("explain", *words).out)
+    assert explained["pod"]["outcome"] == "Rejected"
+    assert explained["kubelet"]["policy"]["name"] == "katalyst"
+    assert all("--policy katalyst" in (each["command"] or "") for each in explained["suggestions"][1:])

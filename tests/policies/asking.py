@@ -1,0 +1,64 @@
+"""Policies asked as the engine asks them, on topologies as tests have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cpuctl.engine.cpu.manager import StaticPolicy, Wanted
+from cpuctl.engine.cpu.picking.distributed import Dealing
+from cpuctl.engine.cpu.picking.picker import Picker
+from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
+from cpuctl.engine.outcome import Picked, PickResult
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import stored_pod
+from cpuctl.policies.answering import Server
+from cpuctl.policies.model import Policy
+from cpuctl.policies.what_if import PolicyInPlace, Setting, describe, elements_of
+from cpuctl.policies.worker import Worker
+
+POD = stored_pod(Pod(name="web", uid="web", containers=(Container(name="app"),)), PodRules())
+
+
+class InThisProcess(Worker):
+    """A worker without a process: for what is asked thousands of times, and does no harm."""
+
+    def __init__(self, policy: Policy, *, as_kubelet: bool = False) -> None:
+        self.server = Server(policy, as_kubelet=as_kubelet)
+        super().__init__("tested", lambda: self.server)
+
+    def ask(self, question: Any) -> dict[str, Any]:
+        return self.server(question, lambda _step: None)
+
+
+def worker_of(make: Callable[[], Policy], *, budget: float = 10.0, as_kubelet: bool = False) -> Worker:
+    return Worker("tested", lambda: Server(make(), as_kubelet=as_kubelet), budget)
+
+
+def in_place(
+    worker: Worker, topology: CPUTopology, settings: Mapping[str, str], *, as_kubelet: bool = False
+) -> PolicyInPlace:
+    setting = Setting(elements_of(topology), tuple(sorted(settings.items())))
+    return PolicyInPlace(worker, describe(worker), setting, as_kubelet=as_kubelet)
+
+
+def choose(
+    asked: PolicyInPlace,
+    topology: CPUTopology,
+    offered: CPUMask,
+    number: int,
+    nodes: NodeMask | None = None,
+    rules: PickerRules = V1_36,
+) -> PickResult:
+    """Let a policy choose for one container, on these NUMA nodes, out of CPUs wherever they are."""
+    if number < 1:
+        return Picked(NO_CPUS)
+    picker = Picker(topology, distribute=False, prefer_uncore=False, dealing=Dealing(rules=rules))
+    policy = StaticPolicy(topology, CPUPolicyOptions(), picker, NO_CPUS, chooser=asked)
+    state = CPUManagerState(topology.cpus)
+    return asked._picked(policy, state, Wanted(POD, POD.containers[0], offered, number, nodes))

@@ -87,7 +87,9 @@ def _from_file(name: str, node: str) -> MachineSource:
     if begins_gatherinfo(head):
         return _from_gatherinfo(path)
     if _CONFIGURATION in head and b"\0" not in head:
-        hint = "name it with --kubelet-config"
+        hint = (
+            "commands that ask a kubelet take it with their option: cpuctl config check --kubelet-config FILE"
+        )
         raise InputError("is a kubelet's configuration, and no machine", where=name, hint=hint)
     return _from_archive(path, node)
 

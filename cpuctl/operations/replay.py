@@ -56,7 +56,9 @@ def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
         node = LoggedNode(inputs.machine, inputs.filenames, inputs.kubelet)
         return timeline_of_log(text, source_name(inputs.name), node, sources)
     if inputs.filenames or inputs.kubelet != KubeletInputs():
-        raise UsageError("a timeline has its own pods and kubelet", hint="-f and --kubelet-... go with a log")
+        raise UsageError(
+            "a timeline has its own pods and kubelet", hint="-f and what a kubelet is told go with a log"
+        )
     return _read_timeline(data, inputs.name, inputs.machine, sources)
 
 

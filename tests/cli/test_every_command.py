@@ -237,7 +237,8 @@ def test_a_configuration_is_no_machine(tmp_path: Path, cpuctl: Cpuctl) -> None:
     file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
     result = cpuctl("config", "check", str(file))
     assert (result.code, result.out) == (4, "")
-    assert "is a kubelet's configuration, and no machine\nhint: name it with --kubelet-config" in result.err
+    assert "is a kubelet's configuration, and no machine\n" in result.err
+    assert "cpuctl config check --kubelet-config FILE" in result.err
 
 
 def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CommitOptions(NamedTuple):
-    """Whether and where anything is written, as a command line has it."""
+    """Whether and where anything is written, as a command line has it; ``in_place``: it may be in place."""
 
     write_state: str = ""
     force: bool = False
@@ -30,6 +30,7 @@ class CommitOptions(NamedTuple):
     force_running: bool = False
     root: str = "/"
     exit_code: bool = False
+    in_place: bool = True
 
     @property
     def writes(self) -> bool:
@@ -42,7 +43,7 @@ class CommitOptions(NamedTuple):
             hint = "--yes writes in place of what was read, --write-state somewhere else"
             raise UsageError("both say where to write", where="--yes and --write-state", hint=hint)
         if self.force and not self.write_state:
-            hint = "files are replaced in place with --yes, which keeps a backup"
+            hint = "files are replaced in place with --yes, which keeps a backup" if self.in_place else ""
             raise UsageError("is for --write-state only", where="--force", hint=hint)
 
 

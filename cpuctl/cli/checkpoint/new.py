@@ -67,7 +67,11 @@ def new(
 ) -> None:
     """Plan, make the files, prove, write."""
     writing = CommitOptions(
-        write_state=write_state, force=force, force_running=force_kubelet_running, root=root
+        write_state=write_state,
+        force=force,
+        force_running=force_kubelet_running,
+        root=root,
+        in_place=False,
     )
     writing.check()
     if machine == LIVE_MACHINE and root != "/":

@@ -24,7 +24,7 @@ class Lot:
 
     ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
     them. ``siblings`` are the replicas on each of them, by whose they are. ``seen`` is the object that the
-    scheduler's plug-in goes by, once it is ``published``.
+    scheduler's plug-in goes by, once it is ``published``; ``given`` the one that somebody had of them first.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Lot:
         self.planning: Planning | None = None
         self.seen: NodeTopology | None = None
         self.published = False
+        self.given: NodeTopology | None = None
         self.scores: dict[Hashable, TopologyScore] = {}
         self.rejecting: dict[Hashable, Lot] = {}
         self.decided: dict[Hashable, tuple[Admission, Node]] = {}

@@ -18,7 +18,7 @@ from cpuctl.errors import InputError
 from cpuctl.fleet.collection import Recording, file_digest
 from cpuctl.fleet.lots import Lot, best, first, load_of, newcomer, place_of
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
-from cpuctl.fleet.topology_check import differences, publisher_of
+from cpuctl.fleet.topology_check import compared, publisher_of
 from cpuctl.fleet.topology_plugin import (
     PluginView,
     Topologies,
@@ -188,6 +188,7 @@ class FleetPlanner:
     def _tell(self, lot: Lot, name: str) -> None:
         if self._topologies and (self._topologies.published is not None or not lot.starts):
             lot.seen, lot.published = (self._topologies.published or {}).get(name), True
+            lot.given = lot.seen
 
     def _seen(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
         """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
@@ -211,9 +212,12 @@ class FleetPlanner:
                 publisher = publisher_of(objects[name])
                 if publisher not in published:
                     published[publisher] = self._published(lot, publisher)
-                now = published[publisher]
-                if now is not None and (found := tuple(map(str, differences(objects[name], now)))):
-                    yield name, found
+                if (now := published[publisher]) is None:
+                    continue
+                assert lot.planning is not None, "something is published of it"
+                found = compared(objects[name], now, self._kubelet(lot), lot.planning.initial).findings
+                if found:
+                    yield name, tuple(map(str, found))
 
     def plan(self, pod: StoredPod) -> Placed:
         """Choose a node, and let its kubelet decide; a pod that it admits stays there.
@@ -442,8 +446,15 @@ class FleetPlanner:
     def _topology(self, lot: Lot) -> NodeTopology | None:
         """Return the object that the plug-in goes by; None where the node has none."""
         if not lot.published:
-            lot.seen, lot.published = self._published(lot), True
+            lot.seen, lot.published = self._published_anew(lot), True
         return lot.seen
+
+    def _published_anew(self, lot: Lot) -> NodeTopology | None:
+        """Return what comes after an object that was given: an exporter with other settings keeps them."""
+        if lot.given is None:
+            return self._published(lot)
+        found = self._published(lot, publisher_of(lot.given))
+        return found and found._replace(attributes=lot.given.attributes, policies=lot.given.policies)
 
     def _published(self, lot: Lot, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
         """Return what an exporter publishes of nodes as they are; None where it crashes, or none is known."""
@@ -475,6 +486,7 @@ class FleetPlanner:
         """Let the plug-in go by what it has cached, less what a pod requests, or by what comes anew."""
         if self._topologies is None:
             return
+        after.given = lot.given
         if self._topologies.options.reserves:
             seen = self._topology(lot)
             after.seen, after.published = seen and with_reserved(seen, Asking.of(pod)), True

@@ -231,7 +231,12 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
         yield f"{few(names)}: the scheduler may choose otherwise, as these are not looked at: {what}"
     if cluster.running is not None and not any(node["node"] in cluster.running for node in nodes):
         yield "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?"
-    if cluster.running is None:
+    if cluster.running is None and not any(node["source"] for node in nodes):
+        yield (
+            "nobody told which pods run on the nodes: what they request is not taken off "
+            "(kubectl get pods -A -o json > FILE, --pods FILE)"
+        )
+    elif cluster.running is None:
         yield (
             "nobody told which pods run on the nodes: only what state files give to pods is taken "
             "(kubectl get pods -A -o json > FILE, --pods FILE)"

@@ -158,17 +158,22 @@ class PublishedNodes(NamedTuple):
             now = publish(name, machine, planning.kubelet, node, publisher, names).topology
         except InputError as error:
             return Compared(missing=(error.message,))
-        devices = unknown_devices(told, now)
-        found, missing = [*differences(told, now)], []
-        if devices:
-            missing.append(f"devices: nobody told what the node has of {few(sorted(devices))}")
-        if not _told_amounts(node, initial):
-            missing.append(_UNKNOWN_AMOUNTS)
-            found = [each for each in found if not each.place.endswith(_AVAILABLE)]
-        if told.fingerprint and (unknown := _unknown_pods(now, node, initial, devices)):
-            missing.append(f"fingerprint: {unknown}")
-            found = [each for each in found if each.place != FINGERPRINT_ATTRIBUTE]
-        return Compared(tuple(found), tuple(missing))
+        return compared(told, now, node, initial)
+
+
+def compared(told: NodeTopology, now: NodeTopology, node: Node, initial: StartingState) -> Compared:
+    """Compare an object with what an exporter would publish *now* of a node that started from *initial*."""
+    devices = unknown_devices(told, now)
+    found, missing = [*differences(told, now)], []
+    if devices:
+        missing.append(f"devices: nobody told what the node has of {few(sorted(devices))}")
+    if not _told_amounts(node, initial):
+        missing.append(_UNKNOWN_AMOUNTS)
+        found = [each for each in found if not each.place.endswith(_AVAILABLE)]
+    if told.fingerprint and (unknown := _unknown_pods(now, node, initial, devices)):
+        missing.append(f"fingerprint: {unknown}")
+        found = [each for each in found if each.place != FINGERPRINT_ATTRIBUTE]
+    return Compared(tuple(found), tuple(missing))
 
 
 def _told_amounts(node: Node, initial: StartingState) -> bool:

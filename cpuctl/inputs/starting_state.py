@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import StoredPod
 
 _OF_GRANTS: tuple[StateFileName, ...] = (ALLOCATED_FILE, ACTUATED_FILE)
+_ASSUMED = (
+    "no state files tell which CPUs and memory the running pods have: they are given some anew, one pod "
+    "after the other"
+)
 _FRESH = "as a fresh node, the state files of this one are not looked at"
 
 
@@ -263,7 +267,17 @@ def resume(node: Node, initial: StartingState, sources: Sources) -> None:
             f"the state names pods that do not run here ({names}): the kubelet takes back what they hold "
             "when the next pod comes"
         )
+    if initial.files.cpu is None and initial.files.memory is None:
+        _give_anew(node, initial, sources)
     node.resume(initial.granted)
+
+
+def _give_anew(node: Node, initial: StartingState, sources: Sources) -> None:
+    """Let running pods have CPUs and memory again, as a kubelet does that finds them and no state files."""
+    for _ in node.readmit(initial.granted):
+        pass
+    if _holders(node):
+        sources.warnings.append(_ASSUMED)
 
 
 def _holders(node: Node) -> dict[str, set[str]]:

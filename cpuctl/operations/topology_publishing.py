@@ -333,7 +333,8 @@ class _Writer:
 
     def remarks(self) -> Iterator[str]:
         """Say what is wrong with the object, or not in it."""
-        yield "ownerReferences are left out: the UID of the Node is not known"
+        owner = "the Node" if self.by_rte else "the exporter's Namespace"
+        yield f"ownerReferences are left out: the UID of {owner} is not known"
         numbers = [each.id for each in self.machine.numa_nodes]
         if numbers != list(range(len(numbers))):
             lost = ",".join(str(number) for number in numbers if number >= len(numbers))

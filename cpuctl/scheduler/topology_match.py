@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations
+from math import comb
 from statistics import variance
 from typing import NamedTuple
 
+from cpuctl.errors import InputError
 from cpuctl.pods.model import ContainerKind, Pod, QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
@@ -23,6 +25,8 @@ _BEST = 100
 _FARTHEST = 255
 """The distance of zones whose cost is not told."""
 _MOST_ZONES = 64
+_MOST_COMBINED = 200_000
+"""Combinations of NUMA nodes that are tried at most; 16 of them have no more than 12,870 of one size."""
 _ALWAYS_THERE = ("cpu", "memory", "pods", "ephemeral-storage")
 _HOST_LEVEL = ("ephemeral-storage", "storage")
 
@@ -297,6 +301,7 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
     """Find the fewest NUMA nodes that hold a request together, the nearest of those; None where none do."""
     members = [at for at, zone in enumerate(zones) if all(name in zone.available for name in requests)]
     for count in range(_lower_bound(requests, [zones[at] for at in members]), len(members) + 1):
+        _refuse_too_many(len(zones), count)
         fits = [
             chosen
             for chosen in combinations(members, count)
@@ -315,6 +320,17 @@ def fewest_zones(requests: Nanos, zones: Sequence[NumaZone]) -> FewestZones | No
         ids = tuple(sorted({zones[at].id for at in best}))
         return FewestZones(ids, distance == nearest)
     return None
+
+
+def _refuse_too_many(zones: int, count: int) -> None:
+    """Raise InputError where the plug-in itself would be busy for minutes: no node has as many NUMA nodes."""
+    if (number := comb(zones, count)) > _MOST_COMBINED:
+        what = f"{number:,} combinations of {count} out of {zones} NUMA nodes"
+        raise InputError(
+            f"{Strategy.LEAST_NUMA_NODES} would try {what}",
+            where="NodeResourceTopology",
+            hint="another strategy tries none",
+        )
 
 
 def _lower_bound(requests: Nanos, zones: Sequence[NumaZone]) -> int:

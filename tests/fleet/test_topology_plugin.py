@@ -187,7 +187,7 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
     warned = next(each for each in sources.warnings if "not true" in each)
     assert warned == (
         "n1: its NodeResourceTopology is not true of it: node-0 cpu allocatable: the object says 7, the "
-        "node has 3 (and 5 more)"
+        "node has 3 (and 3 more)"
     )
     smaller = objects(tmp_path / "small.yaml", **TWO)
     filtered, _ = planned("a=5/5,1Gi", fleet={"n1": "synthetic:2s2n8c1t"}, topologies=smaller)

@@ -211,10 +211,14 @@ def test_pods_that_run_and_of_whose_cpus_nobody_told_are_named(tmp_path: Path) -
         "{apiVersion: v1, kind: Pod, metadata: {name: a, uid: u}, status: {phase: Running}, "
         "spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}"
     )
-    found = published(pods=str(pod))
+    state = CPUStateFile("static", CPUSet.parse("0-7"), {})
+    (tmp_path / "cpu_manager_state").write_text(write_cpu_state(state))
+    found = published(pods=str(pod), state=str(tmp_path))
     assert "no state file tells which CPUs a holds: they are told to be available, and are not" in (
         found.remarks
     )
+    # Without any state file the kubelet gives them CPUs anew.
+    assert amounts(published(pods=str(pod)))["node-0"]["cpu"] == (4, 3, 1)
     assert not any("no state file" in remark for remark in published("b=2/2,1Gi", "c=1/2,1Gi").remarks)
 
 

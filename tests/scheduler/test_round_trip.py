@@ -56,3 +56,10 @@ def test_where_the_model_is_exact_both_answers_are_given(found: list[Case]) -> N
     assert len(filtered) > 100
     assert len(exact) - len(filtered) > 200
     assert {case.setting.scope for case in filtered} == {"container", "pod"}
+
+
+def test_the_documentation_tells_every_difference() -> None:
+    text = (ROOT / "docs/how-to.md").read_text()
+    table = text.partition("| Difference | What comes of it |")[2].partition("\n\n")[0]
+    told = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines()[2:]]
+    assert sorted(told) == sorted({*FILTERS, *PASSES})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.replacement import replacement_of
+from cpuctl.engine.explain.replacement import STOPS, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
 from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
 from cpuctl.fleet.plan_inputs import (
@@ -261,4 +261,6 @@ def _replacement(placed: Placed) -> str:
     if not isinstance(verdict, Rejected):
         return ""
     found = replacement_of(verdict, Decision(Rule.UNKNOWN, ""), owner_of(pod), static=pod.static)
-    return found.text if found else ""
+    text = found.text if found else ""
+    # The scheduler sees NUMA nodes already: what it is told of them is the trouble.
+    return text if placed.plugin is None else text.removesuffix(f"; {STOPS}")

@@ -217,6 +217,7 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
         0,
         ["POD", "NODE", "OUTCOME", "CPUS", "PLUG-IN"],
     )
+    assert piped.out.splitlines()[1].endswith("passes all")
     assert "no recordings: this is the scheduler's decision alone, and no kubelet is asked" in piped.out
     twice = cpuctl("fleet", "plan", "--nodes", "-", "--nrt", "-", *words, stdin=text)
     assert (twice.code, "named twice" in twice.err) == (2, True)
@@ -231,6 +232,10 @@ def test_both_headlines_tell_of_pods_and_why(cpuctl: Cpuctl) -> None:
     passed = cpuctl(*words, *SINGLE, "--nrt", str(FLEET / "nrt.json"))
     assert "the plug-in lets it through" in passed.out
     assert "the object says none" in passed.out
+    assert (
+        "the scheduler binds the next here again as it does not see this: failed pods pile up" in passed.out
+    )
+    assert "NodeResourceTopologyMatch" not in passed.out
     filtered = cpuctl(
         *words,
         *("--kubelet-config", str(ROOT / "fixtures/kubelet/static.yaml")),

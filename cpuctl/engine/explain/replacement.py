@@ -15,14 +15,14 @@ _SEEN = "OutOf"
 """How reasons begin that a scheduler sees, too: it adds up the same requests."""
 _AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController"})
 _GUEST = "VirtualMachineInstance.kubevirt.io"
-_STOPS = (
+STOPS = (
     "what stops it: a node affinity or taint, or a scheduler that sees NUMA nodes (NodeResourceTopologyMatch)"
 )
-
+"""How a text ends that tells of a loop."""
 
 _AGAIN = (
     "and the scheduler binds the next launcher pod here again as it does not see this (kubernetes issue "
-    f"84869); {_STOPS}"
+    f"84869); {STOPS}"
 )
 _KUBEVIRT = {
     _GUEST: "fails with its pod, and stays so unless a VirtualMachine or a replica set owns it",
@@ -62,7 +62,7 @@ def replacement_of(
         return Replacement(
             loops=True,
             text=f"{owner} makes another, which the scheduler binds here again as it does not see this, "
-            f"until backoffLimit (6 if unset) is reached; podFailurePolicy finds no exit code; {_STOPS}",
+            f"until backoffLimit (6 if unset) is reached; podFailurePolicy finds no exit code; {STOPS}",
         )
     if kind == "DaemonSet":
         return Replacement(
@@ -80,5 +80,5 @@ def replacement_of(
     return Replacement(
         loops=kind in _AT_ONCE or kind == "StatefulSet",
         text=f"{owner} {how}, and the scheduler binds the next here again as it does not see this{piles} "
-        f"(kubernetes issue 84869); {_STOPS}",
+        f"(kubernetes issue 84869); {STOPS}",
     )

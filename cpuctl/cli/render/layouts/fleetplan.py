@@ -140,7 +140,9 @@ def _plugin_cell(pod: FleetPod) -> Cell:
     if plugin["wronglyPassed"]:
         return Cell("lets pass wrongly", "yellow")
     filtered = sum(each["nodes"] for each in plugin["filtered"])
-    return Cell(f"filters {filtered}" if filtered else "agrees")
+    # No kubelet has been asked that it could agree with.
+    nothing = "passes all" if pod["outcome"] == "Scheduled" else "agrees"
+    return Cell(f"filters {filtered}" if filtered else nothing)
 
 
 def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:

@@ -8,8 +8,7 @@ no order; here they are in that of their slices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.dra.model import (
@@ -90,13 +89,21 @@ class Books(Copied):
 class Inventory(NamedTuple):
     """All devices that the node can reach, in the order of their slices, and the classes of devices.
 
-    ``incomplete`` are pools that lack slices, ``invalid`` those that nothing is taken from, with the reason.
+    ``incomplete`` are pools that lack slices, ``invalid`` (with the reason) those with two devices of one
+    name. A scheduler that ``skips`` takes from neither; others do from incomplete ones, and fail at invalid
+    ones.
     """
 
     devices: tuple[Device, ...]
     classes: Mapping[str, DeviceClass]
     incomplete: tuple[str, ...] = ()
     invalid: Mapping[str, str] = {}
+    skips: bool = False
+
+    def of_whole_pools(self, devices: Iterable[Device]) -> tuple[Device, ...]:
+        """Leave out devices of pools that are incomplete or invalid."""
+        broken = {*self.incomplete, *self.invalid}
+        return tuple(each for each in devices if f"{each.driver}/{each.pool}" not in broken)
 
 
 class _TooManyTriedError(Exception):
@@ -172,10 +179,12 @@ def _need(
         matching = tuple(each for each in inventory.devices if selectors.match(each, expressions))
     except SelectorFailedError as error:
         raise _CannotBeError(Unsatisfied(claim.full_name, label, str(error))) from None
-    if inventory.invalid:
+    if inventory.skips and (inventory.incomplete or inventory.invalid):
+        matching = inventory.of_whole_pools(matching)
+    elif inventory.invalid:
         pool, reason = next(iter(inventory.invalid.items()))
         why = f"pool {pool} is invalid: {reason}"
-        if any(f"{each.driver}/{each.pool}" not in inventory.invalid for each in matching):
+        if inventory.of_whole_pools(matching):
             raise SelectorUnknownError(f"{why}: the scheduler stops there, and takes pools in no order")
         raise _CannotBeError(Unsatisfied(claim.full_name, label, why))
     if odd := next((each for each in matching if each.unsupported), None):
@@ -241,22 +250,27 @@ class _Search:
         if len(self.grants[number]) + missing > MAX_RESULTS:
             return self._stopped(place, number, need, missing, 0)
         able = [
-            index
+            (index, times)
             for index in range(start, len(need.matching))
-            if self._able(number, need, need.matching[index])
+            if (times := self._times(number, need, need.matching[index]))
         ]
-        if len(able) < missing:
-            return self._stopped(place, number, need, missing, len(able))
-        for position, index in enumerate(able):
-            if len(able) - position < missing:
+        left = sum(times for _, times in able)
+        if left < missing:
+            return self._stopped(place, number, need, missing, left)
+        for index, times in able:
+            if left < missing:
                 break
+            left -= times
             self.tried += 1
             if self.tried > MOST_TRIED:
                 raise _TooManyTriedError
-            grant = Grant(need.label, need.matching[index], _consumed(need.request, need.matching[index]))
+            device = need.matching[index]
+            grant = Grant(need.label, device, _consumed(need.request, device))
             self.books.book(grant)
             self.grants[number].append((need, grant))
-            if self._hopeful(place + 1) and self._taken(place, number, need, missing - 1, index + 1):
+            # What several claims may share, one may have several shares of.
+            after = index if device.allows_many and not need.request.all_devices else index + 1
+            if self._hopeful(place + 1) and self._taken(place, number, need, missing - 1, after):
                 return True
             self.grants[number].pop()
             self.books.release(grant)
@@ -276,8 +290,24 @@ class _Search:
 
     def _count_able(self, number: int, need: _Need) -> int:
         """Count devices that a request could have, no more than it asks for."""
-        able = (each for each in need.matching if self._able(number, need, each))
-        return sum(1 for _ in islice(able, need.wanted))
+        count = 0
+        for each in need.matching:
+            count += self._times(number, need, each)
+            if count >= need.wanted:
+                return need.wanted
+        return count
+
+    def _times(self, number: int, need: _Need, device: Device) -> int:
+        """Tell for how many of the devices that a request asks for one can stand."""
+        if not self._able(number, need, device):
+            return 0
+        constraints = self.claims[number].constraints
+        apart = any(each.distinct and _concerns(each, need) for each in constraints)
+        if not device.allows_many or apart or need.request.all_devices:
+            return 1
+        amounts = _consumed(need.request, device).items()
+        shares = [self.books.left(device, name) // amount.nano for name, amount in amounts if amount.nano]
+        return min((need.wanted, *shares))
 
     def _able(self, number: int, need: _Need, device: Device) -> bool:
         """Tell whether a device is free, has the capacity left, and keeps the constraints of its claim."""

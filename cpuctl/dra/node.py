@@ -280,10 +280,11 @@ class NodeClaims(Copied):
     @property
     def _inventory(self) -> Inventory:
         """The devices as the scheduler knows them: without shared ones where it has not heard of these."""
+        inventory = self.inventory._replace(skips=self.rules.minor >= _SKIPS_SINCE)
         if self.rules.consumable:
-            return self.inventory
+            return inventory
         alone = tuple(each._replace(allows_many=False) for each in self.inventory.devices)
-        return self.inventory._replace(devices=alone)
+        return inventory._replace(devices=alone)
 
     def _understood(self, claim: Claim) -> Claim:
         """Return a claim as an API server stores it that drops what it does not know."""
@@ -292,6 +293,9 @@ class NodeClaims(Copied):
             raise _ElsewhereError(claim, odd.name, why)
         if self.rules.consumable:
             return claim
+        if any(each.distinct for each in claim.constraints):
+            why = "distinctAttribute is dropped while DRAConsumableCapacity is off"
+            raise _ElsewhereError(claim, "", f"no API server stores this claim: {why}")
         return claim._replace(requests=tuple(map(_without_capacity, claim.requests)))
 
     def _check(self, key: Key, claim: Claim) -> None:
@@ -418,6 +422,8 @@ class NodeClaims(Copied):
         return ""
 
 
+_SKIPS_SINCE = 36
+"""The first minor whose allocator passes over pools that are incomplete or invalid."""
 _NONE = PodClaims(Pod("", ()))
 
 

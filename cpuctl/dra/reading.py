@@ -246,22 +246,28 @@ def _amounts(cursor: Cursor) -> Mapping[str, Quantity]:
 
 
 class _Pool:
-    """The slices of a pool that reach the node, of the newest generation among them."""
+    """The slices of a pool, of its newest generation: those that reach the node; ``others`` are counted."""
 
     def __init__(self) -> None:
         self.generation = -1
-        self.count = 0
+        self.count = self.others = 0
         self.slices: list[tuple[str, Cursor]] = []
 
-    def add(self, name: str, spec: Cursor) -> None:
+    def add(self, name: str, spec: Cursor, *, reached: bool) -> None:
         """Take a slice, unless there are newer ones."""
         pool = spec.required("pool")
         generation = pool.optional("generation", Cursor.integer, 0)
         if generation > self.generation:
-            self.generation, self.slices = generation, []
+            self.generation, self.slices, self.others = generation, [], 0
             self.count = pool.optional("resourceSliceCount", Cursor.integer, 1)
-        if generation == self.generation:
+        if generation == self.generation and reached:
             self.slices.append((name, spec))
+        self.others += generation == self.generation and not reached
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its slices are there; one that has none here is nobody's business."""
+        return not self.slices or len(self.slices) + self.others == self.count
 
 
 def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
@@ -270,7 +276,7 @@ def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
     Of a pool only the newest generation counts. Slices for other nodes are passed over; where a selector
     asks for more of the node than its name, nobody knows (``undecided``).
 
-    Rule: kubernetes ``dynamic-resource-allocation/structured``, ``pools_stable.go``.
+    Rule: kubernetes ``dynamic-resource-allocation/structured``, ``pools_incubating.go``.
     """
     found: dict[tuple[str, str], _Pool] = {}
     drivers: set[str] = set()
@@ -282,11 +288,11 @@ def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
         reached = _slice_reaches(spec, node)
         if reached is None:
             undecided.add(driver)
-        if not reached:
-            passed_over += reached is False
-            continue
-        drivers.add(driver)
-        found.setdefault((driver, pool), _Pool()).add(decode_name(cursor.required("metadata")), spec)
+        name = decode_name(cursor.required("metadata"))
+        found.setdefault((driver, pool), _Pool()).add(name, spec, reached=bool(reached))
+        if reached:
+            drivers.add(driver)
+        passed_over += reached is False
     pools = {
         (driver, name): [
             device
@@ -300,7 +306,7 @@ def decode_slices(slices: Iterable[Cursor], node: str) -> Slices:
         drivers=frozenset(drivers),
         passed_over=passed_over,
         undecided=frozenset(undecided),
-        incomplete=tuple("/".join(key) for key, pool in found.items() if len(pool.slices) != pool.count),
+        incomplete=tuple("/".join(key) for key, pool in found.items() if not pool.is_whole),
         invalid={"/".join(key): twice for key, each in pools.items() if (twice := _repeated(each))},
     )
 

@@ -103,7 +103,8 @@ def _tell(slices: Slices, sources: Sources) -> None:
     if DRIVER in slices.drivers:
         sources.warnings.append(f"ResourceSlices of {DRIVER} are passed over: the machine tells its devices")
     sources.warnings += (
-        f"pool {each} is incomplete: it has more ResourceSlices than are among the manifests"
+        f"pool {each} is incomplete: it has more ResourceSlices than are among the manifests, and the "
+        "scheduler waits for them"
         for each in slices.incomplete
         if not each.startswith(f"{DRIVER}/")
     )

@@ -11,7 +11,7 @@ import pytest
 
 from cpuctl.answering.command_lines import planning_command
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.operations.plan_inputs import PlanningInputs
+from cpuctl.operations.plan_inputs import NodeWords, PlanningInputs
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
@@ -182,17 +182,15 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
 
 def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:
     """A new input must be handed on, too; blanks in names stay where they are."""
-    handed_by_another = {"arguments", "fallback_version", "kubelet", "version_option"}
+    handed_by_another = {"arguments", "fallback_version", "kubelet", "node", "version_option"}
+    forms = (PlanningInputs, KubeletInputs, NodeWords)
     told = {
         field: f"a {field}"
-        for field in (*PlanningInputs._fields, *KubeletInputs._fields)
+        for field in (name for form in forms for name in form._fields)
         if field not in handed_by_another
     }
     flags: dict[str, Any] = {
-        name: True
-        for form in (PlanningInputs, KubeletInputs)
-        for name, kind in form.__annotations__.items()
-        if "bool" in str(kind)
+        name: True for form in forms for name, kind in form.__annotations__.items() if "bool" in str(kind)
     }
     lists = {"filenames": [told["filenames"]], "templates": [told["templates"]]}
     given = told | flags | lists
@@ -202,7 +200,9 @@ def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None
         arguments=f"@{tmp_path}/the flags",
     )
     inputs = PlanningInputs(
-        **{name: given[name] for name in PlanningInputs._fields if name in given}, kubelet=kubelet
+        **{name: given[name] for name in PlanningInputs._fields if name in given},
+        kubelet=kubelet,
+        node=NodeWords(**{name: given[name] for name in NodeWords._fields}),
     )
     words = shlex.split(planning_command(inputs, ("explain",)))
     assert {text for name, text in told.items() if name not in flags} <= {*words}

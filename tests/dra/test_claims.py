@@ -237,3 +237,23 @@ def test_a_claim_is_one_containers() -> None:
         "",
         "claim default/c is pod default/a's already: a claim is one container's",
     ]
+
+
+SPREAD = ", constraints: [{requests: [cpus], distinctAttribute: resource.kubernetes.io/numaNode}]"
+
+
+def twice(count: int, more: str = "") -> str:
+    """Write a claim for two shares of so many CPUs each."""
+    amount = f'capacity: {{requests: {{dra.cpu/cpu: "{count}"}}}}'
+    request = f"{{name: cpus, exactly: {{deviceClassName: dra.cpu, count: 2, {amount}}}}}"
+    return claim("two", request, more) + pod("a", "two")
+
+
+def test_a_claim_may_have_several_shares_of_a_device_unless_it_says_otherwise() -> None:
+    """docs/user/feature-support.md of the driver, "Distributing CPUs across NUMA nodes"."""
+    assert given(plan(twice(8), "2n16c2t")) == ["0-7,16-23"]
+    spread = plan(twice(8, SPREAD), "2n16c2t")
+    assert given(spread) == ["0-3,8-11,16-19,24-27"]
+    assert given(plan(twice(10), "2n16c2t")) == ["0-4,8-12,16-20,24-28"], "one node has too few for two"
+    assert why(plan(twice(8, SPREAD), "1n32c2t")) == "default/two cpus: asks for 2 devices, 1 match"
+    assert "asks for 2 devices" in why(plan(twice(17), "2n16c2t"))

@@ -155,4 +155,4 @@ def test_what_only_root_may_touch_is_named(line: str, nobody: Forks) -> None:
 def test_an_audit_without_root_says_what_it_lacks(nobody: Forks) -> None:
     done = nobody.run(["audit"], Circumstances(user=NOBODY))
     assert f"warning: {KUBELET}/config.yaml: permission denied" in done.err
-    assert "3 files could not be read: try again with sudo" in done.err
+    assert "4 files could not be read: try again with sudo" in done.err

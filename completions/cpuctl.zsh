@@ -56,9 +56,9 @@ _cpuctl_commands() {
             ;;
         'policies')
             verbs=(
-                'list:List the policies that have names: those that come with cpuctl, and those that other packages install.'
-                'show:Show a policy: what it does, what it was made after, its steps and options, and its text.'
-                'new:Write a commented start for a policy of one'\''s own: a file with every step.'
+                'list:List the policies that have names, shipped and installed ones.'
+                'show:Show a policy: what it does, its source, steps, options and text.'
+                'new:Write a file to start a policy of one'\''s own from, with every step.'
             )
             ;;
         'topology')

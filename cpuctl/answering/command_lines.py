@@ -24,6 +24,25 @@ _PROPOSED = (
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
     """Write the command line that asks the same, or something else, with more flags of the kubelet."""
+    words = [*_given(inputs, flags)]
+    words += ["--skip-api-server"] if inputs.skip_api_server else []
+    words += ["--include-completed"] if inputs.include_completed else []
+    words += ["--assume-devices"] if inputs.node.assume_devices else []
+    words += ["--driver-args", inputs.node.driver_arguments] if inputs.node.driver_arguments else []
+    pods = [
+        *(word for name in inputs.filenames for word in ("-f", name)),
+        *(word for template in inputs.templates for word in ("-T", template)),
+    ]
+    return shlex.join(["cpuctl", *verb, *words, *pods])
+
+
+def check_command(inputs: PlanningInputs) -> str:
+    """Write the command line that says why a kubelet does not start with this, and what to change."""
+    return shlex.join(["cpuctl", "config", "check", *_given(inputs._replace(pods="", devices=""))])
+
+
+def _given(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
+    """Repeat what was said of the node and its kubelet."""
     kubelet = inputs.kubelet
     options = {
         "-m": inputs.machine,
@@ -39,17 +58,9 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
         "--devices": inputs.devices,
         "--policy": inputs.node.policy,
     }
-    words = [word for option, value in options.items() if value for word in (option, value)]
-    words += ["--ignore-unknown-gates"] if kubelet.ignores_unknown_gates else []
-    words += ["--skip-api-server"] if inputs.skip_api_server else []
-    words += ["--include-completed"] if inputs.include_completed else []
-    words += ["--assume-devices"] if inputs.node.assume_devices else []
-    words += ["--driver-args", inputs.node.driver_arguments] if inputs.node.driver_arguments else []
-    pods = [
-        *(word for name in inputs.filenames for word in ("-f", name)),
-        *(word for template in inputs.templates for word in ("-T", template)),
-    ]
-    return shlex.join(["cpuctl", *verb, *words, *pods])
+    yield from (word for option, value in options.items() if value for word in (option, value))
+    if kubelet.ignores_unknown_gates:
+        yield "--ignore-unknown-gates"
 
 
 def _from_file(arguments: str) -> str:

@@ -57,7 +57,7 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.answers import resize as answers
     from cpuctl.answers.downward import Reread, Rereading
-    from cpuctl.answers.start import PlanningHead, UnstartedHead
+    from cpuctl.answers.start import NextPart, PlanningHead, UnstartedHead
     from cpuctl.operations.configuration import NotStartedOutcome
 
     FixFor = Callable[[str], str]
@@ -86,15 +86,19 @@ def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> an
     }
 
 
-def not_started_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.NotStartedResize:
-    """Describe a kubelet that does not start, or of which that cannot be said."""
+def not_started_document(
+    start: NotStartedOutcome, head: UnstartedHead, check: str = ""
+) -> answers.NotStartedResize:
+    """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
     from cpuctl.answering.config.starts import not_started_answer
 
+    following: NextPart = {"next": check} if check else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "Resize",
         **head,
         "start": not_started_answer(start),
+        **following,
         "pods": [],
     }
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, final
 from cpuctl.answers.decisions import Block, DevicesLeft, HintRound, MemoryTable, Node, PlacedContainer, Pod
 from cpuctl.answers.dra import ClaimDevicesPart
 from cpuctl.answers.resize import ResizeDecision
-from cpuctl.answers.start import NotStarted, PlanningHead, Started, UnstartedHead
+from cpuctl.answers.start import NextPart, NotStarted, PlanningHead, Started, UnstartedHead
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
 
 
@@ -331,7 +331,7 @@ class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, ClaimDevice
 
 
 @final
-class NotStartedExplanation(UnstartedHead):
+class NotStartedExplanation(UnstartedHead, NextPart):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

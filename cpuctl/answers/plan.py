@@ -23,6 +23,7 @@ from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import (
     KubeletPolicies,
     LoadedRelease,
+    NextPart,
     NotStarted,
     PlanningHead,
     Started,
@@ -151,7 +152,7 @@ class StartedPlan(PlanHead, PlanParts):
 
 
 @final
-class NotStartedPlan(UnstartedPlanHead):
+class NotStartedPlan(UnstartedPlanHead, NextPart):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

@@ -27,7 +27,7 @@ class Started(TypedDict):
 
 class Remedy(TypedDict, total=False):
     later: list[str]
-    """Errors to which the kubelet comes once the first is mended, in this order."""
+    """Errors to which the kubelet comes once the first is fixed, in this order."""
     mend: list[SettingToFix]
     """The settings that the kubelet stumbles over."""
     fix: str
@@ -75,6 +75,11 @@ class PolicyInPlace(TypedDict):
 
 class PolicyPart(TypedDict, total=False):
     policy: PolicyInPlace
+
+
+class NextPart(TypedDict, total=False):
+    next: str
+    """The command that says what to change; where the configuration cannot be loaded, *start* says it."""
 
 
 class KubeletPolicies(PolicyPart):

@@ -192,7 +192,7 @@ def _refuse_second_machine(arguments: Sequence[str]) -> None:
 def _report(error: CpuctlError) -> int:
     complain(f"error: {error}")
     for later in getattr(error, "others", ()):
-        complain(f"error: {later} (once the first is mended)")
+        complain(f"error: {later} (once the first is fixed)")
     if error.hint:
         complain(f"hint: {error.hint}")
     return error.exit_code

@@ -201,6 +201,7 @@ def _explanation(
 
 
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
+    from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
     from cpuctl.answering.plan.plan_document import planning_head
     from cpuctl.cli.progress import ProgressBar
@@ -209,5 +210,5 @@ def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     with ProgressBar(style) as progress:
         found = explain_pod(planning, text, progress)
     if not isinstance(found, Explained):
-        return not_started_document(found, {**planning_head(planning)})
+        return not_started_document(found, {**planning_head(planning)}, check_command(planning.inputs))
     return explained_document(planning, found)

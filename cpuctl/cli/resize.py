@@ -157,12 +157,13 @@ def resize(
 
 
 def _answer(planning: Planning, gates: GateOptions, resizes: "Resizes | NotStarted") -> "Resize":
+    from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.plan.plan_document import planning_head
     from cpuctl.answering.resize_answer import not_started_document, resize_document
 
     head = planning_head(planning)
     if not isinstance(resizes, Resizes):
-        return not_started_document(resizes, {**head})
+        return not_started_document(resizes, {**head}, check_command(planning.inputs))
     return resize_document(resizes, head, partial(_fix, gates, resizes))
 
 

@@ -1,6 +1,6 @@
 """A pod that comes back although it holds CPUs or memory as a whole: what is lost when it is served anew.
 
-Rule: kubernetes issues 140989 (CPUs) and 140906 (memory), mended in 1.38: ``AllocatePod`` does not look
+Rule: kubernetes issues 140989 (CPUs) and 140906 (memory), fixed in 1.38: ``AllocatePod`` does not look
 whether the pod has its share already, and hints do not take it for the pod's.
 """
 

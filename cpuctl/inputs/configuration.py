@@ -104,7 +104,7 @@ class Arguments(NamedTuple):
 
 @contextmanager
 def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
-    """Note what a kubelet would end at, and go on: it comes to the next once that is mended."""
+    """Note what a kubelet would end at, and go on: it comes to the next once that is fixed."""
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
     try:

@@ -178,9 +178,9 @@ def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
     lines = cpuctl(*path.split(), *told, *asked, columns=300).out.splitlines()
     (first,) = (number for number, line in enumerate(lines) if line.endswith(start["error"]))
     assert lines[first + 1 : first + 4] == [
-        "  mend --kubelet-args",
+        "  where: --kubelet-args",
         f"  fix: {start['fix']}",
-        f"  {later} (once the first is mended)",
+        f"  {later} (once the first is fixed)",
     ]
 
 

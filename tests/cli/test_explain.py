@@ -150,14 +150,16 @@ def document(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
     return answer
 
 
+_WHOLE = ("cpuctl explain", "The kubelet", "  what to change: cpuctl config check ")
+"""How lines begin that are not broken: commands to copy, and the kubelet's own text."""
+
+
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
     result = explain(cpuctl, *ANSWERS[name], columns=width)
     assert str(result) == snapshot
-    lines = [
-        line for line in result.out.splitlines() if not line.startswith(("cpuctl explain", "The kubelet"))
-    ]
+    lines = [line for line in result.out.splitlines() if not line.startswith(_WHOLE)]
     assert [line for line in lines if len(line) > width or line != line.rstrip()] == []
 
 

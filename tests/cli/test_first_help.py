@@ -67,3 +67,17 @@ def test_no_line_of_help_is_wider_than_the_terminal(cpuctl: Cpuctl) -> None:
     for command in VERBS:
         out = cpuctl(*command.words, "--help", columns=80).out
         assert [line for line in out.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("command", ["plan", "explain", "resize --set a:cpu=3"])
+def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change(
+    cpuctl: Cpuctl, command: str
+) -> None:
+    words = ("-m", "fixtures/kubeadm/node7.tar.xz", "--kubelet-version", "1.35", "-T", "a=2/2,1Gi")
+    static = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    answer = cpuctl(*command.split(), *words, *static, "-q", columns=80)
+    (line,) = (line for line in answer.out.splitlines() if line.startswith("  what to change: "))
+    asked = cpuctl(*shlex.split(line.removeprefix("  what to change: cpuctl ")), "-q")
+    assert (answer.code, asked.code) == (3, 3)
+    assert 'the file was written under the policy "none"' in asked.out
+    assert "  fix: configure the policy none, or cpuctl checkpoint repair " in asked.out

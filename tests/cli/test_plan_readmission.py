@@ -28,11 +28,11 @@ featureGates: {PodLevelResourceManagers: true}
 LOST = (
     "pod telco/gateway runs already, and this kubelet allocates to it anew: CPUs 1-5 and 5Gi of memory (NUMA "
     "node 0) belong to nobody from then on, and the next start of the kubelet refuses its state files "
-    "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; mended in 1.38)"
+    "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; fixed in 1.38)"
 )
 REFUSED = (
     "pod telco/gateway runs already, and this kubelet rejects it, as if its own share were not there for it "
-    "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; mended in 1.38)"
+    "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; fixed in 1.38)"
 )
 
 Plan = Callable[..., Result]

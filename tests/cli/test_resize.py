@@ -111,7 +111,8 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 
 
 QUOTED = re.compile(
-    "(warning: |  fix: |The reference |cpu_manager_state |The kubelet |[a-z]+: [A-Za-z]+Error: |spec|Node )"
+    "(warning: |The reference |cpu_manager_state |The kubelet |[a-z]+: [A-Za-z]+Error: |spec|Node |"
+    "  fix: |  what to change: )"
 )
 """Sentences of any length, which terminals wrap: others' words are not shortened."""
 

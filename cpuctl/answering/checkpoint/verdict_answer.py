@@ -72,7 +72,7 @@ def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
     fix = refused.hint or leave_out(setting_place(refused.where))
     yield StateFinding(Severity.ERROR, "not-started", StatePlace(""), str(refused), fix=fix)
     for each in refused.others:
-        message = f"{each} (the kubelet comes to it once the first error is mended)"
+        message = f"{each} (the kubelet comes to it once the first error is fixed)"
         fix = each.hint or leave_out(setting_place(each.where))
         yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message, fix=fix)
 
@@ -85,7 +85,7 @@ def _with_start(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> S
     by_settings = bool(settings_to_fix(start))
     if severity is Severity.ERROR and not by_settings and any(each.severity is severity for each in findings):
         return findings
-    message = f"{start_text(start)} (cpuctl config check says what to mend)"
+    message = f"{start_text(start)} (cpuctl config check says what to change)"
     return worst_first((StateFinding(severity, code, StatePlace(""), message), *findings))
 
 

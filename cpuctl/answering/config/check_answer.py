@@ -110,7 +110,7 @@ def unloaded_document(
     """Describe a configuration that the kubelet cannot even load; its *release* may not be known."""
     start = start_answer(refused.whole_refusal)
     findings = [_unloaded(refused, "not-loaded", refused.message)]
-    later = "the kubelet comes to it once the first error is mended"
+    later = "the kubelet comes to it once the first error is fixed"
     findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
     document = _document(sources, release, start, findings)
     states = "state files, which the kubelet reads once it has loaded its configuration"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import explanation as answers
     from cpuctl.answers.decisions import MemoryTable, Pod
     from cpuctl.answers.dra import ClaimDevicesPart
-    from cpuctl.answers.start import PlanningHead, UnstartedHead
+    from cpuctl.answers.start import NextPart, PlanningHead, UnstartedHead
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.scenario import Replay
     from cpuctl.engine.explain.searches.searches import Search
@@ -175,15 +175,19 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
     return {"hugePages": pages_answer(explained.pages, without_state=explained.state_in_the_way)}
 
 
-def not_started_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.NotStartedExplanation:
-    """Describe a kubelet that does not start, or of which that cannot be said."""
+def not_started_document(
+    start: NotStartedOutcome, head: UnstartedHead, check: str = ""
+) -> answers.NotStartedExplanation:
+    """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
     from cpuctl.answering.config.starts import not_started_answer
 
+    following: NextPart = {"next": check} if check else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
         **head,
         "start": not_started_answer(start),
+        **following,
     }
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Summary,
         UnstartedPlanHead,
     )
-    from cpuctl.answers.start import StaticPolicy
+    from cpuctl.answers.start import NextPart, StaticPolicy
     from cpuctl.engine.alignment import Alignment
     from cpuctl.engine.readmission import Readmission
     from cpuctl.operations.configuration import NotStartedOutcome
@@ -115,15 +115,19 @@ def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
             yield {"pod": pod, "message": message}
 
 
-def not_started_document(start: NotStartedOutcome, head: UnstartedPlanHead) -> NotStartedPlan:
-    """Describe a kubelet that does not start, or of which that cannot be said."""
+def not_started_document(
+    start: NotStartedOutcome, head: UnstartedPlanHead, check: str = ""
+) -> NotStartedPlan:
+    """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
     from cpuctl.answering.config.starts import not_started_answer
 
+    following: NextPart = {"next": check} if check else {}
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
         **head,
         "start": not_started_answer(start),
+        **following,
         "pods": [],
         "warnings": [],
     }
@@ -453,7 +457,7 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarnin
                     }
                     for block in found.lost_memory
                 ],
-                "message": f"pod {name} {_lost_text(found)} ({', '.join(found.held.issues)}; mended in 1.38)",
+                "message": f"pod {name} {_lost_text(found)} ({', '.join(found.held.issues)}; fixed in 1.38)",
             }
 
 

@@ -76,7 +76,9 @@ def planned_document(
         **_state_answer(planner.planning.initial.digests),
     }
     if not isinstance(plan.node, Node):
-        return not_started_document(plan.node, {**head})
+        from cpuctl.answering.command_lines import check_command
+
+        return not_started_document(plan.node, {**head}, check_command(planner.planning.inputs))
 
     from cpuctl.answering.metrics import metrics_answer
 

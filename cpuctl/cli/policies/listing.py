@@ -6,8 +6,9 @@ from cpuctl.cli.output import Output, Style, emit
 
 app = command_group()
 
-HELP = """List the policies that have names: those that come with cpuctl, and those that other packages
-install.
+HELP = """List the policies that have names, shipped and installed ones.
+
+Shipped are those that come with cpuctl, installed those that other packages bring.
 
 Packages name theirs as entry points in the group cpuctl.policies. One in a file needs no name: it is
 FILE.py:CLASS wherever a policy is asked for.

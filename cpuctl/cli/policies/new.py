@@ -9,7 +9,7 @@ from cpuctl.cli.output import remember_written
 
 app = command_group()
 
-HELP = """Write a commented start for a policy of one's own: a file with every step.
+HELP = """Write a file to start a policy of one's own from, with every step.
 
 It chooses what the kubelet chooses until a step is changed. The page docs/policies.md tells what steps are
 given and may answer.

@@ -10,7 +10,7 @@ from cpuctl.cli.output import Output, Style, emit
 
 app = command_group()
 
-HELP = """Show a policy: what it does, what it was made after, its steps and options, and its text.
+HELP = """Show a policy: what it does, its source, steps, options and text.
 
 Examples:
 

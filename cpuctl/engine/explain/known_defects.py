@@ -81,7 +81,7 @@ _NO_HINT_IS_ANY = KnownDefect(
 )
 _DIVIDED_ANEW = (
     "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
-    "is rejected, or what it held belongs to nobody from then on; mended in 1.38"
+    "is rejected, or what it held belongs to nobody from then on; fixed in 1.38"
 )
 _WRAPPED = KnownDefect(
     "a container requests memory or huge pages that the pod's spec.resources does not name: what is left of "

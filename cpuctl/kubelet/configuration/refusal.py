@@ -9,7 +9,7 @@ class Refusal(NamedTuple):
     """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
 
     ``crash`` where it panics instead of returning an error. For people are ``where`` it stands, the ``fix``,
-    and ``later``, the errors to which the kubelet comes once this one is mended.
+    and ``later``, the errors to which the kubelet comes once this one is fixed.
     """
 
     stage: str
@@ -24,7 +24,7 @@ class Refusal(NamedTuple):
 class ConfigRefusedError(InputError):
     """A part of the configuration that the kubelet itself refuses to load.
 
-    *others* are errors to which it would come once this one is mended, in this order.
+    *others* are errors to which it would come once this one is fixed, in this order.
     """
 
     def __init__(

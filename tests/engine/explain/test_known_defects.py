@@ -217,7 +217,7 @@ def test_a_divided_pod_is_served_anew_after_a_restart() -> None:
     pod = divided("a", "cpu=4 memory=4Gi", whole(2, memory="2Gi"), app("cpu=1 memory=1Gi", name="shared"))
     replay = restarted(TEN, pod, **DIVIDING, **MEMORY)
     assert defects(replay) == [ANEW, STAYS]
-    assert any("mended in 1.38" in known.text for known in known_defects(replay, decided(replay), []))
+    assert any("fixed in 1.38" in known.text for known in known_defects(replay, decided(replay), []))
 
 
 def test_a_crash_is_no_endless_loop() -> None:

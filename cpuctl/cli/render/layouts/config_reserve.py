@@ -50,7 +50,7 @@ def _refusal(refusal: Refusal, who: str) -> Iterator[Cell]:
         yield Cell(*start_word(start, who))
         # A setting that nobody has set yet is one of those that would be proposed.
         places = (place for place in settings_to_fix(start) if place["where"])
-        yield from (Cell(f"  mend {setting_text(place)}") for place in places)
+        yield from (Cell(f"  {setting_text(place)}") for place in places)
         yield from fix_cells(start)
 
 

@@ -45,7 +45,7 @@ _STATUS_TEXTS = {"no preference": "no preference", "no hints": "none, as if any 
 def blocks(document: Explanation, *, wide: bool) -> Iterator[Block]:
     """Lay out an explanation; wide shows every holder, and commands to try suggestions with."""
     if "pod" not in document:
-        yield start_block(document["start"])
+        yield start_block(document["start"], check=document.get("next", ""))
         return
     yield _verdict(document)
     if any("alignment" in container for container in _containers(document)):

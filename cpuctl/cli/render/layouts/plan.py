@@ -48,7 +48,7 @@ _ALIGNED = {True: Cell("yes"), False: Cell("no", "yellow"), None: Cell("-")}
 def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Block]:
     """Lay out a plan."""
     if "node" not in document:
-        yield start_block(document["start"])
+        yield start_block(document["start"], check=document.get("next", ""))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"], driver="driver" in document))
     yield pods_table(document["pods"], wide=wide, masks=True)

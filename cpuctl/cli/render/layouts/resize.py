@@ -41,7 +41,7 @@ _READINGS = {"kep": "as the KEP says", "reference": "as its reference implementa
 def blocks(document: Resize, *, wide: bool) -> Iterator[Block]:
     """Lay out resizes."""
     if "node" not in document:
-        yield start_block(document["start"])
+        yield start_block(document["start"], check=document.get("next", ""))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]), _allocator(document["allocator"]))
     for pod in document["pods"]:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import SettingToFix, Start
 
 
-def start_block(start: Start, who: str = "The kubelet") -> Lines:
-    """Say whether *who* comes up and, of one that cannot load its configuration, what mends it."""
-    return Lines((Cell(*start_word(start, who)), *remedy_cells(start)))
+def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Lines:
+    """Say whether *who* comes up and, where it does not, what to change; *check* is the command for that."""
+    following = (Cell(f"  what to change: {check}"),) if check else ()
+    return Lines((Cell(*start_word(start, who)), *remedy_cells(start), *following))
 
 
 def kubelet_name(version: str, start: Start, sources: Sources) -> str:
@@ -26,24 +27,24 @@ def kubelet_name(version: str, start: Start, sources: Sources) -> str:
 
 
 def remedy_cells(start: Start) -> Iterator[Cell]:
-    """Say where to mend a configuration that cannot be loaded, how, and what the kubelet comes to then."""
+    """Say where to change a configuration that cannot be loaded, how, and what the kubelet comes to then."""
     yield from setting_cells(start)
     yield from fix_cells(start)
 
 
 def fix_cells(start: Start) -> Iterator[Cell]:
-    """Say what mends a configuration that cannot be loaded, and what the kubelet comes to then."""
+    """Say how to change a configuration that cannot be loaded, and what the kubelet comes to then."""
     if start["outcome"] in ("Refused", "KubeletFault"):
         if "fix" in start:
             yield Cell(f"  fix: {start['fix']}")
-        yield from (Cell(f"  {each} (once the first is mended)") for each in start.get("later", ()))
+        yield from (Cell(f"  {each} (once the first is fixed)") for each in start.get("later", ()))
 
 
 def setting_cells(start: Start) -> Iterator[Cell]:
     """Say where the settings stand that a kubelet stumbles over, or that nobody has set them."""
     for place in settings_to_fix(start):
         if text := setting_text(place):
-            yield Cell(f"  mend {text}")
+            yield Cell(f"  {text}")
 
 
 def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
@@ -52,7 +53,7 @@ def settings_to_fix(start: Start) -> Sequence[SettingToFix]:
 
 
 def setting_text(place: SettingToFix) -> str:
-    """Say where a setting stands that is to be mended."""
+    """Say where a setting stands that is to be changed, or that it has to be set."""
     if place["where"] is None:
-        return f"{place['setting']}, which nobody has set" if place["setting"] else ""
-    return f"{place['where']}: {place['setting']}" if place["setting"] else place["where"]
+        return f"set {place['setting']}" if place["setting"] else ""
+    return f"where: {place['where']}{': ' if place['setting'] else ''}{place['setting'] or ''}"

@@ -7,6 +7,7 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,39 @@ def test_a_resize_may_have_effect(node: cpuctl.Node) -> None:
         web.with_resources("other", cpu="2")
     with pytest.raises(cpuctl.UsageError, match="there is no pod"):
         node.remove("other")
+
+
+class Highest(cpuctl.Policy):
+    """Take the CPUs with the highest numbers, unless a pod is called trouble."""
+
+    def filter(self, pod: cpuctl.PodView, cpu: cpuctl.CPU, view: cpuctl.View) -> bool:  # noqa: ARG002
+        if pod.name == "trouble":
+            raise ValueError("no such thing")
+        return True
+
+    def select(self, scores: Mapping[int, float], view: cpuctl.View) -> Iterator[cpuctl.CPUSet]:
+        yield cpuctl.CPUSet.of(sorted(scores)[-view.need :])
+
+
+def test_a_policy_is_a_class_one_with_options_or_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    machine = cpuctl.read_machine(MACHINE)
+    configuration = cpuctl.read_configuration(STATIC, machine)
+    [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
+    for policy, taken in ((Highest, "28-31"), (Highest(), "28-31"), ("static", "2-5")):
+        node = cpuctl.make_node(machine, configuration, policy=policy)
+        assert str(node.admit(web).cpus["web"]) == taken
+        assert node.explain(web).answer["kubelet"]["policy"]["standing"] == "what-if"
+
+
+def test_a_policy_that_fails_leaves_the_node_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    machine = cpuctl.read_machine(MACHINE)
+    node = cpuctl.make_node(machine, cpuctl.read_configuration(STATIC, machine), policy=Highest)
+    web, trouble, other = cpuctl.read_pods(templates=["web=4/4,2Gi", "trouble=2/2,2Gi", "other=2/2,2Gi"])
+    node.admit(web)
+    free = node.free
+    with pytest.raises(cpuctl.PolicyError, match="policy Highest: filter raised ValueError: no such thing"):
+        node.admit(trouble)
+    assert (node.free, node.pods) == (free, ("default/web",))
+    assert node.admit(other).admitted

@@ -60,6 +60,7 @@ class Decision(TypedDict):
         "overBudget",
         "nodeFit",
         "resourceClaims",
+        "policyInPlace",
         "kubeletFault",
         "apiServer",
         "failedBefore",

@@ -137,6 +137,14 @@ class Node(Copied):
         """The CPU Manager's state."""
         return self.cpu.state
 
+    def as_kubelet(self) -> Node:
+        """Return a copy on which nobody decides in the kubelet's place."""
+        node = self.copy()
+        node.what_if = None
+        if node.cpu.policy is not None:
+            node.cpu.policy = node.cpu.policy._replace(chooser=None)
+        return node
+
     def become(self, other: Node) -> None:
         """Take over the state of a copy that was made before, as if nothing had happened since."""
         vars(self).update(vars(other.copy()))

@@ -14,7 +14,7 @@ from cpuctl.exports.wording import counted
 if TYPE_CHECKING:
     from cpuctl.answers.decisions import Refusal, Verdict
     from cpuctl.answers.plan import Summary
-    from cpuctl.answers.start import Start
+    from cpuctl.answers.start import PolicyInPlace, Start
 
 
 class StyledWord(NamedTuple):
@@ -48,6 +48,13 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
     "PassedOver": "passed over",
 }
 """What a kubelet does with files that do not keep it from starting."""
+
+
+def what_if_sentence(policy: PolicyInPlace) -> str:
+    """Say that a policy decides which no kubelet has."""
+    options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
+    what = f"What if: policy {policy['name']}{options} chooses CPUs in the kubelet's place"
+    return f"{what}; no kubelet does this"
 
 
 def start_word(start: Start, who: str) -> StyledWord:

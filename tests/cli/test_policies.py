@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib import invalidate_caches
 from pathlib import Path
@@ -134,6 +135,9 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
         ("katalyst,caches=1", 2, "caches: expected true or false, found '1'"),
         ("min-shared,cpus=x", 2, "cpus: expected a whole number, found 'x'"),
         ("katalyst,budget=0", 2, "budget: expected seconds"),
+        ("katalyst -o prom", 2, "-o prom: cannot be used with --policy"),
+        ("katalyst -o nrt", 2, "-o nrt: cannot be used with --policy"),
+        ("katalyst --write-state state", 2, "--write-state: cannot be used with --policy"),
         ("mine.py", 2, "the name of a class is missing"),
         ("MINE:Missing", 4, "loading it raised AttributeError"),
         ("nowhere.py:Mine", 4, "nowhere.py: cannot be read: no such file or directory"),
@@ -142,7 +146,7 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
     ],
 )
 def test_what_cannot_be_is_said(cpuctl: Cpuctl, mine: str, policy: str, code: int, told: str) -> None:
-    done = cpuctl("plan", *NODE, *WEB, "--policy", policy.replace("MINE", mine))
+    done = cpuctl("plan", *NODE, *WEB, "--policy", *policy.replace("MINE", mine).split(" "))
     assert (done.code, done.out) == (code, "")
     assert told in done.err
 
@@ -184,12 +188,7 @@ def test_an_installed_package_brings_its_own(
     cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "my_policies.py").write_text(MINE)
-    info = tmp_path / "my_policies-1.2.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-policies\nVersion: 1.2\n")
-    (info / "entry_points.txt").write_text(
-        "[cpuctl.policies]\nmine = my_policies:Mine\nbroken = my_policies:Gone\n"
-    )
+    package(tmp_path, "mine = my_policies:Mine", "broken = my_policies:Gone")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     invalidate_caches()
     document = planned(cpuctl, *WEB, "--policy", "mine")
@@ -200,6 +199,51 @@ def test_an_installed_package_brings_its_own(
     }
     assert listed["mine"]["origin"] == "installed"
     assert "AttributeError" in listed["broken"]["error"]
+
+
+def test_pictures_say_so_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    files = {word: tmp_path / f"cpus.{word}" for word in ("svg", "html")}
+    options = [each for word, path in files.items() for each in (f"--{word}", str(path))]
+    assert cpuctl("plan", *NODE, *WEB, "--policy", "katalyst", *options).code == 0
+    assert all("no kubelet does this" in path.read_text() for path in files.values())
+
+
+def test_who_rejects_is_told(cpuctl: Cpuctl) -> None:
+    """The kubelet's own reasons would not do where it admits the pod."""
+    for cpus, rule in (("26", "policyInPlace"), ("40", "freeCores")):
+        words = ("web", *NODE, "-T", f"web={cpus}/{cpus},2Gi", "--policy", "min-shared,cpus=4", "-o", "json")
+        explained = json.loads(cpuctl("explain", *words).out)
+        jsonschema.validate(explained, json.loads(schema_text("explanation")))
+        assert explained["decision"]["rule"] == rule
+    asked = ("web", *NODE, "-T", "web=26/26,2Gi", "--policy", "min-shared,cpus=4")
+    told = "and the policy in its place does not: of 28 free CPUs it leaves 0 to the pod"
+    assert told in " ".join(cpuctl("explain", *asked, columns=400).out.split())
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_the_page_alone_is_enough_to_write_one(
+    cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    """What docs/policies.md shows is written to a file as it stands there, or into a package."""
+    page = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    text, entry = (re.findall(f"```{kind}\n(.*?)```", page, re.DOTALL)[0] for kind in ("python", "toml"))
+    name, where = re.findall(r'^([a-z-]+) = "([a-z_]+):', entry, re.MULTILINE)[0]
+    (tmp_path / f"{where}.py").write_text(text)
+    policy = f"{tmp_path / where}.py:HighNumbers"
+    if installed:
+        package(tmp_path, f"{name} = {where}:HighNumbers")
+        monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+        invalidate_caches()
+        policy = name
+    document = planned(cpuctl, *WEB, "--policy", policy)
+    assert document["pods"][0]["containers"][0]["cpus"] == "28-31"
+
+
+def package(folder: Path, *entries: str) -> None:
+    info = folder / "my_policies-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-policies\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("\n".join(("[cpuctl.policies]", *entries, "")))
 
 
 def test_explanations_name_the_policy_in_the_commands_that_they_suggest(cpuctl: Cpuctl) -> None:

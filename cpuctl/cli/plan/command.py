@@ -112,11 +112,20 @@ CompareOption = Annotated[
 ]
 
 
-def refuse_clash(settings: tuple[str, str] | None, files: Mapping[str, str], output: str) -> None:
+def refuse_clash(
+    settings: tuple[str, str] | None, files: Mapping[str, str], output: str, policy: str = ""
+) -> None:
     """Raise UsageError where two nodes are compared, and what only one has is asked for.
 
-    *files* are what is to be written, by option.
+    Or where a *policy* decides, and what others would take for a kubelet's is asked for. *files* are what
+    is to be written, by option.
     """
+    asked = {
+        **{f"-o {each}": output == each for each in ("prom", "nrt")},
+        "--write-state": files["--write-state"],
+    }
+    if policy and (word := next((word for word, wanted in asked.items() if wanted), "")):
+        raise UsageError("cannot be used with --policy: no kubelet comes to such an answer", where=word)
     if settings is not None and output in ("prom", "nrt"):
         message = "cannot be used with --compare, which leaves two nodes"
         raise UsageError(message, where=f"-o {output}", hint="plan again with the settings that you choose")
@@ -223,7 +232,7 @@ def plan(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
-    refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output)
+    refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
     words = PlanningInputs(
         filenames=filename,
         templates=template,

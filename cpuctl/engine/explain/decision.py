@@ -33,6 +33,7 @@ class Rule(StrEnum):
     OVER_BUDGET = "overBudget"
     NODE_FIT = "nodeFit"
     CLAIMS = "resourceClaims"
+    POLICY = "policyInPlace"
     KUBELET_FAULT = "kubeletFault"
     API_SERVER = "apiServer"
     FAILED_BEFORE = "failedBefore"

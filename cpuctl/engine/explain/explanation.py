@@ -199,7 +199,22 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
         case Rejected() as refused:
             from cpuctl.engine.explain.rules import refusal
 
-            return refusal(replay, refused, rounds)
+            return _by_policy(replay, refused) or refusal(replay, refused, rounds)
+
+
+def _by_policy(replay: Replay, refused: Rejected) -> Decision | None:
+    """Blame the policy that decides in the kubelet's place, where the kubelet itself lets the pod in."""
+    before, pod = replay.before, replay.scenario.pod
+    if before.what_if is None or before.policy is None:
+        return None
+    if not isinstance(before.as_kubelet().admit(pod).verdict, Admitted):
+        return None
+    before.what_if.attend(before)
+    free = before.state.default & ~before.policy.reserved
+    left = before.policy.available(before.state, pod) & free
+    leaves = f"of {free.bit_count()} free CPUs it leaves {left.bit_count()} to the pod"
+    why = f"the kubelet itself admits the pod, and the policy in its place does not: {leaves}"
+    return Decision(rule=Rule.POLICY, why=why, container=refused.container)
 
 
 def _failed_before(replay: Replay, fault: KubeletFault) -> str:

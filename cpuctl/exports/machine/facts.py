@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import pod_counts_text, start_sentence
+from cpuctl.exports.outcomes import pod_counts_text, start_sentence, what_if_sentence
 from cpuctl.exports.text_width import bounded
 from cpuctl.exports.wording import byte_text, counted, holder_name, kubelet_text
 from cpuctl.state_names import CPU_FILE
@@ -165,11 +165,16 @@ def plan_facts(plan: StartedPlan | NotStartedPlan, picture: PlanPicture) -> Mach
     found = _cpus(picture["cpus"], reserved) if started else _ownerless(picture["cpus"])
     return MachineFacts(
         title="CPUs after the plan" if started else "The kubelet does not start",
-        lines=(*_plan_lines(plan), *_origin(plan["sources"])),
+        lines=(*_what_if(plan), *_plan_lines(plan), *_origin(plan["sources"])),
         cpus=found,
         owners=_owners(picture["holders"]),
         captions=_captions(found, "free") if started else {},
     )
+
+
+def _what_if(plan: StartedPlan | NotStartedPlan) -> Iterator[str]:
+    if "node" in plan and "policy" in plan["kubelet"]:
+        yield what_if_sentence(plan["kubelet"]["policy"])
 
 
 def _ownerless(rows: Iterable[Row]) -> tuple[CPU, ...]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table, what_if_line
+from cpuctl.cli.render.layouts.plan import claimed_cpus, claims_blocks, pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cli.render.tables.weighing import weighing_rows
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import PODS, RESIZES
+from cpuctl.exports.outcomes import PODS, RESIZES, what_if_sentence
 from cpuctl.exports.wording import byte_text, counted, shared_sentence
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _claims(document: ExplainedDecision, *, wide: bool) -> Iterator[Block]:
 def _weighed(document: ExplainedDecision) -> Iterator[Block]:
     """Show how a policy in the kubelet's place came to its choice."""
     if "policy" in document["kubelet"]:
-        yield Lines.of(what_if_line(document["kubelet"]["policy"]))
+        yield Lines.of(what_if_sentence(document["kubelet"]["policy"]))
     if weighed := tuple(weighing_rows(_containers(document))):
         yield Table(tuple(map(Column, ("CONTAINER", "POLICY", "SCORE", "CPUS"))), weighed)
 

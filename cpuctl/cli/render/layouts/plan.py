@@ -13,7 +13,7 @@ from cpuctl.cli.render.tables.downward import pods_downward_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.tables.start import start_block
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text
+from cpuctl.exports.outcomes import PODS, pod_counts_text, rejection_text, what_if_sentence
 from cpuctl.exports.wording import counted, few, shared_sentence
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from cpuctl.answers.downward import DownwardItem
     from cpuctl.answers.plan import NotStartedPlan, PlanWarning, StartedPlan
-    from cpuctl.answers.start import KubeletPolicies, PolicyInPlace
+    from cpuctl.answers.start import KubeletPolicies
 
 _ALIGNMENTS: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
     "core": "CORE",
@@ -106,15 +106,7 @@ def node_lines(node: Node, kubelet: KubeletPolicies, *, driver: bool = False) ->
     if kubelet["memoryManagerPolicy"] != "None":
         yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
     if "policy" in kubelet:
-        yield what_if_line(kubelet["policy"])
-
-
-def what_if_line(policy: PolicyInPlace) -> str:
-    """Say that a policy decides which no kubelet has."""
-    options = "".join(f",{name}={value}" for name, value in policy["options"].items() if value)
-    return (
-        f"What if: policy {policy['name']}{options} chooses CPUs in the kubelet's place; no kubelet does this"
-    )
+        yield what_if_sentence(kubelet["policy"])
 
 
 def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Table:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.layouts.plan import what_if_line
 from cpuctl.cli.render.tables.start import remedy_cells
-from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence
+from cpuctl.exports.outcomes import PODS, rejection_text, start_sentence, what_if_sentence
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def _side(name: str, side: Side) -> Iterator[Cell]:
     policies = ", ".join(f"{word} {kubelet[key]}" for key, word in _POLICIES.items())
     yield Cell(f"{what} (kubelet {kubelet['version']}; policies: {policies})")
     if "policy" in kubelet:
-        yield Cell(what_if_line(kubelet["policy"]))
+        yield Cell(what_if_sentence(kubelet["policy"]))
 
 
 def _pods(pods: Sequence[ComparedPod]) -> Table:

@@ -39,6 +39,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
         KubeletSetup,
         all_arguments,
         any_flags,
+        assumed_release,
         configuration_text,
         drop_in_source,
         given_arguments,
@@ -62,17 +63,19 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     places = None
     if main is not None and config is not None:
         main, arguments, places = of_other_tools(main, arguments, sources)
+    told = all_arguments(arguments, inputs.arguments, own, origin, sources)
+    released = release_is_known(sources)
     setup = KubeletSetup(
-        version=version,
+        version=version if released else assumed_release(version, told, sources),
         main=main,
         beside=beside,
         drop_ins=drop_in_source(directory, own, sources),
-        arguments=all_arguments(arguments, inputs.arguments, own, origin, sources),
+        arguments=told,
         gate_flags=read_gates(inputs.gates),
         ignores_unknown_gates=inputs.ignores_unknown_gates,
         places=places,
         cgroup_version=_found_cgroup_version(machine) or 2,
-        released=sources.entries["kubeletVersion"]["from"] != "default",
+        released=released,
     )
     if config is not None:
         _tell_set_aside(recorded, sources)

@@ -127,8 +127,11 @@ def test_a_unit_with_a_flag_that_the_release_has_not(tmp_path: Path) -> None:
     assert stopped(tmp_path / "old", files, version="1.34")[0].kubelet.version.minor == 34
     with pytest.raises(ConfigRefusedError, match=r"--pod-infra-container-image is gone since 1\.35"):
         stopped(tmp_path / "new", files, version="1.35")
-    # Where nobody names the release, the default is not held against the node.
-    assert stopped(tmp_path / "unknown", files)[0].kubelet.version.minor == 36
+    # Where nobody names the release, the default is not held against the node: one is assumed that has it.
+    assert stopped(tmp_path / "unknown", files)[0].kubelet.version.minor == 34
+    # One flag came when the other was gone: no release has both.
+    both = {**KUBEADM, "etc/default/kubelet": "KUBELET_EXTRA_ARGS=--fail-cgroupv1 --iptables-drop-bit=1\n"}
+    assert stopped(tmp_path / "none", both)[0].kubelet.version.minor == 36
 
 
 def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:

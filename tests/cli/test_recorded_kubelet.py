@@ -226,6 +226,21 @@ def test_what_all_releases_come_to_is_said_though_nobody_names_one(
 
 
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
+def test_a_release_is_assumed_that_has_the_flags_of_the_node(
+    words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """The newest release would end at a flag that is gone: it is not the one that runs there."""
+    node = texts(*COMMAND, "--pod-infra-container-image=pause", **{"main.yaml": MAIN})
+    archive = captured(tmp_path, cpuctl, node)
+    result = cpuctl(*words, "-m", archive, "-o", "json")
+    answer = json.loads(result.out)
+    assert answer["sources"]["kubeletVersion"] == {"value": "1.34", "from": "default"}
+    assert answer["start"].get("from", answer["start"]) == {"outcome": "Started"}
+    told = cpuctl(*words, "-m", archive).err
+    assert "kubelet 1.36 has no --pod-infra-container-image: 1.34 is assumed" in told
+
+
+@pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
 def test_where_releases_differ_over_a_file_each_is_named(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
 ) -> None:

@@ -42,7 +42,7 @@ _cpuctl_options() {
         'config') options='-h --help' ;;
         'config reserve') options='-m --machine --cgroup-version --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config show') options='-m --machine --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
-        'config check') options='-m --machine --cgroup-version --ephemeral-storage --memory --state --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'config check') options='-m --machine --cgroup-version --ephemeral-storage --memory --state --driver-args --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config versions') options='-f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates --help-kubelet --from --to --all -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
@@ -243,6 +243,7 @@ _cpuctl_value() {
         'config show:--kubelet-args' | \
         'config check:--ephemeral-storage' | \
         'config check:--memory' | \
+        'config check:--driver-args' | \
         'config check:--kubelet-args' | \
         'config versions:-T' | \
         'config versions:--template' | \

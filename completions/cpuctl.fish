@@ -311,6 +311,7 @@ set -g __cpuctl_values 'plan:-f' \
     'config check:--ephemeral-storage' \
     'config check:--memory' \
     'config check:--state' \
+    'config check:--driver-args' \
     'config check:--kubelet-config' \
     'config check:--config-dir' \
     'config check:--kubelet-args' \
@@ -876,6 +877,7 @@ complete -c cpuctl -n '__cpuctl_at "config check"' -l cgroup-version -x -a '1 2'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l driver-args -x -d 'The flags of the driver dra.cpu that is to run beside it: what does not go together is said.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'

@@ -483,6 +483,7 @@ _cpuctl_run() {
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
+                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu that is to run beside it\: what does not go together is said.]:FLAGS: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \

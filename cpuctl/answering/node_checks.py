@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering.command_lines import checkpoint_commands
 from cpuctl.answering.diagnostics import spell_out_fixes
+from cpuctl.diagnostics import worst_first
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, release_is_known
 from cpuctl.inputs.state_files import CheckpointInputs
@@ -51,7 +52,7 @@ def _configuration(
     from cpuctl.answering.config.check_answer import check_document, unloaded_document
     from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.operations.configuration import check_kubelet, states_of_node, verdict_on
+    from cpuctl.operations.configuration import check_kubelet, driver_lints, states_of_node, verdict_on
 
     try:
         loaded = load_kubelet(inputs.kubelet, sources, machine=source)
@@ -65,6 +66,7 @@ def _configuration(
     loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup_version))
     states, unseen = states_of_node(source, loaded, sources, inputs.state) if with_states else ((), "")
     outcome, lints = check_kubelet(source, loaded)
+    lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
     if not states:
         return check_document(loaded, outcome, lints, sources.entries, unseen)

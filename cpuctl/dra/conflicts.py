@@ -6,6 +6,7 @@ Rule: kubernetes-sigs/dra-driver-cpu at de98098, README and ``docs/user/configur
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings
 from cpuctl.dra.model import MAX_RESULTS
@@ -14,32 +15,54 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import kube_reserved, listed_cpus, system_reserved
 
 
+class Conflict(NamedTuple):
+    """What does not go together, by a ``code``, and the kubelet's ``setting`` that has a part in it.
+
+    ``breaks`` where CPUs are given away twice.
+    """
+
+    code: str
+    setting: str
+    text: str
+    breaks: bool = False
+
+
 def conflicts(
     machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration | None
-) -> Iterator[str]:
+) -> Iterator[Conflict]:
     """Yield what contradicts itself between the two, and what claims of individual CPUs cannot have.
 
     The kubelet is None where nobody knows what it is told.
     """
-    if kubelet is not None and kubelet.cpu_manager_policy == "static":
-        yield (
-            "the kubelet's CPU Manager policy is static: it and the driver know nothing of each other, and "
-            "give away the same CPUs; set cpuManagerPolicy: none, and remove cpu_manager_state"
-        )
     if kubelet is not None:
+        yield from static_conflict(kubelet)
         yield from _reservations(machine, settings, kubelet)
     if settings.mode is DeviceMode.INDIVIDUAL and any(
         len(cpus - settings.reserved) > MAX_RESULTS for cpus in machine.numa_nodes.values()
     ):
-        yield (
+        yield Conflict(
+            "driver-claim-limit",
+            "",
             f"a claim has at most {MAX_RESULTS} devices: no container gets more of these individual CPUs, "
-            "though a NUMA node has more"
+            "though a NUMA node has more",
+        )
+
+
+def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
+    """Tell of a CPU Manager that gives CPUs away, too."""
+    if kubelet.cpu_manager_policy == "static":
+        yield Conflict(
+            "driver-static-policy",
+            "cpuManagerPolicy",
+            "the kubelet's CPU Manager policy is static: it and the driver know nothing of each other, and "
+            "give away the same CPUs; set cpuManagerPolicy: none, and remove cpu_manager_state",
+            breaks=True,
         )
 
 
 def _reservations(
     machine: DriverMachine, settings: DriverSettings, kubelet: KubeletConfiguration
-) -> Iterator[str]:
+) -> Iterator[Conflict]:
     """Compare what both keep from pods; the kubelet counts CPUs, and with a list says which."""
     try:
         listed = listed_cpus(kubelet, machine.online)
@@ -48,13 +71,17 @@ def _reservations(
         return  # such a kubelet does not start, which is not for us to say
     own = settings.reserved
     if listed is not None and listed != own:
-        yield (
+        yield Conflict(
+            "driver-reserves-others",
+            "reservedSystemCPUs",
             f"the kubelet reserves CPUs {listed}, the driver {own or 'none'}: claims get CPUs that are kept "
-            "for the system, or nobody runs on some"
+            "for the system, or nobody runs on some",
         )
     milli = sum(-(-each.nano // 10**6) for each in amounts if each is not None)
     if listed is None and milli != 1000 * len(own):
-        yield (
+        yield Conflict(
+            "driver-reserves-others",
+            "kubeReserved" if "cpu" in kubelet.kube_reserved else "systemReserved",
             f"the kubelet keeps {milli / 1000:g} CPUs from pods (kubeReserved and systemReserved), the "
-            f"driver {len(own)}: the scheduler counts on CPUs that are not there, or leaves some unused"
+            f"driver {len(own)}: the scheduler counts on CPUs that are not there, or leaves some unused",
         )

@@ -138,7 +138,7 @@ def driver_beside(
     machine = discover(source.machine, source.files, pcie_roots=settings.expose_pcie_roots)
     node = _node_name(words, source, dra, sources)
     sources.warnings += _doubts(machine, settings, source.machine)
-    sources.warnings += conflicts(machine, settings, kubelet)
+    sources.warnings += (each.text for each in conflicts(machine, settings, kubelet))
     cdi = read_cdi(source.files)
     if cdi is not None:
         sources.add("preparedClaims", f"{len(cdi.claims)} in {cdi.path}", "capture")

@@ -35,7 +35,7 @@ class CheckpointInputs(NamedTuple):
     """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
 
     ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
-    runs is asked.
+    runs is asked. ``driver_arguments`` are the flags of a driver for CPUs that is to run beside it.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
@@ -46,6 +46,7 @@ class CheckpointInputs(NamedTuple):
     root: str = "/"
     memory: str = ""
     pod_resources: str = ""
+    driver_arguments: str = ""
     in_place: bool = False
     lock: "RunLock | None" = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -24,6 +25,8 @@ from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpuctl.engine.release_effects import Effects
     from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
@@ -58,6 +61,33 @@ def check_kubelet(
         info=source.info,
     )
     return outcome, lint_configuration(subject)
+
+
+def driver_lints(
+    source: MachineSource, loaded: LoadedKubelet, arguments: str, sources: Sources
+) -> Iterator[Lint]:
+    """Remark on what does not go with the driver for CPUs: it runs on the node, or is to, with *arguments*.
+
+    Of a driver that only its files tell of, flags are not known.
+    """
+    from cpuctl.machine.recording_layout import CDI_FILES
+
+    files, config = source.files, loaded.kubelet.config
+    if not arguments and (files is None or all(files.read(path) is None for path in CDI_FILES)):
+        return
+
+    from cpuctl.dra.conflicts import conflicts, static_conflict
+    from cpuctl.inputs.dra import driver_beside, read_driver_arguments
+
+    if arguments:
+        driver = driver_beside(read_driver_arguments(arguments), source, sources, None)
+        found = conflicts(driver.machine, driver.settings, config)
+    else:
+        found = static_conflict(config)
+    for each in found:
+        if each.setting:
+            severity = Severity.ERROR if each.breaks else Severity.WARNING
+            yield Lint(severity=severity, code=each.code, place=(each.setting,), message=each.text)
 
 
 def states_of_node(

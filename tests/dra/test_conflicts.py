@@ -16,7 +16,8 @@ KEPT = DriverSettings(reserved=CPUSet.parse("0,16"))
 def said(
     kubelet: KubeletConfiguration | None, settings: DriverSettings = KEPT, machine: str = "2n16c2t"
 ) -> str:
-    return "\n".join(conflicts(DriverMachine.discover(parse_synthetic(machine)), settings, kubelet))
+    found = conflicts(DriverMachine.discover(parse_synthetic(machine)), settings, kubelet)
+    return "\n".join(each.text for each in found)
 
 
 def test_the_static_policy_does_not_go_with_the_driver() -> None:

@@ -20,6 +20,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.subjects import Subject, about
+from cpuctl.inputs import option_names
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -56,6 +57,15 @@ CheckedStateOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+CheckedDriverOption = Annotated[
+    str,
+    typer.Option(
+        option_names.DRIVER_ARGS,
+        metavar="FLAGS",
+        help="The flags of the driver dra.cpu that is to run beside it: what does not go together is said.",
+        rich_help_panel=INPUT,
+    ),
+]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 
 
@@ -67,6 +77,7 @@ def check(
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
     state: CheckedStateOption = "",
+    driver_args: CheckedDriverOption = "",
     strict: StrictOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
@@ -82,7 +93,9 @@ def check(
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
-    given = CheckpointInputs(state=state, machine=machine, memory=memory, kubelet=kubelet)
+    given = CheckpointInputs(
+        state=state, machine=machine, memory=memory, kubelet=kubelet, driver_arguments=driver_args
+    )
     document = check_configuration(given, source, cgroup, sources)
     print_sources(sources, style)
     emit(document, style)

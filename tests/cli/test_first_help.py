@@ -81,3 +81,17 @@ def test_a_kubelet_that_refuses_its_state_has_a_command_that_says_what_to_change
     assert (answer.code, asked.code) == (3, 3)
     assert 'the file was written under the policy "none"' in asked.out
     assert "  fix: configure the policy none, or cpuctl checkpoint repair " in asked.out
+
+
+def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuctl: Cpuctl) -> None:
+    words = (
+        "plan",
+        "-m",
+        "synthetic:1s1n4c2t,mem=8Gi",
+        "--kubelet-config",
+        "fixtures/kubelet/none.yaml",
+        "-q",
+    )
+    wanted = "  exclusive CPUs need cpuManagerPolicy: static (next: cpuctl config reserve)"
+    assert wanted in cpuctl(*words, "-T", "a=2/2,1Gi", columns=80).out.splitlines()
+    assert wanted not in cpuctl(*words, "-T", "a=1/2,1Gi", columns=80).out.splitlines()

@@ -53,7 +53,8 @@ def blocks(document: StartedPlan | NotStartedPlan, *, wide: bool) -> Iterator[Bl
     yield Lines.of(*node_lines(document["node"], document["kubelet"], driver="driver" in document))
     yield pods_table(document["pods"], wide=wide, masks=True)
     yield from claims_blocks(document["pods"], wide=wide)
-    if lines := tuple(notes(document["warnings"], document["pods"], document.get("explain"))):
+    remarks = notes(document["warnings"], document["pods"], document.get("explain"))
+    if lines := (*remarks, *_policy_fix(document)):
         yield Lines(lines)
     if wide and (items := tuple(_downward_items(document["pods"]))):
         yield pods_downward_table(items)
@@ -213,6 +214,15 @@ def notes(warnings: Iterable[PlanWarning], pods: Iterable[Pod], explain: str | N
         yield Cell(f"  why, and what would help: {explain}")
     for reason, names in sharing.items():
         yield Cell(f"{few(names)}: {reason}")
+
+
+def _policy_fix(document: StartedPlan) -> Iterator[Cell]:
+    """Say what Guaranteed pods lack for exclusive CPUs, and the command to begin with."""
+    guaranteed = any(
+        pod["outcome"] == "Admitted" and pod["qosClass"] == "Guaranteed" for pod in document["pods"]
+    )
+    if document["node"]["cpuManagerPolicy"] == "none" and guaranteed:
+        yield Cell("  exclusive CPUs need cpuManagerPolicy: static (next: cpuctl config reserve)")
 
 
 def _full_name(pod: Pod) -> str:

@@ -35,6 +35,7 @@ _ALIGNED: Mapping[Literal["core", "uncoreCache", "numaNode", "socket"], str] = {
     "numaNode": "one NUMA node",
     "socket": "one socket",
 }
+_OF_NOBODY = "0 of 0"
 _SCATTERED: Mapping[Literal["numaNode", "uncoreCache", "core"], str] = {
     "numaNode": "NUMA nodes",
     "uncoreCache": "L3",
@@ -123,10 +124,15 @@ def _difference(difference: ReleaseDifference) -> str:
 
 
 def _totals(document: PlanComparison) -> Iterator[tuple[Cell, ...]]:
-    """Show every figure that at least one side has: a kubelet that does not start leaves none."""
+    """Show every figure that at least one side has: a kubelet that does not start leaves none.
+
+    Where nobody has exclusive CPUs, nothing is said of how they lie.
+    """
     one, other = (_figures(document[side]) for side in _SIDES)
     for name in one | other:
-        yield tuple(Cell(text) for text in (name, one.get(name, "-"), other.get(name, "-")))
+        texts = one.get(name, "-"), other.get(name, "-")
+        if not set(texts) <= {"-", _OF_NOBODY} or _OF_NOBODY not in texts:
+            yield Cell(name), Cell(texts[0]), Cell(texts[1])
 
 
 def _figures(side: Side) -> dict[str, str]:

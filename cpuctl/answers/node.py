@@ -42,7 +42,7 @@ class Owner(TypedDict):
     runtime: str | None
     """As far as the group's name or the status tells."""
     part: Literal["app", "init", "sidecar", "ephemeral", "sandbox", "unknown"]
-    knownBy: Literal["status", "log", "state", "process"] | None
+    knownBy: Literal["status", "log", "runtime", "state", "process"] | None
     """What told the container's name: the pod's status, the link to its log, CPUs that the state gives once,
     or its process (a sandbox's).
     """

@@ -26,7 +26,7 @@ from cpuctl.capture.collected import Process, Progress
 from cpuctl.capture.node.cpu_settings import read_cpu_settings
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.node.processes import read_members, read_processes, recorded_processes
-from cpuctl.cgroups.container_logs import by_container_id
+from cpuctl.cgroups.container_logs import LogName, by_container_id
 from cpuctl.cgroups.groups import Cgroup, CpusetValues, read_groups
 from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
@@ -50,6 +50,7 @@ class NodeContext(NamedTuple):
     """What is known of a node before its files are looked at; ``pods`` is None where nobody named them.
 
     ``kubelet_roots`` are where the kubelet's directory may be, without the slash at their beginning.
+    ``runtime`` are names of containers by their ids, as a container runtime told them.
     """
 
     machine: Machine
@@ -59,6 +60,7 @@ class NodeContext(NamedTuple):
     cgroup_root: str = ""
     live: bool = False
     kubelet_roots: tuple[str, ...] = (STATE_DIRECTORY,)
+    runtime: Mapping[str, LogName] = {}
 
 
 def take_snapshot(files: NodeFiles, known: NodeContext, progress: Progress) -> NodeSnapshot:
@@ -187,6 +189,7 @@ def group_owners(
             logs=by_container_id(files.names(CONTAINER_LOGS)),
             sandboxes=sandbox_ids(processes, groups),
             assigned=known.state.cpu.entries if known.state.cpu else {},
+            runtime=known.runtime,
         ),
     )
 

@@ -34,6 +34,7 @@ class NameSource(StrEnum):
 
     STATUS = "status"
     LOG = "log"
+    RUNTIME = "runtime"
     STATE = "state"
     PROCESS = "process"
 
@@ -74,12 +75,16 @@ class Owner(NamedTuple):
 
 
 class KnownNames(NamedTuple):
-    """What tells names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state."""
+    """What tells names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state.
+
+    ``runtime`` is what a container runtime said of containers at another time, by their ids.
+    """
 
     pods: Mapping[str, Pod] = {}
     logs: Mapping[str, LogName] = {}
     sandboxes: frozenset[str] = frozenset()
     assigned: Mapping[str, Mapping[str, CPUSet]] = {}
+    runtime: Mapping[str, LogName] = {}
 
 
 def find_owners(groups: Iterable[Cgroup], known: KnownNames) -> dict[str, Owner]:
@@ -148,7 +153,10 @@ class _Finder:
             return self._named(owner, *found)
         if role.container_id in self.known.sandboxes:
             return owner._replace(part=ContainerRole.SANDBOX, known_by=NameSource.PROCESS)
-        if log := self.known.logs.get(role.container_id):
+        log, known_by = self.known.logs.get(role.container_id), NameSource.LOG
+        if log is None:
+            log, known_by = self.known.runtime.get(role.container_id), NameSource.RUNTIME
+        if log is not None:
             self.taken.add((owner.uid, log.container))
             pod = self.known.pods.get(owner.uid)
             return owner._replace(
@@ -156,7 +164,7 @@ class _Finder:
                 pod=log.pod,
                 container=log.container,
                 part=_part(pod, log.container),
-                known_by=NameSource.LOG,
+                known_by=known_by,
             )
         return owner
 

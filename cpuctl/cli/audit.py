@@ -43,7 +43,7 @@ foreign programs, interrupts, siblings, quotas, memory elsewhere; and stale entr
 
 Every finding comes with the command that fixes it. An error breaks a promise of the kubelet, a warning can
 disturb, a note (info) is worth knowing. Names of containers come from --pods, else from the kubelet's links
-to their logs. Nothing is changed.
+to their logs, or from crictl's output in a sosreport. Nothing is changed.
 
 Next: the commands below "fix:"; CPU sets all at once: cpuctl audit -o plan | cpuctl cgroups apply -f -
 

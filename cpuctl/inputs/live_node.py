@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
     from cpuctl.capture.collected import Progress
     from cpuctl.capture.node.files import NodeFiles
+    from cpuctl.cgroups.container_logs import LogName
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -104,6 +105,7 @@ def load_node(
         cgroup_root=kubelet.config.cgroup_root,
         live=live,
         kubelet_roots=_kubelet_roots(kubelet, live=live),
+        runtime=_runtime_names(source, sources),
     )
     return LiveNode(
         source=source,
@@ -341,6 +343,21 @@ def _container_names(pods: Mapping[str, StoredPod]) -> dict[str, ContainerName]:
         for pod in pods.values()
         for status in pod.statuses
         if status.container_id
+    }
+
+
+def _runtime_names(source: MachineSource, sources: Sources) -> dict[str, LogName]:
+    """Take what crictl said in a sosreport for what links to logs tell on a node."""
+    from cpuctl.cgroups.container_logs import LogName
+    from cpuctl.inputs.pods import load_pod_names
+
+    told = load_pod_names(source, sources)
+    if told is None:
+        return {}
+    return {
+        container_id: LogName(pod.name, pod.namespace, container.name, container_id)
+        for container_id, container in told.containers.items()
+        if (pod := told.pods.get(container.uid))
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.audit.node_tree import DATABASE, SERVER, clean_node
 from tests.cli.conftest import Cpuctl, Result
 from tests.machine.support.archives import (
     HEAD,
@@ -216,3 +217,20 @@ def test_a_state_file_that_a_snapshot_holds_counts(tmp_path: Path, cpuctl: Cpuct
     verified = cpuctl("checkpoint", "verify", "-m", str(spec), "-o", "json", "--exit-zero")
     files = document(verified)["files"]
     assert [each["file"] for each in files] == ["cpu_manager_state"]
+
+
+def test_an_audit_calls_containers_what_the_runtime_called_them(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A sosreport has control groups and crictl's output, and no links to logs."""
+    node = clean_node()
+    groups = {path: text for path, text in node.files.items() if path.startswith("sys/fs/cgroup")}
+    told = {
+        path: text.replace(f"server-{DATABASE}", SERVER)
+        for path, text in crictl_output(DATABASE, "db-0", "server").items()
+    }
+    report = write_tree(sosreport_files() | groups | told, tmp_path)
+    result = cpuctl("audit", "-m", str(report), "--check", "cpusets", "-o", "json")
+    named = {
+        (each["pod"], each["container"], each["knownBy"]) for each in json.loads(result.out)["containers"]
+    }
+    assert ("db-0", "server", "runtime") in named
+    assert "crictl in" in json.loads(result.out)["sources"]["podNames"]["value"]

@@ -10,7 +10,7 @@ ROOMS  ?= cpuctl/checkpoints/*
 # What is compiled is kept: tests start cpuctl a thousand times, and are rewritten when they are first read.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test recordings guest shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test recordings guest shells tools dask grpc browser docs conformance bench explore fuzz mutation zipapp onefile dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
@@ -29,6 +29,7 @@ help:
 	@echo "make fuzz          look for inputs that break a parser or the engine (ten minutes each; TARGETS='cpuset lockstep' for some)"
 	@echo "make mutation      look for code that no test misses (ROOMS='cpuctl/engine/cpu/*' for others; minutes to hours)"
 	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
+	@echo "make onefile       one file that brings its own Python, for machines like this one: dist/cpuctl-PROCESSOR"
 	@echo "make dist          wheel and sdist"
 	@echo "make packaging     build, install and run what is published, on every Python that is here (Debian, root)"
 	@echo "make oldest        run the tests with the oldest dependencies (TESTS='tests/cli tests/pods' for some)"
@@ -91,6 +92,9 @@ mutation: $(VENV)/installed-dev
 
 zipapp: $(VENV)/installed
 	$(BIN)/python contrib/zipapp/build.py dist/cpuctl.pyz $$(contrib/pythons | sed 's/^[^ ]*/--python/')
+
+onefile: $(VENV)/installed
+	$(BIN)/python contrib/onefile/build.py dist
 
 dist: $(VENV)/installed-dev
 	$(BIN)/python -m build --outdir dist .

@@ -10,6 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+MACHINE = "fixtures/machines/2s-2numa-32cpu.tar.xz"
+PLAN = ["plan", "-m", MACHINE, "--kubelet-config", "fixtures/kubelet/static.yaml", "-f", "fixtures/pods"]
+COMMANDS = {
+    "help": ["--help"],
+    "table": ["topology", "-m", MACHINE],
+    "json": [*PLAN, "-o", "json"],
+    "yaml": [*PLAN, "-o", "yaml"],
+    "prom": [*PLAN, "-o", "prom"],
+    "schemas": ["schema", "plan"],
+    "validation": ["pods", "lint", "-f", "fixtures/pods"],
+    "picture": ["topology", "-m", MACHINE, "--svg", "-"],
+    "no": [*PLAN, "-T", "huge=99/99"],
+    "usage": ["plan", "--no-such-option"],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +39,22 @@ def pythons() -> list[Python]:
     """Find what contrib/pythons finds, the oldest release first."""
     done = subprocess.run([ROOT / "contrib" / "pythons"], check=True, capture_output=True, text=True)
     return [Python(*line.split(" ", 1)) for line in done.stdout.splitlines()]
+
+
+def run(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "100"}
+    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+def said(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
+    """Return all that a run said, without the name it was called by."""
+    return done.returncode, done.stdout, done.stderr.replace("cpuctl.pyz", "cpuctl")
+
+
+@pytest.fixture(scope="session")
+def installed() -> dict[str, tuple[int, str, str]]:
+    """What cpuctl answers with its dependencies as published, C parts and all."""
+    return {name: said(run(sys.executable, "-m", "cpuctl", *words)) for name, words in COMMANDS.items()}
 
 
 def build_zipapp(target: Path, pythons: list[Python]) -> Path:

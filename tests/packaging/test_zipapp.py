@@ -6,47 +6,16 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import ROOT, Python, build_zipapp
+from tests.packaging.conftest import COMMANDS, ROOT, Python, build_zipapp, run, said
 
 pytestmark = pytest.mark.packaging
 
-MACHINE = "fixtures/machines/2s-2numa-32cpu.tar.xz"
-PLAN = ["plan", "-m", MACHINE, "--kubelet-config", "fixtures/kubelet/static.yaml", "-f", "fixtures/pods"]
-COMMANDS = {
-    "help": ["--help"],
-    "table": ["topology", "-m", MACHINE],
-    "json": [*PLAN, "-o", "json"],
-    "yaml": [*PLAN, "-o", "yaml"],
-    "prom": [*PLAN, "-o", "prom"],
-    "schemas": ["schema", "plan"],
-    "validation": ["pods", "lint", "-f", "fixtures/pods"],
-    "picture": ["topology", "-m", MACHINE, "--svg", "-"],
-    "no": [*PLAN, "-T", "huge=99/99"],
-    "usage": ["plan", "--no-such-option"],
-}
 ALONE = ["-I", "-S"]
-
-
-def run(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "100"}
-    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=cwd, env=environment)
-
-
-def said(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    """Return all that a run said, without the name it was called by."""
-    return done.returncode, done.stdout, done.stderr.replace("cpuctl.pyz", "cpuctl")
-
-
-@pytest.fixture(scope="module")
-def installed() -> dict[str, tuple[int, str, str]]:
-    """What cpuctl answers with its dependencies as published, C parts and all."""
-    return {name: said(run(sys.executable, "-m", "cpuctl", *words)) for name, words in COMMANDS.items()}
 
 
 @pytest.mark.parametrize("release", ["3.11", "3.12", "3.13", "3.14"])

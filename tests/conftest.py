@@ -18,6 +18,11 @@ settings.register_profile("ci", max_examples=120, deadline=None, derandomize=Tru
 settings.register_profile("explore", max_examples=600, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
+# Nobody's own settings decide what tests see.
+os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
+for variable in ("CPUCTL_MACHINE", "CPUCTL_KUBELET_VERSION"):
+    os.environ.pop(variable, None)
+
 # Background jobs are started with SIGINT ignored, nohup's with SIGHUP, and what tests start would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

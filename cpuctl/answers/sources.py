@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-Origin = Literal["given", "capture", "live", "default"]
+Origin = Literal["given", "environment", "configFile", "capture", "live", "default"]
 _From = TypedDict("_From", {"from": Origin})
 
 

@@ -41,6 +41,9 @@ Start here, on the node, or anywhere with -m and a recording of it:
   sudo cpuctl audit                          # who disturbs exclusive CPUs
   sudo cpuctl capture node7.tar.gz           # record the node, for -m
 
+CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, or machine and kubeletVersion in ~/.config/cpuctl/config.yaml, are
+used where no option and no node tells.
+
 Exit codes: 0 yes or clean, 1 internal error, 2 usage, 3 the answer is no, 4 unusable input, 5 the node
 refused and nothing was changed, 6 changed and not fully restored, 130 interrupted.
 """

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from cpuctl.inputs.user_defaults import UserDefault, stand_in, user_default
+
 ARGUMENTS, INPUT, KUBELET = "Arguments", "Input", "Kubelet"
 DRIVER, OPTIONS, OUTPUT = "Driver", "Options", "Output"
 _ORDER = (ARGUMENTS, INPUT, KUBELET, DRIVER, OPTIONS, OUTPUT)
@@ -23,6 +25,15 @@ class PanelledCommand(TyperCommand):
         folds = any(panel_of(each) == KUBELET for each in params)
         super().__init__(name, params=[*params, *(declared(_unfold) if folds else ())], **settings)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's types are private
+        """Let what somebody always repeats stand in for this host, where the command would look at it."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            stand_in(default := _machine_of_user(ctx))
+            if default:
+                ctx.params["machine"] = default.value
+        return rest
+
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer's types are private
         """Write a section a panel; of the kubelet's options only their names."""
         for panel, parameters in in_panels(self.get_params(ctx)).items():
@@ -31,6 +42,13 @@ class PanelledCommand(TyperCommand):
                     formatter.write(_folded(parameters, formatter.width))
                 else:
                     formatter.write_dl([each.get_help_record(ctx) for each in parameters])
+
+
+def _machine_of_user(ctx: Any) -> UserDefault | None:  # noqa: ANN401
+    """Return the machine that stands in for this host; None where one is named, or a directory of it."""
+    named = [name for name in ("machine", "root") if ctx.get_parameter_source(name) is not None]
+    told = any(ctx.get_parameter_source(name).name == "COMMANDLINE" for name in named)
+    return None if told or ctx.params.get("machine") != "live" else user_default("machine")
 
 
 def _folded(parameters: Iterable[Any], width: int) -> str:

@@ -14,6 +14,7 @@ import typer
 
 from cpuctl.cli.panels import PanelledCommand, declared
 from cpuctl.errors import UsageError
+from cpuctl.inputs.user_defaults import stand_in
 
 
 def _machine(
@@ -58,6 +59,8 @@ class SubjectCommand(PanelledCommand):
             if ctx.get_parameter_source(parameter).name == "COMMANDLINE" and ctx.params[parameter] != given:
                 self._refuse(given, ctx.params[parameter])
             ctx.params[parameter] = given
+            if self.subject is Subject.MACHINE:
+                stand_in(None)
         return super().invoke(ctx)
 
     def _refuse(self, given: Any, other: Any) -> NoReturn:  # noqa: ANN401

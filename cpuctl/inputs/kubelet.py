@@ -13,6 +13,7 @@ from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.user_defaults import version_default
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def _version(
         version, known = installed_version()[0], "live"
     if not version:
         version, known = inputs.fallback_version, "given"
+    if not version and (default := version_default()):
+        version, known = default.value, default.origin
     sources.add("kubeletVersion", version or str(DEFAULT_VERSION), known if version else "default")
     try:
         return KubeletVersion.parse(version) if version else DEFAULT_VERSION

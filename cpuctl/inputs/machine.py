@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cpuctl.errors import UsageError
+from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.user_defaults import machine_default
 
 if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
@@ -23,11 +24,16 @@ def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -
     """Read the machine from the source that ``-m`` names.
 
     Warn where its NUMA nodes are guessed, unless the answer *shows findings* of machines.
+    Raise CpuctlError for what cannot be read, with the variable or the file where that names it.
     """
     from cpuctl.machine.sources import read_machine
 
-    sources.add("machine", spec, "live" if spec == LIVE_MACHINE else "given")
-    source = read_machine(spec)
+    default = machine_default(spec)
+    sources.add("machine", spec, default.origin if default else "live" if spec == LIVE_MACHINE else "given")
+    try:
+        source = read_machine(spec)
+    except CpuctlError as error:
+        raise (error.within(default.where) if default else error) from None
     if not (source.machine.numa_known or shows_findings):
         taken = ": packages are taken for them, as where a kernel has none"
         if not source.info.nodes:

@@ -20,10 +20,23 @@ EXIT_CODES = (
 ENVIRONMENT = (
     ("NO_COLOR", "Not empty: tables without colour, as with --no-color."),
     ("COLUMNS", "The width of tables in characters; else that of the terminal."),
+    (
+        "CPUCTL_KUBELET_VERSION",
+        "The kubelet's release where neither an option nor the node tells it, as `1.34`.",
+    ),
+    (
+        "CPUCTL_MACHINE",
+        "The machine that stands in for this host where no option names one, in the words of `-m`.",
+    ),
+    ("XDG_CONFIG_HOME", "Where cpuctl/config.yaml is looked for; ~/.config where it is not set."),
     ("CPUCTL_DEBUG", "Not empty: an internal error shows where it happened, for a report."),
 )
 
 FILES = (
+    (
+        "~/.config/cpuctl/config.yaml",
+        "The same as CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, as machine and kubeletVersion.",
+    ),
     (
         "/var/lib/kubelet/config.yaml",
         "The KubeletConfiguration of the live host, where no running kubelet names another.",

@@ -1,0 +1,113 @@
+"""What somebody always repeats: the machine that stands in for this host, and the release of kubelets.
+
+``CPUCTL_MACHINE`` and ``CPUCTL_KUBELET_VERSION`` override ``machine`` and ``kubeletVersion`` of a file,
+``$XDG_CONFIG_HOME/cpuctl/config.yaml`` (``~/.config`` where that is not set). Both are used where nothing
+else tells: never in place of an option, of a node's own release, or of what a command is asked about.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.answers.sources import Origin
+    from cpuctl.documents.cursor import Cursor
+
+_VARIABLES = {"machine": "CPUCTL_MACHINE", "kubeletVersion": "CPUCTL_KUBELET_VERSION"}
+
+
+class UserDefault(NamedTuple):
+    """A value that no option gave; ``where`` names the variable, or the file with its line."""
+
+    value: str
+    origin: Origin
+    where: str
+
+
+_MACHINE: ContextVar[UserDefault | None] = ContextVar("machine", default=None)
+
+
+def user_default(name: str) -> UserDefault | None:
+    """Return what stands for an option, by its member of the file; None where there is nothing.
+
+    Raise InputError for a file that holds anything else, with its line.
+    """
+    told = {
+        "machine": os.environ.get("CPUCTL_MACHINE", ""),
+        "kubeletVersion": os.environ.get("CPUCTL_KUBELET_VERSION", ""),
+    }
+    if told[name]:
+        return UserDefault(told[name], "environment", _VARIABLES[name])
+    found = _configured().get(name)
+    return None if found is None else UserDefault(found.text(), "configFile", found.where)
+
+
+def stand_in(default: UserDefault | None) -> None:
+    """Remember whose the machine of this command line is: None where an option names it, or nobody."""
+    _MACHINE.set(default)
+
+
+def machine_default(spec: str) -> UserDefault | None:
+    """Return where the machine of the command line comes from, if not from an option."""
+    default = _MACHINE.get()
+    return default if default is not None and default.value == spec else None
+
+
+def version_default() -> UserDefault | None:
+    """Return the release that stands for ``--kubelet-version``; raise where it is none."""
+    from cpuctl.kubelet.version import KubeletVersion
+
+    default = user_default("kubeletVersion")
+    if default is not None:
+        try:
+            KubeletVersion.parse(default.value)
+        except ValueError as error:
+            kind = UsageError if default.origin == "environment" else InputError
+            raise kind(str(error), where=default.where) from None
+    return default
+
+
+def told_by(name: str, origin: Origin) -> str:
+    """Say who told an input: the variable or the file; the origin's own word for all others."""
+    return _VARIABLES[name] if origin == "environment" else _file() if origin == "configFile" else origin
+
+
+def _file() -> str:
+    home = os.environ.get("XDG_CONFIG_HOME", "")
+    # The standard has a relative path passed over.
+    # Where neither HOME nor the users' table tells a home, as in a bare container, ~ stays as it is.
+    directory = home if home.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111
+    return str(Path(directory) / "cpuctl" / "config.yaml")
+
+
+def _configured() -> dict[str, Cursor]:
+    """Read the file, if there is one."""
+    name = _file()
+    # Where a home is closed, as root's is to somebody whom su let in, there is no file (Path would raise).
+    if not name.startswith("/") or not os.path.exists(name):  # noqa: PTH110
+        return {}
+
+    from cpuctl.documents.cursor import Cursor
+    from cpuctl.documents.files import read_input
+    from cpuctl.documents.loading import load_documents
+
+    data = read_input(name)
+    if not re.search(rb"^\s*[^#\s]", data, re.MULTILINE):
+        return {}
+    first, *others = load_documents(data, name)
+    if others:
+        raise InputError("expected one document, found another", where=others[0].where(()))
+    members = Cursor.at_root(first).members()
+    for key, member in members.items():
+        if key not in _VARIABLES:
+            hint = f"known are {' and '.join(_VARIABLES)}"
+            raise InputError("unknown setting", where=member.where, hint=hint)
+        if not member.text():
+            raise member.expected("a text that is not empty")
+    return members

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.files import STDIN
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ _PROPOSED = (
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
     """Write the command line that asks the same, or something else, with more flags of the kubelet."""
     words = [*_given(inputs, flags)]
-    words += ["--skip-api-server"] if inputs.skip_api_server else []
-    words += ["--include-completed"] if inputs.include_completed else []
-    words += ["--assume-devices"] if inputs.node.assume_devices else []
-    words += ["--driver-args", inputs.node.driver_arguments] if inputs.node.driver_arguments else []
+    words += [option_names.SKIP_API_SERVER] if inputs.skip_api_server else []
+    words += [option_names.INCLUDE_COMPLETED] if inputs.include_completed else []
+    words += [option_names.ASSUME_DEVICES] if inputs.node.assume_devices else []
+    words += [option_names.DRIVER_ARGS, inputs.node.driver_arguments] if inputs.node.driver_arguments else []
     pods = [
         *(word for name in inputs.filenames for word in ("-f", name)),
         *(word for template in inputs.templates for word in ("-T", template)),
@@ -46,21 +47,21 @@ def _given(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:
     kubelet = inputs.kubelet
     options = {
         "-m": inputs.machine,
-        "--kubelet-config": kubelet.config,
-        "--config-dir": kubelet.config_dir,
-        "--kubelet-args": " ".join(filter(None, (_from_file(kubelet.arguments), shlex.join(flags)))),
-        "--kubelet-version": kubelet.version,
-        "--feature-gates": kubelet.gates,
-        "--state": inputs.state,
-        "--pods": inputs.pods,
-        "--ephemeral-storage": inputs.ephemeral_storage,
-        "--memory": inputs.memory,
-        "--devices": inputs.devices,
-        "--policy": inputs.node.policy,
+        option_names.KUBELET_CONFIG: kubelet.config,
+        option_names.CONFIG_DIR: kubelet.config_dir,
+        option_names.KUBELET_ARGS: " ".join(filter(None, (_from_file(kubelet.arguments), shlex.join(flags)))),
+        option_names.KUBELET_VERSION: kubelet.version,
+        option_names.FEATURE_GATES: kubelet.gates,
+        option_names.STATE: inputs.state,
+        option_names.PODS: inputs.pods,
+        option_names.STORAGE: inputs.ephemeral_storage,
+        option_names.MEMORY: inputs.memory,
+        option_names.DEVICES: inputs.devices,
+        option_names.POLICY: inputs.node.policy,
     }
     yield from (word for option, value in options.items() if value for word in (option, value))
     if kubelet.ignores_unknown_gates:
-        yield "--ignore-unknown-gates"
+        yield option_names.IGNORE_UNKNOWN_GATES
 
 
 def _from_file(arguments: str) -> str:
@@ -98,19 +99,19 @@ def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) 
         machine = machine or LIVE_MACHINE
     options = {
         "-m": "" if machine == LIVE_MACHINE and not migrates else machine,
-        "--root": "" if verb == "verify" else below,
-        "--kubelet-config": kubelet.config,
-        "--config-dir": kubelet.config_dir,
-        "--kubelet-args": kubelet.arguments,
-        "--kubelet-version": ""
+        option_names.ROOT: "" if verb == "verify" else below,
+        option_names.KUBELET_CONFIG: kubelet.config,
+        option_names.CONFIG_DIR: kubelet.config_dir,
+        option_names.KUBELET_ARGS: kubelet.arguments,
+        option_names.KUBELET_VERSION: ""
         if migrates
         else kubelet.version or ("VERSION" if asks and not released else ""),
-        "--feature-gates": kubelet.gates,
-        "--pods": _pods(inputs),
-        "--memory": inputs.memory,
+        option_names.FEATURE_GATES: kubelet.gates,
+        option_names.PODS: _pods(inputs),
+        option_names.MEMORY: inputs.memory,
     }
     if inputs.state:
-        yield from (inputs.state,) if asks else ("--state", inputs.state)
+        yield from (inputs.state,) if asks else (option_names.STATE, inputs.state)
     yield from (word for option, value in options.items() if value for word in (option, value))
     if kubelet.ignores_unknown_gates and not migrates:
-        yield "--ignore-unknown-gates"
+        yield option_names.IGNORE_UNKNOWN_GATES

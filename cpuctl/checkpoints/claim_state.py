@@ -14,7 +14,7 @@ from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, dec
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
-from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
+from cpuctl.golang.json_values import Json, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, Integer, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
 from cpuctl.state_names import CLAIMS_FILE
@@ -22,35 +22,6 @@ from cpuctl.state_names import CLAIMS_FILE
 _STRING_SINCE, _HANDLES_SINCE, _STRUCTURED_SINCE = 31, 28, 30
 _SHORT_SINCE = 34
 _ENTRIES, _HANDLES = "entries", "ResourceHandles"
-
-
-class _Names(NamedTuple):
-    """A set of strings: an object with empty members."""
-
-    name: str = "sets.Set[string]"
-
-    def zero(self) -> Value:
-        """Return nil."""
-        return None
-
-    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
-        """Take an object."""
-        if found is None:
-            return None
-        if not isinstance(found, Members):
-            to.refuse(kind_of(found), path, self.name)
-            return old
-        return {*(old or ()), *(name for name, _ in found.pairs)}
-
-    def shown(self, value: Value) -> str:
-        """Show the members in order."""
-        return "<nil>" if value is None else "map[" + " ".join(f"{name}:{{}}" for name in sorted(value)) + "]"
-
-    def written(self, value: Value) -> str:
-        """Write an object, its names in order."""
-        if value is None:
-            return "null"
-        return "{" + ",".join(f"{go_string(name)}:{{}}" for name in sorted(value)) + "}"
 
 
 class _Nil(NamedTuple):
@@ -80,9 +51,10 @@ def _texts(*names: str) -> tuple[Field, ...]:
 
 
 _LISTS = MapOf("map[string][]string", ListOf("[]string", Text()))
+_NAMES = MapOf("sets.Set[string]", Struct("sets.Empty", ()))
 _HEAD = (
     *_texts("DriverName", "ClassName", "ClaimUID", "ClaimName", "Namespace"),
-    Field("PodUIDs", "PodUIDs", _Names()),
+    Field("PodUIDs", "PodUIDs", _NAMES),
 )
 _CDI = Field("CDIDevices", "CDIDevices", _LISTS)
 _HANDLE = (
@@ -132,7 +104,7 @@ _CLAIM = Struct(
     "state.ClaimInfoState",
     (
         *_texts("ClaimUID", "ClaimName", "Namespace"),
-        Field("PodUIDs", "PodUIDs", _Names()),
+        Field("PodUIDs", "PodUIDs", _NAMES),
         Field("DriverState", "DriverState", MapOf("map[string]state.DriverState", _DRIVER)),
     ),
 )

@@ -33,7 +33,7 @@ MachineOption = Annotated[
 KubeletConfigOption = Annotated[
     str | None,
     typer.Option(
-        "--kubelet-config",
+        option_names.KUBELET_CONFIG,
         metavar="FILE",
         help="The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the "
         "running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.",
@@ -71,7 +71,7 @@ KubeletVersionOption = Annotated[
 IgnoreUnknownGatesOption = Annotated[
     bool,
     typer.Option(
-        "--ignore-unknown-gates",
+        option_names.IGNORE_UNKNOWN_GATES,
         help="Pass over gates that Kubernetes does not know, as OpenShift's kubelet does.",
         rich_help_panel=KUBELET,
     ),
@@ -136,7 +136,7 @@ TemplateOption = Annotated[
 StateOption = Annotated[
     str,
     typer.Option(
-        "--state",
+        option_names.STATE,
         metavar="DIR|FILE",
         help="Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the "
         "directory that holds both.",
@@ -165,7 +165,7 @@ PodResourcesOption = Annotated[
 DevicesOption = Annotated[
     str,
     typer.Option(
-        "--devices",
+        option_names.DEVICES,
         metavar="FILE",
         help="The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl "
         "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
@@ -175,7 +175,7 @@ DevicesOption = Annotated[
 AssumeDevicesOption = Annotated[
     bool,
     typer.Option(
-        "--assume-devices",
+        option_names.ASSUME_DEVICES,
         help="Take for granted that every NUMA node has enough of the devices that pods ask for and "
         "--devices does not tell of.",
         rich_help_panel=INPUT,
@@ -194,7 +194,7 @@ DriverArgsOption = Annotated[
 IncludeCompletedOption = Annotated[
     bool,
     typer.Option(
-        "--include-completed",
+        option_names.INCLUDE_COMPLETED,
         help="Take pods that have ended (Succeeded, Failed) for new ones.",
         rich_help_panel=INPUT,
     ),
@@ -202,7 +202,7 @@ IncludeCompletedOption = Annotated[
 SkipApiServerOption = Annotated[
     bool,
     typer.Option(
-        "--skip-api-server",
+        option_names.SKIP_API_SERVER,
         help="Ask the kubelet also about pods that no API server would store.",
         rich_help_panel=INPUT,
     ),
@@ -297,7 +297,7 @@ RootOption = Annotated[
 NodeStateOption = Annotated[
     str,
     typer.Option(
-        "--state",
+        option_names.STATE,
         metavar="DIR|FILE",
         help="The kubelet's state files; else those of the node itself.",
         rich_help_panel=INPUT,

@@ -35,6 +35,7 @@ from cpuctl.cli.output import Output, Style, emit, remember_all
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.inputs import option_names
+from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
@@ -137,9 +138,8 @@ def resize(
         memory=memory,
         skip_api_server=skip_api_server,
     )
-    asked = ResizeInputs(
-        tuple(map(parse_set, amounts)), edited, preview, apiserver_version, apiserver_feature_gates
-    )
+    server = ServerInputs(apiserver_version, apiserver_feature_gates)
+    asked = ResizeInputs(tuple(map(parse_set, amounts)), edited, preview, server)
     sources = Sources()
     with changing(write_state):
         with _answering_unloaded(sources, style, exit_zero=exit_zero):

@@ -47,6 +47,13 @@ class KubeletInputs(NamedTuple):
     fallback_version: str = ""
 
 
+class ServerInputs(NamedTuple):
+    """The API server's release and gates as they are named; empty: it has the kubelet's."""
+
+    version: str = ""
+    gates: str = ""
+
+
 _WHOSE_FLAGS = {
     "unit": "kubelet unit's",
     "running": "running kubelet's",

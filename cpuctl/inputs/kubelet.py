@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cpuctl.answers.sources import Origin
-    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
+    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet, ServerInputs
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
@@ -323,12 +323,12 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
         return known._replace(patch=kubelet.version.patch)
 
 
-def server_gates(version: str, gates: str, kubelet: FeatureGates, sources: Sources) -> FeatureGates:
-    """Take the API server for one of the kubelet's release and gates, but for what is given as text."""
+def server_gates(inputs: ServerInputs, kubelet: FeatureGates, sources: Sources) -> FeatureGates:
+    """Take the API server for one of the kubelet's release and gates, but for what is named."""
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
-    minor = _server_minor(version, kubelet.minor, sources)
-    given = read_gates(gates, option_names.API_SERVER_GATES)
+    minor = _server_minor(inputs.version, kubelet.minor, sources)
+    given = read_gates(inputs.gates, option_names.API_SERVER_GATES)
     if not given:
         return _known(minor, kubelet.settings)
     try:

@@ -1,4 +1,4 @@
-"""Machine and devices as they are named, with what a recording does not tell: memory, storage."""
+"""Machine, devices and runtime as they are named, with what a recording does not tell: memory, storage."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.cgroups.files import WeightFormula
 
 ROOT_DIRECTORY = "/var/lib/kubelet"
 _PAGE = 4096
@@ -122,7 +123,34 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
     return source._replace(info=info._replace(memory_bytes=info.memory_bytes or size, nodes=nodes))
 
 
-def _amount(text: str, option: str, example: str) -> int:
+def load_memory(text: str, sources: Sources) -> int | None:
+    """Read the memory of a node of which nothing else is known, in bytes; None where nothing is said.
+
+    Raise UsageError for what is no amount, and for nothing.
+    """
+    if not text:
+        return None
+    sources.add("memory", text, "given")
+    return _amount(text, option_names.MEMORY, "64Gi", least=1)
+
+
+def load_runtime(text: str, sources: Sources) -> WeightFormula | None:
+    """Tell how the named runtime turns shares into weights; None where none is named.
+
+    Raise UsageError for one that is not known.
+    """
+    from cpuctl.pods.cgroups.files import formula_of_runtime
+
+    if not text:
+        return None
+    sources.add("ociRuntime", text, "given")
+    try:
+        return formula_of_runtime(text)
+    except ValueError as error:
+        raise UsageError(str(error), where=option_names.OCI_RUNTIME) from None
+
+
+def _amount(text: str, option: str, example: str, *, least: int = 0) -> int:
     from cpuctl.quantity import Quantity
 
     try:
@@ -130,8 +158,8 @@ def _amount(text: str, option: str, example: str) -> int:
     except ValueError as error:
         problem = f"expected an amount, found {text!r}: {error}"
         raise UsageError(problem, where=option, hint=f"write an amount such as {example}") from None
-    if not 0 <= amount.nano < 10**9 << 63:
-        raise UsageError(f"expected an amount from 0 to 8Ei, found {text!r}", where=option)
+    if not least * 10**9 <= amount.nano < 10**9 << 63:
+        raise UsageError(f"expected an amount from {least} to 8Ei, found {text!r}", where=option)
     return amount.value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
@@ -238,6 +238,18 @@ def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:
     from cpuctl.engine.resize.running import running_pod
 
     return tuple(running_pod(pod).allocated for pod in pods)
+
+
+def read_rounds(text: str, most: int = 10**9 - 1) -> int | Literal["max"] | None:
+    """Read how many times over pods are planned; ``max``: as often as they fit, None where nothing is said.
+
+    Raise UsageError for what is neither ``max`` nor a number up to *most*.
+    """
+    if text in ("", "max"):
+        return "max" if text else None
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
+        raise UsageError(f"expected 1 to {most}, or max, found {text!r}", where=option_names.REPEAT)
+    return int(text)
 
 
 def rules_of_pods(kubelet: Kubelet) -> PodRules:

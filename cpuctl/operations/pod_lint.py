@@ -16,6 +16,7 @@ from cpuctl.documents.positions import Position
 from cpuctl.engine.pod_lints import PodLintSubject, lint_pod
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
+from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
@@ -59,8 +60,7 @@ class LintInputs(NamedTuple):
 
     kubelet: KubeletInputs
     machine: str = ""
-    server_version: str = ""
-    server_gates: str = ""
+    server: ServerInputs = ServerInputs()
     cgroup_version: str = ""
     static: bool = False
 
@@ -95,7 +95,7 @@ def load_setting(inputs: LintInputs, sources: Sources) -> LintSetting:
         # Defaults stand in for its release and gates only: what policies it has is not known.
         sources.entries.pop("kubeletConfiguration", None)
     gates = kubelet_gates(kubelet, sources)
-    server = server_gates(inputs.server_version, inputs.server_gates, gates, sources)
+    server = server_gates(inputs.server, gates, sources)
     sources.add_unrecorded(server.minor, (Topic.VALIDATION,))
     rules = LintRules(
         pods=PodRules(server=server_rules(server), node=node_rules(gates)),

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
+from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
-from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.machine import load_machine, load_memory, load_runtime
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ class PodViewInputs(NamedTuple):
     machine: str = ""
     memory: str = ""
     cgroup_version: str = ""
-    server_version: str = ""
-    server_gates: str = ""
+    server: ServerInputs = ServerInputs()
     runtime: str = ""
 
 
@@ -116,7 +116,7 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
     kubelet = load_kubelet(inputs.kubelet, sources, machine=machine).kubelet
     sources.add_unrecorded(kubelet.version.minor, (Topic.QOS, Topic.GROUPS))
     gates = kubelet_gates(kubelet, sources)
-    server = server_gates(inputs.server_version, inputs.server_gates, gates, sources)
+    server = server_gates(inputs.server, gates, sources)
     allocatable = allocatable_of_node(machine, kubelet.config, sources) if machine else None
     memory = allocatable.get("memory") if allocatable else None
     node = NodeOfPods(
@@ -131,14 +131,14 @@ def view_on(machine: MachineSource | None, inputs: PodViewInputs, sources: Sourc
         scope=_scope(kubelet.config),
         policy=kubelet.config.topology_manager_policy,
         cgroup_version=load_cgroup_version(inputs.cgroup_version, machine, sources),
-        memory=(machine.info.memory_bytes or None) if machine else _memory(inputs.memory, sources),
+        memory=(machine.info.memory_bytes or None) if machine else load_memory(inputs.memory, sources),
         allocatable=allocatable,
     )
     return NodeView(
         node=node,
         kubelet=kubelet,
         server_version=f"1.{server.minor}",
-        formula=runtime_formula(inputs.runtime, sources),
+        formula=load_runtime(inputs.runtime, sources),
         differences=differences_in_force(server, gates),
         machine=machine.machine if machine else None,
     )
@@ -176,36 +176,3 @@ def _static(config: KubeletConfiguration) -> frozenset[str]:
 
 def _scope(config: KubeletConfiguration) -> str:
     return config.topology_manager_scope if config.topology_manager_policy != "none" else "none"
-
-
-def _memory(text: str, sources: Sources) -> int | None:
-    from cpuctl.quantity import Quantity
-
-    if not text:
-        return None
-    sources.add("memory", text, "given")
-    try:
-        amount = Quantity.parse(text).value
-    except ValueError as error:
-        raise UsageError(
-            f'expected an amount such as 64Gi, found "{text}": {error}', where=option_names.MEMORY
-        ) from None
-    if amount <= 0:
-        raise UsageError(f'expected an amount above zero, found "{text}"', where=option_names.MEMORY)
-    return amount
-
-
-def runtime_formula(text: str, sources: Sources) -> WeightFormula | None:
-    """Read ``--oci-runtime``; None where the runtime is not named.
-
-    Raise UsageError for one that is not known.
-    """
-    from cpuctl.pods.cgroups.files import formula_of_runtime
-
-    if not text:
-        return None
-    sources.add("ociRuntime", text, "given")
-    try:
-        return formula_of_runtime(text)
-    except ValueError as error:
-        raise UsageError(str(error), where=option_names.OCI_RUNTIME) from None

@@ -94,7 +94,7 @@ class GateOptions:
             gate, by_server = needs[uid]
             done.add(needs[uid])
             # An API server of which nothing is said has the kubelet's gates.
-            apart = by_server and bool(inputs.server_gates or inputs.server_version)
+            apart = by_server and any(inputs.server)
             option = option_names.API_SERVER_GATES if apart else option_names.FEATURE_GATES
             found[option] = _with_gate(gate, planning, inputs, apart=apart)
             if STDIN in inputs.edited:
@@ -132,8 +132,8 @@ def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bo
 
     given, gates = planning.inputs.kubelet.gates, planning.kubelet.gates
     if apart:
-        given = inputs.server_gates
-        gates = server_gates(inputs.server_version, given, gates, Sources())
+        given = inputs.server.gates
+        gates = server_gates(inputs.server, gates, Sources())
     switched = (*gates.lacking(gate), gate)
     others = (each for each in given.split(",") if each and each.partition("=")[0].strip() not in switched)
     return ",".join((*others, *(f"{each}=true" for each in switched)))
@@ -146,7 +146,8 @@ def _told(
     from cpuctl.inputs.configuration import load_setup
     from cpuctl.inputs.kubelet import read_gates
 
-    inputs = inputs._replace(server_gates=found.get(option_names.API_SERVER_GATES, inputs.server_gates))
+    server = inputs.server._replace(gates=found.get(option_names.API_SERVER_GATES, inputs.server.gates))
+    inputs = inputs._replace(server=server)
     gates = found.get(option_names.FEATURE_GATES, planning.inputs.kubelet.gates)
     setup = planning.loaded.setup._replace(gate_flags=read_gates(gates))
     kubelet = planning.inputs.kubelet._replace(gates=gates)
@@ -212,7 +213,7 @@ def resize_path(
     rules = ResizeRules.of(
         running.gates, kubelet.config, cgroup_version=kubelet.cgroup_version, preview=inputs.preview
     )
-    gates = server_gates(inputs.server_version, inputs.server_gates, running.gates, planning.sources)
+    gates = server_gates(inputs.server, running.gates, planning.sources)
     allocatable = running.node.allocatable
     assert allocatable is not None
     return ResizePath(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
+from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ class ResizeInputs(NamedTuple):
     amounts: Sequence[NewAmounts] = ()
     edited: Sequence[str] = ()
     preview: bool = False
-    server_version: str = ""
-    server_gates: str = ""
+    server: ServerInputs = ServerInputs()
 
 
 class RunningNode(NamedTuple):
@@ -180,7 +180,8 @@ def read_requests(
     from cpuctl.engine.resize.running import PodResize
 
     if inputs.amounts and inputs.edited:
-        raise UsageError("--set and --to cannot be used together", hint="write everything into --to's file")
+        message = f"{option_names.SET} and {option_names.TO} cannot be used together"
+        raise UsageError(message, hint=f"write everything into {option_names.TO}'s file")
     if inputs.amounts:
         requests = _by_amounts(running, inputs.amounts, server)
     elif inputs.edited:

@@ -147,6 +147,26 @@ def test_claims_whose_string_is_broken(minor: int, head: str) -> None:
     assert number == UnreadableState(f"{head}{GET}{field}")
 
 
+def test_a_set_of_pods_has_empty_members() -> None:
+    """Go decodes a ``sets.Set`` as the map that it is: a member is an object or null, and nothing else."""
+
+    def claims(members: str) -> str:
+        claim = f'{{"ClaimUID":"u","ClaimName":"c","Namespace":"n","PodUIDs":{members},"DriverState":{{}}}}'
+        return claim_state.write_string(f'{{"ClaimInfoStateList":[{claim}]}}')
+
+    found = read_claims_state(claims('{"q":null,"p":{}}'), reader(36))
+    assert isinstance(found, ClaimsStateFile)
+    assert found.claims[0].pod_uids == ("p", "q")
+    field = "Go struct field ClaimInfoState.ClaimInfoStateList.PodUIDs of type"
+    for members, kind, type_name in (
+        ('{"p":5}', "number", "sets.Empty"),
+        ("[]", "array", "sets.Set[string]"),
+    ):
+        assert read_claims_state(claims(members), reader(36)) == UnreadableState(
+            f"{NEW}{ENTRIES}json: cannot unmarshal {kind} into {field} {type_name}"
+        )
+
+
 def test_structured_parameters_are_said_not_to_be_understood() -> None:
     text = BY_NAME["claim-1.30"].replace('"data":', '"structuredData":{"results":[]},"data":')
     found = inspect_state(text)

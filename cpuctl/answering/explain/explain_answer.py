@@ -18,6 +18,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
+from cpuctl.inputs import option_names
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
     from cpuctl.answering.plan.plan_document import mixed_cores, planning_head
 
     told = planning.sources.entries.get("events")
-    events = ("--events", told["value"]) if told else ()
+    events = (option_names.EVENTS, told["value"]) if told else ()
     ask_with = partial(planning_command, planning.inputs, ("explain", explained.name, *events))
     mixed = mixed_cores(planning.source.machine, [explained.admission])
     resize = _pending(planning, explained.resize)

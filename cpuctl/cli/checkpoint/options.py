@@ -21,7 +21,7 @@ StateArgument = Annotated[
 StateAsOption = Annotated[
     str,
     typer.Option(
-        "--state",
+        option_names.STATE,
         metavar="DIR|FILE",
         help="The same as STATE, as other commands call it.",
         rich_help_panel=INPUT,

@@ -51,7 +51,7 @@ also where there are warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 CheckedStateOption = Annotated[
     str,
     typer.Option(
-        "--state",
+        option_names.STATE,
         metavar="DIR|FILE",
         help="Would it start on these state files of the kubelet?",
         rich_help_panel=INPUT,

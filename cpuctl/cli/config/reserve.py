@@ -23,6 +23,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve import Spread
 from cpuctl.errors import UsageError
 from cpuctl.exports.outcomes import failure_text
+from cpuctl.inputs import option_names
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -61,7 +62,12 @@ unusable input.
 
 CountOption = Annotated[
     int | None,
-    typer.Option("--reserved-cpus", metavar="N", min=1, help="Also choose N CPUs for reservedSystemCPUs."),
+    typer.Option(
+        option_names.RESERVED_CPUS,
+        metavar="N",
+        min=1,
+        help="Also choose N CPUs for reservedSystemCPUs.",
+    ),
 ]
 PerNumaOption = Annotated[
     bool, typer.Option("--per-numa", help="As many from every NUMA node, N in all or a few more.")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.inputs import option_names
 
 RecordingsArgument = Annotated[
     list[str],
@@ -57,7 +58,7 @@ TopologiesOption = Annotated[
 FleetPodsOption = Annotated[
     str,
     typer.Option(
-        "--pods",
+        option_names.PODS,
         metavar="FILE",
         help="The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a "
         "node do not count.",

@@ -28,12 +28,13 @@ from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs import option_names
+from cpuctl.inputs.pods import read_rounds
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetPlan
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
-    from cpuctl.operations.plan import Rounds
 
 app = command_group()
 
@@ -106,7 +107,7 @@ WithoutOption = Annotated[
 CopiesOption = Annotated[
     str,
     typer.Option(
-        "--repeat",
+        option_names.REPEAT,
         metavar="N|max",
         help="Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.",
     ),
@@ -167,7 +168,7 @@ def plan(
         devices=devices,
         drained=drain,
         without=without,
-        rounds=_rounds(repeat),
+        rounds=read_rounds(repeat),
         asks_server=not skip_api_server,
         plugin=PluginOptions.parse(scheduler_plugin) if scheduler_plugin else None,
         topologies=nrt,
@@ -191,14 +192,6 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
     if not recordings and not (nrt and nodes):
         hint = "cpuctl capture FILE records a node; without, --nodes and --nrt name files of objects"
         raise UsageError("no recordings are named", where="RECORDINGS", hint=hint)
-
-
-def _rounds(text: str) -> "Rounds | None":
-    if text in ("", "max"):
-        return "max" if text else None
-    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:10]) < 10**9:
-        raise UsageError(f"expected a number of copies or max, found {text!r}", where="--repeat")
-    return int(text)
 
 
 def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources) -> "FleetPlan":

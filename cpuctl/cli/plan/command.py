@@ -85,7 +85,7 @@ OrderOption = Annotated[
 RepeatOption = Annotated[
     str,
     typer.Option(
-        "--repeat",
+        option_names.REPEAT,
         metavar="N|max",
         help="Plan the pods N times over, copies being called NAME-2 and so on; max: as often as all of them "
         "fit.",
@@ -136,26 +136,6 @@ def refuse_clash(
             where=option,
             hint="plan again with the settings that you choose",
         )
-
-
-def read_rounds(text: str, pods: int) -> "Rounds | None":
-    """Read ``--repeat`` for a number of pods; None where nothing is said.
-
-    Raise UsageError for what is neither ``max`` nor a number within bounds, and where there are no pods.
-    """
-    if not text:
-        return None
-
-    from cpuctl.engine.capacity.repetition import MAX_PODS
-
-    if not pods:
-        raise UsageError("there are no pods to repeat", where="--repeat", hint="name some with -f or -T")
-    if text == "max":
-        return "max"
-    most = max(MAX_PODS // pods, 1)
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
-        raise UsageError(f"expected 1 to {most}, or max, found {text!r}", where="--repeat")
-    return int(text)
 
 
 app = command_group()
@@ -261,7 +241,21 @@ def plan(
 
 
 def _planner(planning: Planning, *, order: PodOrder, repeat: str, capacity: bool) -> Planner:
-    return Planner(planning, PlanOptions(order, read_rounds(repeat, len(planning.wanted)), capacity))
+    return Planner(planning, PlanOptions(order, _rounds(repeat, len(planning.wanted)), capacity))
+
+
+def _rounds(text: str, pods: int) -> "Rounds | None":
+    """Read ``--repeat`` for a number of pods."""
+    if not text:
+        return None
+
+    from cpuctl.engine.capacity.repetition import MAX_PODS
+    from cpuctl.inputs.pods import read_rounds
+
+    if not pods:
+        hint = "name some with -f or -T"
+        raise UsageError("there are no pods to repeat", where=option_names.REPEAT, hint=hint)
+    return read_rounds(text, max(MAX_PODS // pods, 1))
 
 
 def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publisher: str, style: Style) -> None:

@@ -23,7 +23,7 @@ from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, ToGatesOption, ToVersionOption
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.configuration import KubeletInputs, ServerInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -105,8 +105,7 @@ def diff(
         machine=machine,
         memory=memory,
         cgroup_version=cgroup_version,
-        server_version=apiserver_version,
-        server_gates=apiserver_feature_gates,
+        server=ServerInputs(apiserver_version, apiserver_feature_gates),
         runtime=oci_runtime,
     )
     sources, other_sources = Sources(), Sources()

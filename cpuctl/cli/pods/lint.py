@@ -20,6 +20,7 @@ from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pod_lint import LintInputs
 
@@ -103,8 +104,7 @@ def lint(
     words = LintInputs(
         kubelet=kubelet,
         machine=machine,
-        server_version=apiserver_version,
-        server_gates=apiserver_feature_gates,
+        server=ServerInputs(apiserver_version, apiserver_feature_gates),
         cgroup_version=cgroup_version,
         static=static,
     )

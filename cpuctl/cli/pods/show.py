@@ -19,6 +19,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.pods.options import MachineOrNoneOption, MemoryOption, UsageOption
 from cpuctl.cli.subjects import Subject, about
+from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.pods import load_pods, load_usage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pod_view import PodViewInputs, load_view, show_pods
@@ -73,8 +74,7 @@ def show(
         machine=machine,
         memory=memory,
         cgroup_version=cgroup_version,
-        server_version=apiserver_version,
-        server_gates=apiserver_feature_gates,
+        server=ServerInputs(apiserver_version, apiserver_feature_gates),
         runtime=oci_runtime,
     )
     view = load_view(words, sources)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
     """Work out by what rules this kubelet writes the values of groups."""
     from cpuctl.inputs.kubelet import kubelet_gates
-    from cpuctl.operations.pod_view import allocatable_of_node, page_sizes, runtime_formula
+    from cpuctl.inputs.machine import load_runtime
+    from cpuctl.operations.pod_view import allocatable_of_node, page_sizes
 
     gates = kubelet_gates(node.kubelet, sources)
     allocatable = allocatable_of_node(node.source, node.kubelet.config, sources)
@@ -43,7 +44,7 @@ def group_rules(node: LiveNode, runtime: str, sources: Sources) -> ValueRules:
             allocatable_memory=memory.value if memory else None,
             page_sizes=page_sizes(node.source),
         ),
-        formula=runtime_formula(runtime, sources),
+        formula=load_runtime(runtime, sources),
         room=_room(node, sources),
         qos_reserved=gates.enabled("QOSReserved") and bool(node.kubelet.config.qos_reserved),
     )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.sources import Sources
+    from cpuctl.inputs.starting_state import StartingState
     from cpuctl.kubelet.configuration.refusal import Refusal as ConfigRefusal
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
@@ -310,7 +311,8 @@ class Node:
         """Start it, or raise NotStartedError."""
         self._planning = planning
         self._node = _started(planning.start(planning.kubelet, planning.sources))
-        self._asked: list[StoredPod] = []
+        self._asked: tuple[StoredPod, ...] = ()
+        self._governing: tuple[GivenPods, ...] = ()
         self._only_admitted = True
 
     @property
@@ -337,7 +339,7 @@ class Node:
     def copy(self) -> Node:
         """Return the same node once more: what happens to one does not happen to the other."""
         copied = object.__new__(Node)
-        copied.__dict__ = {**self.__dict__, "_node": self._node.copy(), "_asked": list(self._asked)}
+        vars(copied).update({**vars(self), "_node": self._node.copy()})
         return copied
 
     def admit(self, pod: Pod) -> Decision:
@@ -346,13 +348,17 @@ class Node:
         Raise PolicyError for a policy that fails, takes too long or wants what it may not have.
         """
         stored = self._stored(pod)
+        self._govern(pod._given)  # noqa: SLF001
         admission = self._node.admit(stored)
-        self._asked.append(stored)
+        self._asked += (stored,)
         return _decision(self._node, admission)
 
     def remove(self, name: str) -> None:
-        """Let a pod end; raise UsageError where none of this name or UID runs."""
-        self._node.remove(self._running(name).uid)
+        """Let a pod be deleted; raise UsageError where none of this name or UID runs."""
+        gone = self._running(name)
+        self._node.remove(gone.uid)
+        if self._node.server is not None:
+            self._node.server.release(gone)
         self._node.clean_up()
         self._only_admitted = False
 
@@ -374,14 +380,9 @@ class Node:
 
         Raise NotStartedError where it does not come up on the state that it left: nothing has changed then.
         """
-        from cpuctl.engine.saved_files import SavedFiles
-
-        node, planning = self._node, self._planning
-        running = tuple(node.active.values())
-        left = SavedFiles(cpu=node.cpu.state_file(), memory=node.memory.state_file())
-        initial = planning.initial._replace(files=left, running=running, known=True, digests={})
-        loaded = configuration._loaded if configuration else planning.loaded  # noqa: SLF001
-        planning = planning._replace(initial=initial, loaded=loaded)
+        running = tuple(self._node.active.values())
+        loaded = configuration._loaded if configuration else self._planning.loaded  # noqa: SLF001
+        planning = self._planning._replace(initial=self._left(running), loaded=loaded)
         restarted = _started(planning.start(planning.kubelet, planning.sources))
         self._node, self._planning, self._only_admitted = restarted, planning, False
         return tuple(_decision(restarted, admission) for admission in restarted.readmit(running))
@@ -390,23 +391,42 @@ class Node:
         """Say why the kubelet decides on a pod as it does, or would if it came now, and what would help.
 
         A pod that the node has decided on is explained as it was then, as long as pods have only come.
-        Raise NotStartedError where the node as it is would not start, which is where a pod that comes later
-        is explained.
+        Raise NotStartedError where its kubelet would not start on the node as it is.
         """
-        from cpuctl.engine.saved_files import SavedFiles
-
         stored, told = self._stored(pod), pod._names  # noqa: SLF001
+        self._govern(pod._given)  # noqa: SLF001
         inputs = self._planning.inputs._replace(filenames=told.filenames, templates=told.templates)
         planning = self._planning._replace(inputs=inputs)
         known = any(each.uid == stored.uid for each in self._asked)
         if self._only_admitted:
-            wanted = tuple(self._asked) if known else (*self._asked, stored)
+            wanted = self._asked if known else (*self._asked, stored)
             return _explained(planning._replace(wanted=wanted), stored.uid)
-        node = self._node
-        running = tuple(each for each in node.active.values() if each.uid != stored.uid)
-        left = SavedFiles(cpu=node.cpu.state_file(), memory=node.memory.state_file())
-        initial = planning.initial._replace(files=left, running=running, known=True)
-        return _explained(planning._replace(initial=initial, wanted=(stored,)), stored.uid)
+        running = tuple(each for each in self._node.active.values() if each.uid != stored.uid)
+        return _explained(planning._replace(initial=self._left(running), wanted=(stored,)), stored.uid)
+
+    def _left(self, running: tuple[StoredPod, ...]) -> StartingState:
+        """Return what a kubelet finds that starts now, with these pods."""
+        from cpuctl.engine.saved_files import SavedFiles
+
+        files = SavedFiles(cpu=self._node.cpu.state_file(), memory=self._node.memory.state_file())
+        return self._planning.initial._replace(files=files, running=running, known=True, digests={})
+
+    def _govern(self, given: GivenPods) -> None:
+        """Let the API server know the LimitRanges and ResourceQuotas that were read with pods."""
+        from cpuctl.engine.pod_server import PodServer
+        from cpuctl.inputs.pods import rules_of_pods
+
+        if not (given.limit_ranges or given.quotas) or any(each is given for each in self._governing):
+            return
+        self._governing += (given,)
+        limits = [limit for each in self._governing for limit in each.limit_ranges]
+        quotas = [quota for each in self._governing for quota in each.quotas]
+        fresh = PodServer(rules_of_pods(self._planning.kubelet).server, limits, quotas)
+        fresh.count(self._planning.initial.running)
+        server = fresh.copy()
+        running = {pod.uid for pod in self._planning.initial.running}
+        server.count(pod for pod in self._node.active.values() if pod.uid not in running)
+        self._planning, self._node.server = self._planning._replace(server=fresh), server
 
     def _stored(self, pod: Pod) -> StoredPod:
         from cpuctl.inputs.pods import rules_of_pods

@@ -201,6 +201,40 @@ def test_a_resize_may_have_effect(node: cpuctl.Node) -> None:
         node.remove("other")
 
 
+LIMITED = """
+apiVersion: v1
+kind: LimitRange
+metadata: {name: most, namespace: default}
+spec: {limits: [{type: Container, max: {cpu: "2"}}]}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: all, namespace: default}
+spec: {hard: {pods: "1"}}
+"""
+POD = """---
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, namespace: default}
+spec: {containers: [{name: app, image: a, resources: {limits: {cpu: "CPUS", memory: 1Gi}}}]}
+"""
+
+
+def test_what_governs_a_namespace_counts(node: cpuctl.Node, tmp_path: Path) -> None:
+    wanted = (("first", "2"), ("large", "4"), ("second", "2"))
+    pods = "".join(POD.replace("NAME", name).replace("CPUS", cpus) for name, cpus in wanted)
+    path = tmp_path / "pods.yaml"
+    path.write_text(LIMITED + pods)
+    first, large, second = cpuctl.read_pods(path)
+    assert node.admit(first).admitted
+    assert "maximum cpu usage per Container is 2" in node.admit(large).message
+    refused = node.admit(second)
+    assert (refused.outcome, "exceeded quota: all" in refused.message) == ("Forbidden", True)
+    assert node.explain(second).rule == "apiServer"
+    node.remove("first")
+    assert node.admit(second).admitted
+
+
 class Highest(cpuctl.Policy):
     """Take the CPUs with the highest numbers, unless a pod is called trouble."""
 

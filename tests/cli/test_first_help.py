@@ -95,3 +95,14 @@ def test_a_guaranteed_pod_without_a_policy_is_told_what_exclusive_cpus_need(cpuc
     wanted = "  exclusive CPUs need cpuManagerPolicy: static (next: cpuctl config reserve)"
     assert wanted in cpuctl(*words, "-T", "a=2/2,1Gi", columns=80).out.splitlines()
     assert wanted not in cpuctl(*words, "-T", "a=1/2,1Gi", columns=80).out.splitlines()
+
+
+def test_a_message_that_nobody_knows_has_a_next_step_too(cpuctl: Cpuctl) -> None:
+    answer = cpuctl("explain", "-q", "--message", "no route to host", columns=80)
+    assert answer.code == 3
+    assert [line.split("  ")[-1].strip() for line in answer.out.splitlines()[-2:]] == [
+        "cpuctl explain POD -f PODS",
+        "cpuctl config check; cpuctl checkpoint verify",
+    ]
+    known = cpuctl("explain", "-q", "--message", "checkpoint is corrupted", columns=80)
+    assert (known.code, "Ask otherwise" in known.out) == (0, False)

@@ -13,13 +13,21 @@ if TYPE_CHECKING:
     from cpuctl.answers.messages import FoundMessage, Messages
 
 
+_ELSEWHERE = (
+    "Only messages about CPUs, memory, devices and topology are known. Ask otherwise:",
+    "  a pod is rejected           cpuctl explain POD -f PODS",
+    "  the kubelet does not start  cpuctl config check; cpuctl checkpoint verify",
+)
+"""What to type where nothing is recognized."""
+
+
 def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
     """Lay out messages, each under its line; wide shows the values in them, too."""
     release = document["release"]
     for each in document["messages"]:
         rows = tuple((Cell(head), cell) for head, cell in _facts(each, release, wide=wide))
         yield Table((Column("MESSAGE"), Column(each["text"])), rows)
-    yield Lines.of(_summary(document))
+    yield Lines.of(_summary(document), *(() if document["messages"] else _ELSEWHERE))
     if document["explanation"] is not None:
         yield from explanation.blocks(document["explanation"], wide=wide)
 

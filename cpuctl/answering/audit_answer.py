@@ -39,11 +39,31 @@ def audit_document(
         "containers": [
             _container(observed, verdict_of[observed.group.path]) for observed in snapshot.containers
         ],
+        **_claims(snapshot),
         "findings": [_finding(finding) for finding in findings],
         "unchecked": [
             {"missing": each.missing, "checks": list(each.checks)} for each in unchecked(snapshot, checks)
         ],
         "unreadable": unreadable_answer(unreadable),
+    }
+
+
+def _claims(snapshot: NodeSnapshot) -> answers.ClaimsPart:
+    """Tell who has which CPUs by the driver's file, where there is one."""
+    if snapshot.prepared is None:
+        return {}
+    state = snapshot.state.claims
+    known = {entry.uid: entry for entry in state.claims} if state is not None else {}
+    return {
+        "claims": [
+            {
+                "uid": uid,
+                "claim": f"{known[uid].namespace}/{known[uid].name}" if uid in known else None,
+                "pods": [snapshot.pod_name(pod) for pod in known[uid].pod_uids] if uid in known else [],
+                "cpus": str(cpus),
+            }
+            for uid, cpus in sorted(snapshot.prepared.cpus.items())
+        ]
     }
 
 

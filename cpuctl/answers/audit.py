@@ -10,7 +10,23 @@ from cpuctl.answers.sources import Sources, Unreadable
 from cpuctl.answers.values import ApiVersion, Count, CPUList
 
 
-class Audit(TypedDict):
+class PreparedClaim(TypedDict):
+    """A resource claim that the driver dra.cpu has prepared."""
+
+    uid: str
+    claim: str | None
+    """Null where the kubelet's dra_manager_state does not tell its name."""
+    pods: list[str]
+    """Those that use it, as the kubelet knows."""
+    cpus: CPUList
+
+
+class ClaimsPart(TypedDict, total=False):
+    claims: list[PreparedClaim]
+    """Only where the driver runs."""
+
+
+class Audit(ClaimsPart):
     """A node against what its kubelet believes. With -o jsonl each line is one of the findings."""
 
     apiVersion: ApiVersion

@@ -151,6 +151,7 @@ _UNITS_VARIABLES = (
 
 RECORDED_FILES = frozenset(
     {
+        *CDI_FILES,
         *FLAG_FILES,
         *_UNITS_VARIABLES,
         *(f"{directory}/{unit}" for directory in UNIT_DIRECTORIES for unit in _UNITS),

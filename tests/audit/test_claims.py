@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from cpuctl.answering.audit_answer import audit_document
 from cpuctl.audit.checks import Verdict, audit, verdicts
 from cpuctl.audit.reading import take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
@@ -146,3 +147,17 @@ def test_a_file_that_nobody_can_read() -> None:
     (finding,) = audit(seen(node), ("claims",))
     assert finding.code == "claims-unusable"
     assert WEB not in finding.message
+
+
+def test_who_has_which_cpus_is_told() -> None:
+    for known, named, want in (
+        (True, True, ("shop/own-cpus", ["shop/database-0"])),
+        (True, False, ("shop/own-cpus", [DATABASE])),
+        (False, True, (None, [])),
+    ):
+        snapshot = seen(driver_node(), known=known, named=named)
+        document = audit_document(snapshot, (), {}, checks=(), unreadable=())
+        (claim,) = document["claims"]
+        assert (claim["uid"], claim["cpus"]) == (CLAIM, OWN)
+        assert (claim["claim"], claim["pods"]) == want
+    assert "claims" not in audit_document(seen(clean_node()), (), {}, checks=(), unreadable=())

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import claim, cpus, pod, single_cpus
 from tests.dra.test_node import allocated, gpus
+from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
 MACHINE = ("-m", "synthetic:2n16c2t")
@@ -212,3 +213,26 @@ spec: {containers: [{name: main, resources: {requests: {cpu: 23}}}]}
     without = answer(cpuctl, "plan", "-f", manifest, *MACHINE)
     assert [each["outcome"] for each in without["pods"]] == ["Admitted", "Admitted"]
     assert "accounting" not in without["pods"][0]
+
+
+def test_a_capture_tells_the_cpus_of_claims_that_are_prepared(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    uid = "5f0c9a6e-3d5b-4a57-9d0e-6f2b8f1f7a01"
+    device = {"name": f"claim-{uid}", "containerEdits": {"env": [f"DRA_CPUSET_{uid}=1,5"]}}
+    files = {
+        **small_machine(),
+        "run/cdi/dra.cpu.json": json.dumps({"kind": "dra.k8s.io/cpu", "devices": [device]}),
+    }
+    for path, text in files.items():
+        if text is not None:
+            (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "root" / path).write_text(text)
+    archive = str(tmp_path / "node.tar.gz")
+    cpuctl("capture", "--root", str(tmp_path / "root"), archive)
+    old = allocated("old", "cpudevnuma000", consumed=2, users="u").replace("old-uid", uid)
+    manifest = written(tmp_path, old + claim("new", cpus(2)) + pod("a", "new"))
+    for machine in (archive, str(tmp_path / "root")):
+        document = answer(cpuctl, "plan", "-f", manifest, "-m", machine)
+        (new,) = document["pods"][0]["claims"]
+        assert (new["cpus"], document["driver"]["node"]) == ("0,4", "node-a")
+        told = answer(cpuctl, "audit", "-m", machine, "--exit-zero", schema="audit")
+        assert [(each["uid"], each["cpus"]) for each in told["claims"]] == [(uid, "1,5")]

@@ -11,7 +11,7 @@ from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.wording import counted, shared_sentence
 
 if TYPE_CHECKING:
-    from cpuctl.answers.audit import Audit, Container, ContainerMems
+    from cpuctl.answers.audit import Audit, Container, ContainerMems, PreparedClaim
 
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
@@ -27,10 +27,23 @@ def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
     shown = [each for each in document["containers"] if wide or each["part"] != "sandbox"]
     if shown:
         yield _containers(shown, wide=wide)
+    if claims := document.get("claims"):
+        yield _claims(claims)
     findings = document["findings"]
     if findings:
         yield findings_block(findings, NODE, wide=wide)
     yield Lines(tuple(_closing(document)))
+
+
+def _claims(claims: Sequence[PreparedClaim]) -> Table:
+    """Show who has which CPUs by the driver for CPUs."""
+    return Table(
+        (Column("CLAIM"), Column("CPUS"), Column("USED BY")),
+        tuple(
+            (Cell(each["claim"] or each["uid"]), Cell(each["cpus"]), Cell(", ".join(each["pods"]) or "-"))
+            for each in claims
+        ),
+    )
 
 
 def _containers(containers: Sequence[Container], *, wide: bool) -> Table:

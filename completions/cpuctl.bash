@@ -61,8 +61,8 @@ _cpuctl_options() {
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
-        'fleet list') options='-f --filename -T --template --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet check') options='--nrt --pods --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet list') options='-f --filename -T --template --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet check') options='--nrt --pods --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'schema') options='-h --help' ;;
@@ -176,6 +176,7 @@ _cpuctl_value() {
         'capture:1' | \
         'fleet list:-f' | \
         'fleet list:--filename' | \
+        'fleet list:--nodes' | \
         'fleet list:--resume' | \
         'fleet list:--kubelet-config' | \
         'fleet list:--svg' | \
@@ -183,6 +184,7 @@ _cpuctl_value() {
         'fleet list:...' | \
         'fleet check:--nrt' | \
         'fleet check:--pods' | \
+        'fleet check:--nodes' | \
         'fleet check:--resume' | \
         'fleet check:--kubelet-config' | \
         'fleet check:...' | \

@@ -483,6 +483,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--filename' \
     'fleet list:-T' \
     'fleet list:--template' \
+    'fleet list:--nodes' \
     'fleet list:--resume' \
     'fleet list:--kubelet-config' \
     'fleet list:--config-dir' \
@@ -499,6 +500,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet list:--output' \
     'fleet check:--nrt' \
     'fleet check:--pods' \
+    'fleet check:--nodes' \
     'fleet check:--resume' \
     'fleet check:--kubelet-config' \
     'fleet check:--config-dir' \
@@ -1152,6 +1154,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet"' -s h -l help -d 'Show this message a
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "fleet list"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose recordings do not. Each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "fleet list"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
@@ -1174,6 +1177,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet list"' -s h -l help -d 'Show this mess
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
+complete -c cpuctl -n '__cpuctl_at "fleet check"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose recordings do not. Each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
@@ -1213,7 +1217,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet diff"' -s h -l help -d 'Show this mess
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -F
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
-complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose recordings do not. Each recording is called as its node: node7.tar.xz, or any name in a directory node7.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l pods -r -F -d 'The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l nrt -r -F -d 'NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -63,6 +64,21 @@ class KubeletFiles:
     """The files with what kubelets are told, for questions that kubelets are asked."""
 
     _kubelet: KubeletInputs
+    _releases: Mapping[str, str] = {}
+    """Of kubelets by the names of their nodes, for recordings that do not tell theirs."""
+
+    def _inputs_of(self, name: str) -> KubeletInputs:
+        """Return what the kubelet of a node is told."""
+        return self._kubelet._replace(fallback_version=self._releases.get(name, ""))
+
+    def _asks_kubelet(self, name: str) -> str:
+        """Name what the kubelet of a node is told, of all that a recording of this name may hold."""
+        # A recording that holds several nodes has another name than they have.
+        return f"{self._kubelet} {self._releases.get(name) or self._all_releases}"
+
+    @cached_property
+    def _all_releases(self) -> str:
+        return str(sorted(self._releases.items()))
 
     @property
     def files(self) -> Sequence[str]:

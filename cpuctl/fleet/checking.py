@@ -17,7 +17,7 @@ from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpuctl.answers.findings import Found, Graded
     from cpuctl.answers.fleet import CheckedNode, NodeFinding, UncheckedPart
@@ -74,13 +74,15 @@ class NodeChecker(KubeletFiles):
         kubelet: KubeletInputs,
         checks: Sequence[FleetCheckName] = CHECKS,
         published: PublishedNodes | None = None,
+        releases: Mapping[str, str] = {},
     ) -> None:
         self._kubelet, self._checks, self._published = kubelet, checks, published
+        self._releases = releases
 
     def asks(self, name: str) -> str:
         """Name the question, with what the kubelets are told, and what is published of the node."""
         published = f" {self._published.digest(name)}" if self._published else ""
-        return f"check {','.join(self._checks)} {self._kubelet}{published}"
+        return f"check {','.join(self._checks)} {self._asks_kubelet(name)}{published}"
 
     def __call__(self, recording: Recording) -> CheckedNode:
         """Read a recording and check it; raise CpuctlError where it cannot be used."""
@@ -110,16 +112,17 @@ class NodeChecker(KubeletFiles):
         }
 
     def _found(self, machine: MachineSource, source: str, name: str) -> Iterator[_Checked]:
-        inputs = CheckpointInputs(kubelet=self._kubelet)
+        kubelet = self._inputs_of(name)
+        inputs = CheckpointInputs(kubelet=kubelet)
         configured = _configured(inputs, machine)
         if "config" in self._checks:
             yield configured
         if "state" in self._checks:
             yield _of_state(inputs, machine, configured if "config" in self._checks else None)
         if "audit" in self._checks:
-            yield _of_audit(NodeInputs(machine=source, kubelet=self._kubelet), machine)
+            yield _of_audit(NodeInputs(machine=source, kubelet=kubelet), machine)
         if self._published and NRT in self._checks:
-            yield _of_published(self._published, self._kubelet, source, name)
+            yield _of_published(self._published, kubelet, source, name)
 
 
 def _configured(inputs: CheckpointInputs, machine: MachineSource) -> _Checked:

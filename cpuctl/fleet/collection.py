@@ -20,6 +20,7 @@ from cpuctl.machine.sources import LIVE, SYNTHETIC
 
 STDIN, LIST = "-", "@"
 _SUFFIXES = (".tar", ".tgz", ".gz", ".xz", ".bz2", ".zst", ".json", ".xml", ".txt")
+_ARCHIVES = (".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz")
 _MAX_LIST_BYTES = 64 << 20
 _BLOCK = 1 << 20
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
@@ -121,7 +122,10 @@ def _in_directory(directory: Path, passed_over: list[str]) -> Iterator[str]:
 
 
 def may_be_recording(path: Path) -> bool:
-    """Tell at a glance, by its first bytes or its directories, whether ``-m`` might read what is there."""
+    """Tell at a glance, by its first bytes or its directories, whether ``-m`` might read what is there.
+
+    What is called like an archive is to be one: where it is none, somebody wants to know.
+    """
     from cpuctl.machine.foreign.recognition import HEAD_BYTES, PrintedFormat, recognised
     from cpuctl.machine.sources import begins_gatherinfo
 
@@ -129,6 +133,8 @@ def may_be_recording(path: Path) -> bool:
         return (path / "sys").is_dir() or _is_must_gather(path)
     if not path.is_file():
         return False
+    if path.name.endswith(_ARCHIVES):
+        return True
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)

@@ -28,12 +28,16 @@ def fleet_document(
     *,
     passed_over: Sequence[str] = (),
     complete: bool = True,
+    releases: Mapping[str, str] = {},
 ) -> FleetList:
-    """Put nodes and their groups into one document; *pods*, where there are any, are tried on each group."""
+    """Put nodes and their groups into one document; *pods*, where there are any, are tried on each group.
+
+    *releases* are those of kubelets by the names of their nodes, where recordings do not tell theirs.
+    """
     groups = groups_of(nodes)
     answers = list(group_answers(groups))
     if pods.filenames or pods.templates:
-        answers = list(with_placements(answers, groups, pods))
+        answers = list(with_placements(answers, groups, pods, releases))
     return {
         "apiVersion": API_VERSION,
         "kind": "FleetList",
@@ -58,7 +62,10 @@ def _summary(nodes: Sequence[FleetNode], groups: Sequence[Group]) -> FleetListSu
 
 
 def with_placements(
-    answers: Sequence[FleetGroup], groups: Sequence[Group], inputs: PlanningInputs
+    answers: Sequence[FleetGroup],
+    groups: Sequence[Group],
+    inputs: PlanningInputs,
+    releases: Mapping[str, str] = {},
 ) -> Iterator[FleetGroup]:
     """Add to every group but the first whether the pods of *inputs* are placed otherwise on it.
 
@@ -69,7 +76,8 @@ def with_placements(
 
     def on(node: str) -> Mapping[str, Hashable]:
         if node not in placed:
-            placed[node] = placements(inputs._replace(machine=nodes[node]))
+            kubelet = inputs.kubelet._replace(fallback_version=releases.get(node, ""))
+            placed[node] = placements(inputs._replace(machine=nodes[node], kubelet=kubelet))
         return placed[node]
 
     for answer in answers:

@@ -20,6 +20,8 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpuctl.answers.fleet import FleetKubelet, FleetMachine, FreeCPUs, ListedNode
     from cpuctl.answers.start import Start
     from cpuctl.fleet.collection import Recording
@@ -42,19 +44,21 @@ class _Decided(NamedTuple):
 class NodeLister(KubeletFiles):
     """Tells of one node after the other; nodes that are equal to a kubelet are decided on once."""
 
-    def __init__(self, kubelet: KubeletInputs) -> None:
-        self._kubelet = kubelet
+    def __init__(self, kubelet: KubeletInputs, releases: Mapping[str, str] = {}) -> None:
+        self._kubelet, self._releases = kubelet, releases
         self._decided: dict[str, _Decided] = {}
 
-    def asks(self, name: str) -> str:  # noqa: ARG002  # it is the same for all nodes
+    def asks(self, name: str) -> str:
         """Name the question, with what the kubelets are told."""
-        return f"list {self._kubelet}"
+        return f"list {self._asks_kubelet(name)}"
 
     def __call__(self, recording: Recording) -> ListedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
         name, source = recording.name, recording.source
         try:
-            planning = read_planning(PlanningInputs(machine=source, kubelet=self._kubelet), pods_needed=False)
+            planning = read_planning(
+                PlanningInputs(machine=source, kubelet=self._inputs_of(name)), pods_needed=False
+            )
         except ConfigRefusedError as refused:
             return _unloaded(source, name, refused)
         decided = self._decision(planning)

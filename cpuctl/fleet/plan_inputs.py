@@ -101,6 +101,14 @@ def load_published(topologies: str, pods: str, sources: Sources) -> PublishedNod
     return PublishedNodes(_topologies(topologies, sources), running)
 
 
+def load_releases(name: str) -> Mapping[str, str]:
+    """Read Nodes from a file, and return the releases of their kubelets, where they tell one, by name.
+
+    Raise InputError for what holds no Nodes.
+    """
+    return {node: each.kubelet_version for node, each in _nodes(name, Sources()) if each.kubelet_version}
+
+
 def _topologies(name: str, sources: Sources) -> dict[str, NodeTopology]:
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.scheduler.reading import read_node_topologies

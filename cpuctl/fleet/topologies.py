@@ -15,6 +15,8 @@ from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.topology_publishing import publish
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpuctl.answers.fleet import PublishedNode
     from cpuctl.fleet.collection import Recording
     from cpuctl.inputs.configuration import KubeletInputs
@@ -24,18 +26,21 @@ if TYPE_CHECKING:
 class TopologyPublisher(KubeletFiles):
     """Makes the object of one node after the other."""
 
-    def __init__(self, kubelet: KubeletInputs, publisher: Publisher) -> None:
-        self._kubelet = kubelet
-        self._publisher = publisher
+    def __init__(
+        self, kubelet: KubeletInputs, publisher: Publisher, releases: Mapping[str, str] = {}
+    ) -> None:
+        self._kubelet, self._publisher, self._releases = kubelet, publisher, releases
 
     def asks(self, name: str) -> str:
         """Name the question, with what the kubelets are told."""
-        return f"publish {name} {self._kubelet} {self._publisher}"
+        return f"publish {name} {self._asks_kubelet(name)} {self._publisher}"
 
     def __call__(self, recording: Recording) -> PublishedNode:
         """Read a recording and start its kubelet; raise CpuctlError where nothing is published there."""
         name, source = recording.name, recording.source
-        planning = read_planning(PlanningInputs(machine=source, kubelet=self._kubelet), pods_needed=False)
+        planning = read_planning(
+            PlanningInputs(machine=source, kubelet=self._inputs_of(name)), pods_needed=False
+        )
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):
             raise InputError(start_sentence(not_started_answer(node), "The kubelet"), where=name)

@@ -34,7 +34,8 @@ _ANOTHER = "name a configuration with --kubelet-config"
 class KubeletInputs(NamedTuple):
     """What the kubelet is told beside what its node tells it; None or empty where something is left out.
 
-    ``fallback_version`` is its release where neither that nor the node tells one.
+    ``fallback_version`` is its release where neither that nor the node tells one. ``config_data`` is what is
+    in ``config`` where that was read already: many nodes are asked, and standard input is there once.
     """
 
     config: str | None = None
@@ -45,6 +46,7 @@ class KubeletInputs(NamedTuple):
     gates: str = ""
     ignores_unknown_gates: bool = False
     fallback_version: str = ""
+    config_data: bytes | None = None
 
 
 class ServerInputs(NamedTuple):
@@ -214,18 +216,19 @@ def any_flags(arguments: Sequence[str]) -> KubeletFlags:
 
 
 def configuration_text(
-    name: str | None, recorded: RecordedKubelet, origin: str, sources: Sources
+    name: str | None, recorded: RecordedKubelet, origin: str, sources: Sources, *, data: bytes | None = None
 ) -> tuple[tuple[bytes | str, str] | None, str]:
     """Return the main file's text and name, and the directory that relative paths in it belong to.
 
-    Raise CpuctlError where the node has one that cannot be read.
+    *data* is what is in the file of that *name* where it was read already. Raise CpuctlError where the node
+    has one that cannot be read.
     """
     from cpuctl.documents.files import STDIN, read_input, source_name
 
     if name is not None:
         sources.add("kubeletConfiguration", source_name(name), "given")
         beside = "" if name == STDIN else str(Path(name).absolute().parent)
-        return (read_input(name), source_name(name)), beside
+        return (read_input(name) if data is None else data, source_name(name)), beside
     if recorded.config is not None or recorded.config_refused:
         return _recorded_configuration(recorded, origin, sources)
     if recorded.config_problem is not None:

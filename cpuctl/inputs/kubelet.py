@@ -60,7 +60,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     own = recorded if config is None else RecordedKubelet()
     directory = inputs.config_dir if inputs.config_dir is not None else given.config_dir or None
     version = _version(inputs, recorded, origin, sources)
-    main, beside = configuration_text(config, own, origin, sources)
+    main, beside = configuration_text(config, own, origin, sources, data=inputs.config_data)
     places = None
     if main is not None and config is not None:
         main, arguments, places = of_other_tools(main, arguments, sources)

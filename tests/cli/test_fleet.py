@@ -245,3 +245,52 @@ def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl
     assert cpuctl(*words, "--svg", str(svg), "--force").code == 0
     lines = cpuctl(*words, "--svg", "-", "-o", "jsonl")
     assert (lines.code, lines.out) == (2, "")
+
+
+def test_a_configuration_on_standard_input_is_every_nodes(fleet: Path, cpuctl: Cpuctl) -> None:
+    """It is there once, and many nodes are asked, in other processes."""
+    given = (ROOT / STATIC[1]).read_bytes()
+    words = ("fleet", "list", str(fleet), "-o", "json", "--jobs", "2", "--kubelet-config")
+    piped, named = (json.loads(cpuctl(*words, each, stdin=given).out) for each in ("-", STATIC[1]))
+    kubelets = [[node.get("kubelet") for node in answer["nodes"]] for answer in (piped, named)]
+    assert kubelets[0] == kubelets[1]
+    assert kubelets[0][0]["cpuManagerPolicy"] == "static"
+    bad = cpuctl(*words, "-", stdin=b"kind: KubeletConfiguration\nnoSuchField: [")
+    assert "yaml: line 2" in json.loads(bad.out)["nodes"][2]["start"]["error"]
+    twice = cpuctl("fleet", "list", "-", "--kubelet-config", "-", stdin=given)
+    assert (twice.code, "standard input (-) is named twice" in twice.err) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["list", "check"])
+def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
+    verb: str, fleet: Path, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    releases = {"node1": "v1.31.2", "node2": "v1.31.2", "node3": "v1.36.0"}
+    objects = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name},
+            "status": {"allocatable": {}, "nodeInfo": {"kubeletVersion": release}},
+        }
+        for name, release in releases.items()
+    ]
+    nodes = tmp_path / "nodes.json"
+    nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    option = "--cpu-manager-policy-options=prefer-align-cpus-by-uncorecache=true"
+    options = f"--cpu-manager-policy=static --reserved-cpus=0 {option}"
+    words = (
+        "fleet",
+        verb,
+        str(fleet),
+        f"--kubelet-args={options} --feature-gates=CPUManagerPolicyAlphaOptions=true",
+    )
+    answer: Any = json.loads(cpuctl(*words, "-o", "json", "--nodes", str(nodes)).out)
+    if verb == "list":
+        assert [node["kubelet"]["version"] for node in answer["nodes"][:3]] == ["1.31.2", "1.31.2", "1.36.0"]
+        assert [group["nodes"] for group in answer["groups"][:1]] == [["node1", "node2"]]
+    alone = {
+        name: json.loads(cpuctl(*words, "-o", "json", "--kubelet-version", release).out)["nodes"][at]
+        for at, (name, release) in enumerate(releases.items())
+    }
+    assert [node["start"] for node in answer["nodes"][:3]] == [each["start"] for each in alone.values()]

@@ -143,3 +143,13 @@ def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -
         refused = cpuctl(*words, *more)
         assert (refused.code, refused.out) == (2, "")
         assert message in refused.err
+
+
+def test_recordings_that_cannot_be_read_are_told_once_for_a_reason(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.tar").write_bytes(b"\x1f\x8bnothing")
+    out = cpuctl("fleet", "check", str(tmp_path)).out
+    assert out.splitlines()[:2] == [
+        "unreadable: cannot be read as an archive: its gzip data is damaged",
+        "  3 nodes: a, b, c",
+    ]

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.machine.support.archives import write_tree
+from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
 NODES = ROOT / "fixtures/nodes"
@@ -130,3 +132,26 @@ def test_answers_of_earlier_lists_are_taken_over(fleets: Path, cpuctl: Cpuctl) -
 
 def test_stdin_is_one_of_both_at_most(cpuctl: Cpuctl) -> None:
     assert cpuctl("fleet", "diff", "-", "-").code == 2
+
+
+def test_a_machine_that_was_replaced_does_not_hide_the_others(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    machines = {"a": ("synthetic:2s2n8c2t,mem=64Gi", "synthetic:2s8n8c2t,mem=64Gi,l3=8")}
+    for at, folder in enumerate(("before", "after")):
+        (tmp_path / folder).write_text(f"{machines['a'][at]}\n")
+    told = ("--kubelet-args=--cpu-manager-policy=static --reserved-cpus=0", *RELEASE)
+    named = (f"@{tmp_path}/before", f"@{tmp_path}/after")
+    assert "gone: synthetic" in cpuctl("fleet", "diff", *named, *told).out
+    for at, folder in enumerate(("old", "new")):
+        written(machines["a"][at], tmp_path / folder / "a")
+    words = ("fleet", "diff", str(tmp_path / "old"), str(tmp_path / "new"), *told)
+    few, every = (cpuctl(*words, "-o", form).out.splitlines() for form in ("table", "wide"))
+    facts = [
+        line for line in every if line.startswith("a: ") and "free for" not in line and "largest" not in line
+    ]
+    assert f"a: and {len(facts) - 12} facts more (-o wide)" in few
+    assert len(few) == len(every) - (len(facts) - 12) + 1
+
+
+def written(description: str, folder: Path) -> None:
+    """Write all files that a kernel would show of a machine."""
+    write_tree(small_machine(description), folder)

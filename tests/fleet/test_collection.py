@@ -111,3 +111,11 @@ def test_nothing_is_no_fleet(tmp_path: Path) -> None:
         collect([str(tmp_path)])
     with pytest.raises(UsageError, match="no recordings are named"):
         collect([])
+
+
+def test_what_is_called_like_an_archive_is_of_the_fleet(fleet: Path) -> None:
+    """A copy that failed is a node that somebody misses, and no file to pass over."""
+    (fleet / "node4.tar.gz").write_bytes(b"")
+    found = collect([str(fleet)])
+    assert [each.name for each in found.recordings] == ["node1", "node3", "node4", "node2"]
+    assert [Path(name).name for name in found.passed_over] == ["README.md", "pods.json"]

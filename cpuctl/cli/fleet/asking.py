@@ -6,9 +6,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cpuctl.cli.kubelet_options import kubelet_inputs
 from cpuctl.cli.output import Style, note, takes_every_character
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import noted
+from cpuctl.documents.files import STDIN, read_input
 from cpuctl.errors import UsageError, unreadable
 from cpuctl.exports.wording import counted, few
 from cpuctl.fleet.asking import (
@@ -22,9 +24,14 @@ from cpuctl.fleet.asking import (
     processors,
 )
 from cpuctl.fleet.collection import collect
+from cpuctl.inputs.sources import refuse_stdin_twice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from typer import Context
+
+    from cpuctl.inputs.configuration import KubeletInputs
 
 
 class FleetSelection(NamedTuple):
@@ -80,6 +87,25 @@ def ask_fleet(
     if stop:
         note(f"note: interrupted, {counted(count, 'node')} answered", style)
     return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0)
+
+
+def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
+    """Return what all kubelets are told; a configuration on standard input is read here, once.
+
+    Raise UsageError where one of the *names* of other inputs is standard input, too.
+    """
+    inputs = kubelet_inputs(context)
+    refuse_stdin_twice(inputs.config, *names)
+    return inputs._replace(config_data=read_input(STDIN)) if inputs.config == STDIN else inputs
+
+
+def releases_of(nodes: str) -> Mapping[str, str]:
+    """Return the releases of kubelets that Nodes in a file tell, by their names; none without a file."""
+    if not nodes:
+        return {}
+    from cpuctl.fleet.plan_inputs import load_releases
+
+    return load_releases(nodes)
 
 
 def _mapper(words: FleetSelection) -> Mapper:

@@ -5,24 +5,25 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, releases_of
 from cpuctl.cli.fleet.options import (
     FleetOutput,
     FleetOutputOption,
     FleetPodsOption,
     JobsOption,
+    NodesOption,
     RecordingsArgument,
     ResumeOption,
     SchedulerOption,
     TopologiesOption,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import Style, emit, note
 from cpuctl.errors import InputError, UsageError
 from cpuctl.exports.wording import few
-from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +74,7 @@ def check(
     checks: FleetChecksOption = "",
     nrt: TopologiesOption = "",
     pods: FleetPodsOption = "",
+    nodes: NodesOption = "",
     strict: StrictOption = False,
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
@@ -86,11 +88,11 @@ def check(
     from cpuctl.fleet.check_answer import is_clean
     from cpuctl.fleet.checking import NodeChecker, named_checks
 
-    refuse_stdin_twice(*recordings, nrt, pods)
+    kubelet = fleet_inputs(context, *recordings, nrt, pods, nodes)
     style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
     _refuse_unread(names, nrt=nrt, pods=pods)
     published = _published(nrt, pods, style) if nrt else None
-    checker = NodeChecker(kubelet_inputs(context), names, published)
+    checker = NodeChecker(kubelet, names, published, releases_of(nodes))
     clean, unknown = True, set(published.topologies if published else ())
 
     def look(row: "Mapping[str, Any]") -> None:

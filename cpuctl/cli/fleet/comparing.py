@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs
 from cpuctl.cli.fleet.options import JobsOption, ResumeOption, SchedulerOption
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import InputError
-from cpuctl.inputs.sources import refuse_stdin_twice
 
 if TYPE_CHECKING:
     from typing import Any
@@ -88,8 +87,8 @@ def diff(
     from cpuctl.fleet.diff import fleet_diff_document
     from cpuctl.fleet.listing import NodeLister
 
-    refuse_stdin_twice(before, after)
-    style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_inputs(context)
+    kubelet = fleet_inputs(context, before, after)
+    style = Style(output, color=not no_color, quiet=quiet)
     collections = [FleetSelection([name], jobs, resume, scheduler) for name in (before, after)]
     listed = _asked(collections, NodeLister(kubelet), style)
     checked: tuple[list[Any], list[Any]] = ([], [])

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
-from cpuctl.cli.fleet.options import JobsOption, RecordingsArgument, ResumeOption, SchedulerOption
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, releases_of
+from cpuctl.cli.fleet.options import (
+    JobsOption,
+    NodesOption,
+    RecordingsArgument,
+    ResumeOption,
+    SchedulerOption,
+)
+from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.options import (
     ExitZeroOption,
     ForceOption,
@@ -24,6 +30,8 @@ from cpuctl.cli.publishing import PublisherOption
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpuctl.answers.fleet import FleetList
     from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.inputs.configuration import KubeletInputs
@@ -64,8 +72,9 @@ kubelet release and settings, and memory within 1 %. Every group but the largest
 one that is most like it, difference by difference. With pods (-f, -T), each group is tried: are they placed
 otherwise there?
 
-POLICIES are those of the CPU, Topology and Memory Manager, FREE the CPUs that containers can still get
-exclusively, LARGEST how many of them one container can get on a single NUMA node.
+MACHINE is sockets, NUMA nodes, cores a socket and CPUs a core, POLICIES are those of the CPU, Topology and
+Memory Manager, FREE the CPUs that containers can still get exclusively, LARGEST how many of them one
+container can get on a single NUMA node.
 
 Examples:
 
@@ -73,6 +82,7 @@ Examples:
   cpuctl fleet list recordings/
   cpuctl fleet list 'recordings/**/*.tar.gz' -o wide
   cpuctl fleet list recordings/ -f pods.yaml      # do the odd nodes matter?
+  cpuctl fleet list recordings/ --nodes nodes.json    # which release?
   find /srv -name '*.tar.xz' | cpuctl fleet list - -o jsonl > fleet.jsonl
   cpuctl fleet list recordings/ --resume fleet.jsonl -o json
   cpuctl fleet list recordings/ --html fleet.html
@@ -102,6 +112,7 @@ def list_nodes(
     recordings: RecordingsArgument,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
+    nodes: NodesOption = "",
     jobs: JobsOption = 0,
     resume: ResumeOption = "",
     scheduler: SchedulerOption = "",
@@ -118,18 +129,21 @@ def list_nodes(
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.operations.plan_inputs import PlanningInputs
 
-    style, kubelet = Style(output, color=not no_color, quiet=quiet), kubelet_inputs(context)
+    style, kubelet = (
+        Style(output, color=not no_color, quiet=quiet),
+        fleet_inputs(context, *recordings, *filename, nodes),
+    )
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
         raise UsageError("there is no list of nodes to draw", where=f"-o {output}")
-    words = FleetSelection(recordings, jobs, resume, scheduler)
+    words, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
     if output is FleetListOutput.NRT:
-        asked = _published(words, kubelet, publisher, style)
+        asked = _published(words, kubelet, publisher, style, releases)
     else:
-        asked = ask_fleet(words, NodeLister(kubelet), style)
+        asked = ask_fleet(words, NodeLister(kubelet, releases), style)
     if not written and not (output is FleetListOutput.PROM and asked.stopped):
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
-        _answer(_document(asked, pods), pictures, style)
+        _answer(_document(asked, pods, releases), pictures, style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if asked.unreadable and not exit_zero:
@@ -137,14 +151,18 @@ def list_nodes(
 
 
 def _published(
-    words: FleetSelection, kubelet: "KubeletInputs", publisher: str, style: Style
+    words: FleetSelection,
+    kubelet: "KubeletInputs",
+    publisher: str,
+    style: Style,
+    releases: "Mapping[str, str]",
 ) -> "FleetAnswers":
     """Write what exporters would publish, and say on stderr what is wrong with it."""
     from cpuctl.exports.wording import few
     from cpuctl.fleet.topologies import TopologyPublisher
     from cpuctl.operations.topology_publishing import Publisher
 
-    asked = ask_fleet(words, TopologyPublisher(kubelet, Publisher.parse(publisher)), style)
+    asked = ask_fleet(words, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
     remarks: dict[str, list[str]] = {}
     for row in asked.rows:
         if row["outcome"] == "Unreadable":
@@ -159,10 +177,12 @@ def _published(
     return asked
 
 
-def _document(asked: "FleetAnswers", pods: "PlanningInputs") -> "FleetList":
+def _document(asked: "FleetAnswers", pods: "PlanningInputs", releases: "Mapping[str, str]") -> "FleetList":
     from cpuctl.fleet.list_answer import fleet_document
 
-    return fleet_document(asked.rows, pods, passed_over=asked.passed_over, complete=not asked.stopped)
+    return fleet_document(
+        asked.rows, pods, passed_over=asked.passed_over, complete=not asked.stopped, releases=releases
+    )
 
 
 def _answer(document: "FleetList", pictures: Pictures, style: Style) -> None:

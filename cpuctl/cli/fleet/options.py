@@ -26,6 +26,17 @@ MaybeRecordingsArgument = Annotated[
         show_default=False,
     ),
 ]
+NodesOption = Annotated[
+    str,
+    typer.Option(
+        "--nodes",
+        metavar="FILE",
+        help="Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose "
+        "recordings do not. Each recording is called as its node: node7.tar.xz, or any name in a directory "
+        "node7.",
+        rich_help_panel=INPUT,
+    ),
+]
 JobsOption = Annotated[
     int,
     typer.Option(

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs
 from cpuctl.cli.fleet.options import (
     FleetPodsOption,
     JobsOption,
     MaybeRecordingsArgument,
+    NodesOption,
     SchedulerOption,
     TopologiesOption,
 )
-from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
+from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     DevicesOption,
@@ -25,12 +26,12 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.pods import read_rounds
-from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetPlan
@@ -61,6 +62,8 @@ BalancedAllocation or LeastNUMANodes; weights as cpu=3; cache=reserve for the re
 a pod requests off every zone of its node. With --nrt and --nodes, and no recordings, the answer is the
 scheduler's alone.
 
+A plan is one for all nodes: an interrupt leaves nothing of it, so that there is nothing to resume.
+
 Examples:
 
 \b
@@ -82,16 +85,6 @@ Exit codes: 0 every pod is admitted (scheduled), 3 one is not (with --exit-zero 
 another input cannot be used (the plan is made for all others), 130 interrupted.
 """
 
-NodesOption = Annotated[
-    str,
-    typer.Option(
-        "--nodes",
-        metavar="FILE",
-        help="Nodes, as kubectl get nodes -o json prints them; each recording is called as its node: "
-        "node7.tar.xz, or any name in a directory node7.",
-        rich_help_panel=INPUT,
-    ),
-]
 DrainOption = Annotated[
     list[str],
     typer.Option(
@@ -157,10 +150,9 @@ def plan(
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
     from cpuctl.fleet.topology_plugin import PluginOptions
 
-    refuse_stdin_twice(*recordings, *filename, nodes, pods, nrt, devices)
     _refuse_unknown_nodes(recordings, nodes=nodes, nrt=nrt, plugin=scheduler_plugin)
     inputs = FleetPlanInputs(
-        kubelet=kubelet_inputs(context),
+        kubelet=fleet_inputs(context, *recordings, *filename, nodes, pods, nrt, devices),
         filenames=filename,
         templates=template,
         nodes=nodes,

@@ -11,10 +11,11 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column's heading and alignment."""
+    """A column's heading and alignment; a text that is too long is *cut*, or else goes on below."""
 
     name: str
     justify: Literal["left", "right"] = "left"
+    cut: bool = False
 
 
 class Lines(NamedTuple):

@@ -16,6 +16,7 @@ from cpuctl.exports.timeline.facts import tick_step, tick_text
 from cpuctl.visible_text import printable
 
 _WIDE_GAP, _NARROW_GAP = 2, 1
+_MORE = "..."
 _HEADING = "bold"
 _EMPTY = Cell("")
 _PIECE = re.compile(r"(?:[^ ,;/-]|-(?=[0-9]))+[ ,;/-]?|[ ,;/-]")
@@ -28,7 +29,10 @@ def table_lines(table: Table, width: int) -> Iterator[list[Cell]]:
     rows = [headings, *(tuple(_cleaned(cell) for cell in row) for row in table.rows)]
     gap, widths = _fitted(rows, width)
     for row in rows:
-        folded = [_folded(cell, limit) for cell, limit in zip(row, widths, strict=True)]
+        folded = [
+            [_shortened(cell, limit)] if column.cut else _folded(cell, limit)
+            for cell, limit, column in zip(row, widths, table.columns, strict=True)
+        ]
         for cells in zip_longest(*folded, fillvalue=_EMPTY):
             yield _aligned(cells, table.columns, widths, gap)
 
@@ -63,6 +67,14 @@ def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
             break
         spare[len(spare) - 1 - spare[::-1].index(most)] -= 1  # of equals the last: it holds prose if any does
     return [low + more for low, more in zip(least, spare, strict=True)]
+
+
+def _shortened(cell: Cell, width: int) -> Cell:
+    if _length(cell) <= width:
+        return cell
+    from rich.cells import set_cell_size
+
+    return Cell(set_cell_size(cell.text, width - len(_MORE)).rstrip() + _MORE, cell.style)
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:

@@ -158,3 +158,16 @@ def test_ticks_are_at_round_times(end: int, axis: str) -> None:
 def test_time_takes_between_20_and_120_columns(width: int) -> None:
     _, line = drawn_chart(Chart("CPUS", (history((0, SECOND, "A")),), SECOND), width)
     assert len(line) == 5 + (20 if width < 120 else 120)
+
+
+def test_a_column_that_is_cut_keeps_rows_on_a_line() -> None:
+    columns = (Column("POD"), Column("POLICIES", cut=True), Column("FREE"))
+    rows = (
+        (Cell("web"), Cell("static, single-numa-node, None"), Cell("12")),
+        (Cell("db"), Cell("none"), Cell("4")),
+    )
+    assert drawn(Table(columns, rows), 24) == [
+        "POD POLICIES        FREE",
+        "web static, sing... 12",
+        "db  none            4",
+    ]

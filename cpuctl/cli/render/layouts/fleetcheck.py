@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.findings import STYLES, counts_text
+from cpuctl.cli.render.layouts.fleetlist import error_text
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ _COUNTED: Mapping[Literal["wouldNotStart", "undetermined", "unchecked", "unreada
     "unchecked": "not wholly checked",
     "unreadable": "unreadable",
 }
+_LONGEST_FIX = 240
+"""Letters of a command that are shown where nobody asks for all: there may be one for every CPU."""
 
 
 def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
@@ -37,8 +41,11 @@ def _finding(finding: FleetFinding, *, wide: bool) -> Iterator[Cell]:
             yield Cell(f"  where: {finding['where']}")
         if finding["expected"] or finding["detected"]:
             yield Cell(f"  expected {finding['expected'] or '-'}, detected {finding['detected'] or '-'}")
-    if finding["fix"]:
-        yield Cell(f"  fix: {finding['fix']}")
+    if fix := finding["fix"]:
+        whole = wide or len(fix) <= _LONGEST_FIX
+        yield Cell(
+            f"  fix: {fix}" if whole else f"  fix: {shorten(fix, _LONGEST_FIX, placeholder=' ...')} (-o wide)"
+        )
     often = f", {finding['count']} times" if finding["count"] > len(finding["nodes"]) else ""
     yield Cell(f"  {_nodes(finding['nodes'], wide=wide, often=often)}")
 
@@ -58,7 +65,7 @@ def _unreadable(nodes: Iterable[CheckedNode | UnreadableNode], *, wide: bool) ->
     found: dict[str, list[str]] = {}
     for node in nodes:
         if node["outcome"] == "Unreadable":
-            found.setdefault(node["error"], []).append(node["node"])
+            found.setdefault(error_text(node), []).append(node["node"])
     for text, names in found.items():
         yield Cell(f"unreadable: {text}", "red")
         yield Cell(f"  {_nodes(names, wide=wide)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,35 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import DiffedNode, FleetChange, FleetDiff
 
 
+_FACTS_SHOWN = 12
+"""Facts that changed on the same nodes, as far as they are shown where nobody asks for all."""
+
+
 def blocks(document: FleetDiff, *, wide: bool) -> Iterator[Block]:
-    """Lay out changes; *wide* names all nodes."""
+    """Lay out changes; *wide* shows them all, and names all nodes."""
     nodes = document["nodes"]
     yield Lines(tuple(_opening(document)))
-    if others := [*_named(nodes, "Gone", wide=wide), *_named(nodes, "New", wide=wide), *_unreadable(nodes)]:
+    if others := [
+        *_named(nodes, "Gone", wide=wide),
+        *_named(nodes, "New", wide=wide),
+        *_unreadable(nodes, wide=wide),
+    ]:
         yield Lines(tuple(others))
-    if changes := tuple(_change(each, wide=wide) for each in document["changes"]):
-        yield Lines(changes)
+    if lines := tuple(_changes(document["changes"], wide=wide)):
+        yield Lines(lines)
+
+
+def _changes(changes: Sequence[FleetChange], *, wide: bool) -> Iterator[Cell]:
+    """Tell the first facts of the same nodes: a machine that was replaced has a fact for every cache."""
+    facts: Counter[str] = Counter()
+    for each in changes:
+        who = _who(each["nodes"], wide=wide)
+        facts[who] += each["aspect"] == "fact"
+        if wide or each["aspect"] != "fact" or facts[who] <= _FACTS_SHOWN:
+            yield _change(each, wide=wide)
+    for who, count in facts.items():
+        if not wide and count > _FACTS_SHOWN:
+            yield Cell(f"{who}: and {count - _FACTS_SHOWN} facts more (-o wide)")
 
 
 def _opening(document: FleetDiff) -> Iterator[Cell]:
@@ -46,15 +68,19 @@ def _names(names: Sequence[str], *, wide: bool) -> str:
     return ", ".join(names) if wide else few(names)
 
 
-def _unreadable(nodes: Sequence[DiffedNode]) -> Iterator[Cell]:
+def _unreadable(nodes: Sequence[DiffedNode], *, wide: bool) -> Iterator[Cell]:
+    found: dict[str, list[str]] = {}
     for node in nodes:
         if node["error"]:
-            yield Cell(f"unreadable: {node['node']}: {node['error']}", "red")
+            sources = (f"{node[side]}: " for side in ("before", "after"))
+            error = next(filter(node["error"].startswith, sources), "")
+            found.setdefault(node["error"].removeprefix(error), []).append(node["node"])
+    for text, names in found.items():
+        yield Cell(f"unreadable: {_names(names, wide=wide)}: {text}", "red")
 
 
 def _change(change: FleetChange, *, wide: bool) -> Cell:
-    names = change["nodes"]
-    who = f"{counted(len(names), 'node')} ({_names(names, wide=wide)})" if len(names) > 1 else names[0]
+    who = _who(change["nodes"], wide=wide)
     if change["aspect"] == "finding":
         gone = bool(change["before"])
         text = change["before"] if gone else change["after"]
@@ -62,6 +88,10 @@ def _change(change: FleetChange, *, wide: bool) -> Cell:
     before, after = (_value(change, change[side]) for side in ("before", "after"))
     style = "" if change["aspect"] != "start" else "green" if change["after"] == "would start" else "red"
     return Cell(f"{who}: {change['what']}: {before} -> {after}", style)
+
+
+def _who(names: Sequence[str], *, wide: bool) -> str:
+    return f"{counted(len(names), 'node')} ({_names(names, wide=wide)})" if len(names) > 1 else names[0]
 
 
 def _value(change: FleetChange, text: str) -> str:

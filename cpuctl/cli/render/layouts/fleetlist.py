@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         FleetMachine,
         FleetNode,
         ListedNode,
+        UnreadableNode,
     )
     from cpuctl.answers.start import Start
 
@@ -52,7 +53,7 @@ def blocks(document: FleetList, *, wide: bool) -> Iterator[Block]:
         yield Lines(tuple(odd))
     places = {node: place for place, group in enumerate(groups, 1) for node in group["nodes"]}
     if document["nodes"]:
-        yield _nodes(document["nodes"], places)
+        yield _nodes(document["nodes"], places, wide=wide)
     if problems := tuple(_problems(document["nodes"])):
         yield Lines(problems)
 
@@ -136,25 +137,41 @@ def fact_value(fact: str, value: str) -> str:
     return shorten(value, _LONGEST_VALUE, placeholder=" ...") if value else "none"
 
 
-def _nodes(nodes: Sequence[FleetNode], places: dict[str, int]) -> Table:
-    names = ("NODE", "GROUP", "KUBELET", "POLICIES", "FREE", "LARGEST", "STATUS")
+def _nodes(nodes: Sequence[FleetNode], places: dict[str, int], *, wide: bool) -> Table:
+    names = ("NODE", "GROUP", "MACHINE", "KUBELET", "POLICIES", "FREE", "LARGEST", "STATUS")
     right = {"GROUP", "FREE", "LARGEST"}
     rows = tuple(_row(node, places) for node in nodes)
-    return Table(tuple(Column(name, "right" if name in right else "left") for name in names), rows)
+    # A line a node: which policies a group has is above, too.
+    columns = (
+        Column(name, "right" if name in right else "left", cut=name == "POLICIES" and not wide)
+        for name in names
+    )
+    return Table(tuple(columns), rows)
 
 
 def _row(node: FleetNode, places: dict[str, int]) -> tuple[Cell, ...]:
     if node["outcome"] == "Unreadable":
-        return (Cell(node["node"]), *(Cell("-") for _ in range(5)), _UNREADABLE)
+        return (Cell(node["node"]), *(Cell("-") for _ in range(6)), _UNREADABLE)
     free = node["free"]
     return (
         Cell(node["node"]),
         Cell(str(places.get(node["node"], "-"))),
+        Cell(_word(node["machine"])),
         *_kubelet(node["kubelet"]),
         Cell("-" if free is None else str(free["exclusiveCPUs"])),
         Cell("-" if free is None else str(free["largestOnOneNode"])),
         _status(node["start"]),
     )
+
+
+def _word(machine: FleetMachine) -> str:
+    """Name a machine as ``synthetic:`` descriptions do: sockets, NUMA nodes, cores a socket, CPUs a core."""
+    cpus, cores, sockets = machine["cpus"], machine["cores"], machine["sockets"]
+    if not (cpus and cores and sockets):
+        return "-"
+    if cores % sockets or cpus % cores:
+        return f"{cpus} CPUs"
+    return f"{sockets}s{machine['numaNodes']}n{cores // sockets}c{cpus // cores}t"
 
 
 def _status(start: Start) -> Cell:
@@ -166,11 +183,16 @@ def _problems(nodes: Sequence[FleetNode]) -> Iterator[Cell]:
     found: dict[str, list[str]] = {}
     for node in nodes:
         if node["outcome"] == "Unreadable":
-            found.setdefault(node["error"], []).append(node["node"])
+            found.setdefault(error_text(node), []).append(node["node"])
         elif node["start"]["outcome"] != "Started":
             found.setdefault(_sentence(node), []).append(node["node"])
     for text, names in found.items():
-        yield Cell(text if text.startswith(f"{names[0]}:") else f"{few(names)}: {text}", "red")
+        yield Cell(f"{few(names)}: {text}", "red")
+
+
+def error_text(node: UnreadableNode) -> str:
+    """Say why a recording cannot be read, in words that are the same for all of which that is true."""
+    return node["error"].removeprefix(f"{node['source']}: ")
 
 
 def _sentence(node: ListedNode) -> str:

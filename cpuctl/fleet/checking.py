@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from cpuctl.answering.node_checks import audit_node, check_configuration, verify_state
@@ -9,6 +10,7 @@ from cpuctl.answers.fleet import FleetCheckName
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.fleet.asking import KubeletFiles
+from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
 from cpuctl.inputs.machine import load_machine
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from cpuctl.fleet.topology_check import PublishedNodes
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod
 
     class AnyFinding(Graded, Found):
         """What every finding has."""
@@ -75,14 +78,26 @@ class NodeChecker(KubeletFiles):
         checks: Sequence[FleetCheckName] = CHECKS,
         published: PublishedNodes | None = None,
         releases: Mapping[str, str] = {},
+        pods: Mapping[str, Sequence[Pod]] | None = None,
     ) -> None:
+        """Take what kubelets are told; *pods* are those of the API server by node, None where nobody said."""
         self._kubelet, self._checks, self._published = kubelet, checks, published
-        self._releases = releases
+        self._releases, self._pods = releases, pods or {}
 
     def asks(self, name: str) -> str:
         """Name the question, with what the kubelets are told, and what is published of the node."""
         published = f" {self._published.digest(name)}" if self._published else ""
-        return f"check {','.join(self._checks)} {self._asks_kubelet(name)}{published}"
+        return f"check {','.join(self._checks)} {self._asks_kubelet(name)}{published}{self._asks_pods(name)}"
+
+    def _asks_pods(self, name: str) -> str:
+        if not self._pods:
+            return ""
+        # A recording that holds several nodes has another name than they have.
+        return f" {content_digest(self._pods[name]) if name in self._pods else self._all_pods}"
+
+    @cached_property
+    def _all_pods(self) -> str:
+        return content_digest(sorted(self._pods.items()))
 
     def __call__(self, recording: Recording) -> CheckedNode:
         """Read a recording and check it; raise CpuctlError where it cannot be used."""
@@ -113,14 +128,16 @@ class NodeChecker(KubeletFiles):
 
     def _found(self, machine: MachineSource, source: str, name: str) -> Iterator[_Checked]:
         kubelet = self._inputs_of(name)
-        inputs = CheckpointInputs(kubelet=kubelet)
+        # Of a node without any pod nobody knows whether it has none, or another name.
+        listed = tuple(self._pods[name]) if name in self._pods else None
+        inputs = CheckpointInputs(kubelet=kubelet, listed=listed)
         configured = _configured(inputs, machine)
         if "config" in self._checks:
             yield configured
         if "state" in self._checks:
             yield _of_state(inputs, machine, configured if "config" in self._checks else None)
         if "audit" in self._checks:
-            yield _of_audit(NodeInputs(machine=source, kubelet=kubelet), machine)
+            yield _of_audit(NodeInputs(machine=source, kubelet=kubelet, listed=listed), machine)
         if self._published and NRT in self._checks:
             yield _of_published(self._published, kubelet, source, name)
 

@@ -126,16 +126,23 @@ def _nodes(name: str, sources: Sources) -> Iterator[tuple[str, NodeObject]]:
         yield node.name, node
 
 
+def pods_by_node(name: str) -> dict[str, list[Pod]]:
+    """Read pods by node, those that have ended, too; those that wait for a node are nobody's (``""``)."""
+    from cpuctl.pods.reading.manifest_files import read_manifests
+
+    found: dict[str, list[Pod]] = {}
+    for pod in read_manifests([name], empty=True).pods:
+        found.setdefault(pod.node_name, []).append(pod)
+    return found
+
+
 def _running(name: str, sources: Sources) -> Mapping[str, Sequence[Pod]]:
     """Read pods by node; those that have ended, or wait for a node, do not count."""
     from cpuctl.documents.files import source_name
-    from cpuctl.pods.reading.manifest_files import read_manifests
 
     sources.add("runningPods", source_name(name), "given")
-    found: dict[str, list[Pod]] = {}
-    for pod in read_manifests([name], empty=True).pods:
-        if not pod.terminal:
-            found.setdefault(pod.node_name, []).append(pod)
+    running = {node: [pod for pod in pods if not pod.terminal] for node, pods in pods_by_node(name).items()}
+    found = {node: pods for node, pods in running.items() if pods}
     if waiting := found.pop("", []):
         names = few([pod.full_name for pod in waiting])
         sources.warnings.append(f"{names}: on no node yet, and not planned (-f FILE plans pods)")

@@ -32,13 +32,17 @@ if TYPE_CHECKING:
     from cpuctl.machine.pod_resources.model import PodResources
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
-    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.model import Pod, StoredPod
 
 _ATTEMPTS = 3
 
 
 class NodeInputs(NamedTuple):
-    """Which node is looked at, and what its kubelet is told; empty where something is left out."""
+    """Which node is looked at, and what its kubelet is told; empty where something is left out.
+
+    ``listed`` are the pods that the API server has of it, where they are read already; else ``pods`` may be a
+    file with them.
+    """
 
     machine: str = LIVE_MACHINE
     root: str = ""
@@ -46,6 +50,7 @@ class NodeInputs(NamedTuple):
     state: str = ""
     pods: str = ""
     pod_resources: str = ""
+    listed: tuple[Pod, ...] | None = None
 
 
 class StateFile(NamedTuple):
@@ -94,7 +99,7 @@ def load_node(
     files = _files(source, source.files)
     kubelet, untold = _kubelet(inputs.kubelet, source, sources, goes_without=goes_without)
     sources.add_unrecorded(kubelet.version.minor, (Topic.STATE_FILES, Topic.GROUPS))
-    pods = _pods(inputs.pods, kubelet, sources)
+    pods = _pods(inputs.pods, kubelet, sources, inputs.listed)
     live = source.origin == LIVE_MACHINE
     texts = _state_texts(inputs.state, files, kubelet, source, sources)
     known = NodeContext(
@@ -238,18 +243,22 @@ def _kubelet(
         return load_kubelet(told, Sources(), machine=None).kubelet, why
 
 
-def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod] | None:
-    """Read the pods that the API server knows, those that have ended too; None where no file is named."""
-    if not name:
+def _pods(
+    name: str, kubelet: Kubelet, sources: Sources, listed: tuple[Pod, ...] | None
+) -> dict[str, StoredPod] | None:
+    """Read the pods that the API server knows, those that have ended too; None where nobody names them."""
+    if listed is None and not name:
         return None
 
     from cpuctl.documents.files import source_name
     from cpuctl.inputs.pods import listed_pods, rules_of_pods
     from cpuctl.pods.stored import stored_pod
 
-    sources.add("pods", source_name(name), "given")
+    if listed is None:
+        sources.add("pods", source_name(name), "given")
+        listed = listed_pods(name)
     rules = rules_of_pods(kubelet)
-    return {pod.uid: stored_pod(pod, rules) for pod in listed_pods(name)}
+    return {pod.uid: stored_pod(pod, rules) for pod in listed}
 
 
 def _state_texts(

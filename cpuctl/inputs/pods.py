@@ -147,12 +147,8 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPo
     from cpuctl.pods.stored import stored_pod
 
     sources.add("runningPods", name, "given")
-    pods = [
-        pod
-        for pod in listed_pods(name)
-        # What is made of a virtual machine is only worked out: nobody has seen it run.
-        if not pod.terminal and pod.virtual_machine is None
-    ]
+    # What is made of a virtual machine is only worked out: nobody has seen it run.
+    pods = [pod for pod in listed_pods(name) if not pod.terminal and pod.virtual_machine is None]
     nodes = {pod.node_name for pod in pods if pod.node_name}
     if len(nodes) > 1:
         raise UsageError(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.store import RunLock
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
+    from cpuctl.pods.model import Pod
 
 _USUAL = f"/{STATE_DIRECTORY}"
 _ARCHIVES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
@@ -36,6 +37,7 @@ class CheckpointInputs(NamedTuple):
 
     ``memory`` is what a machine has that was recorded without it. ``pod_resources`` is where the kubelet that
     runs is asked. ``driver_arguments`` are the flags of a driver for CPUs that is to run beside it.
+    ``listed`` are the node's pods where they are read already; else ``pods`` may be a file of them.
     ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
@@ -49,6 +51,7 @@ class CheckpointInputs(NamedTuple):
     driver_arguments: str = ""
     in_place: bool = False
     lock: "RunLock | None" = None
+    listed: "tuple[Pod, ...] | None" = None
 
 
 class StateInput(NamedTuple):

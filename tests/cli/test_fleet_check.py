@@ -137,12 +137,35 @@ def test_files_that_no_check_reads_are_refused(recorded: Path, cpuctl: Cpuctl) -
     for more, message in (
         (("--check", "nrt"), "--check nrt: needs the published objects (--nrt FILE)"),
         (("--nrt", "x", "--check", "state"), "--nrt: is read by the check nrt only"),
-        (("--pods", "x"), "--pods: is compared with what is published only"),
+        (("--pods", "x", "--check", "config"), "--pods: is read by the checks state, audit and nrt only"),
         (("--nrt", "-", "--pods", "-"), "(-) is named twice"),
     ):
         refused = cpuctl(*words, *more)
         assert (refused.code, refused.out) == (2, "")
         assert message in refused.err
+
+
+def test_pods_by_node_say_whose_the_findings_are(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """As the commands of one node, which get its pods alone; of a node that no pod names nobody knows."""
+    node = NODES / "v2-2-numa"
+    for name in ("guest", "other"):
+        shutil.copy(node / "node.tar.xz", tmp_path / f"{name}.tar.xz")
+    pods, told = ("--pods", str(node / "pods.json")), ("--kubelet-version", "1.36", "-o", "json")
+    answer: Any = json.loads(cpuctl("fleet", "check", str(tmp_path), *pods, *told).out)
+    unnamed: Any = json.loads(cpuctl("fleet", "check", str(tmp_path), *told).out)
+    guest, other = ([each["message"] for each in row["findings"]] for row in answer["nodes"])
+    assert other == [each["message"] for each in unnamed["nodes"][1]["findings"]] != guest
+    machine = ("-m", str(tmp_path / "guest.tar.xz"))
+    alone = [
+        json.loads(cpuctl(*verb, *machine, *pods, *told).out)
+        for verb in (("audit",), ("checkpoint", "verify"))
+    ]
+    expected = {each["message"] for found in alone for each in found["findings"]}
+    assert {
+        each["message"] for each in answer["nodes"][0]["findings"] if each["check"] != "config"
+    } == expected
+    none: Any = cpuctl("fleet", "check", str(tmp_path / "other.tar.xz"), *pods)
+    assert "note: no pod of --pods is on any of these nodes" in none.err
 
 
 def test_recordings_that_cannot_be_read_are_told_once_for_a_reason(tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import CheckedNode, FleetCheckName
     from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.fleet.topology_check import PublishedNodes
+    from cpuctl.pods.model import Pod
 
 app = command_group()
 
@@ -38,7 +39,8 @@ HELP = """Check the nodes of a fleet, and show each finding once.
 
 What is checked: config, as cpuctl config check does; state, the kubelet's state files, as cpuctl checkpoint
 verify does; audit, as cpuctl audit does. Findings that differ only in names and numbers are told as one, with
-... for these. What was not recorded of a node is named as not checked, never taken for clean.
+... for these. What was not recorded of a node is named as not checked, never taken for clean. --pods tells
+state and audit whose CPUs and memory these are, and whose pods are gone: of nodes that it names.
 
 With --nrt, nrt is checked, too: is the NodeResourceTopology of each node, by which the scheduler's plug-in
 goes, true of it? Its policies, zones and amounts are compared with what an exporter would publish of the
@@ -49,6 +51,9 @@ Examples:
 \b
   cpuctl fleet check recordings/
   cpuctl fleet check recordings/ --kubelet-version 1.37    # before an upgrade
+  kubectl get nodes -o json > nodes.json
+  kubectl get pods -A -o json > pods.json
+  cpuctl fleet check recordings/ --nodes nodes.json --pods pods.json
   cpuctl fleet check recordings/ --check config --kubelet-config new.yaml
   kubectl get noderesourcetopologies -o json > nrt.json
   cpuctl fleet check recordings/ --check nrt --nrt nrt.json
@@ -92,17 +97,18 @@ def check(
     style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
     _refuse_unread(names, nrt=nrt, pods=pods)
     published = _published(nrt, pods, style) if nrt else None
-    checker = NodeChecker(kubelet, names, published, releases_of(nodes))
-    clean, unknown = True, set(published.topologies if published else ())
+    there = _pods_by_node(pods)
+    checker = NodeChecker(kubelet, names, published, releases_of(nodes), there)
+    clean, names_asked = True, set[str]()
 
     def look(row: "Mapping[str, Any]") -> None:
         nonlocal clean
-        unknown.discard(row["node"])
+        names_asked.add(row["node"])
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
     asked = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
-    if unknown and not asked.stopped:
-        note(f"note: NodeResourceTopologies without a recording are left out: {few(sorted(unknown))}", style)
+    if not asked.stopped:
+        _tell_unknown(names_asked, published, there, style)
     # Metrics of half a fleet would be taken for those of all of it.
     if output is not FleetOutput.JSONL and not (output is FleetOutput.PROM and asked.stopped):
         _answer(asked, names, style)
@@ -120,9 +126,29 @@ def _refuse_unread(checks: "Sequence[FleetCheckName]", *, nrt: str, pods: str) -
     """Raise UsageError for files that no check would read."""
     if nrt and "nrt" not in checks:
         raise UsageError("is read by the check nrt only", where="--nrt", hint="add it to --check")
-    if pods and not nrt:
-        hint = "name the objects with --nrt FILE"
-        raise UsageError("is compared with what is published only", where="--pods", hint=hint)
+    if pods and not {"nrt", "state", "audit"}.intersection(checks):
+        raise UsageError("is read by the checks state, audit and nrt only", where="--pods")
+
+
+def _tell_unknown(
+    names: "set[str]",
+    published: "PublishedNodes | None",
+    pods: "Mapping[str, Sequence[Pod]] | None",
+    style: Style,
+) -> None:
+    """Say what was given of nodes that are none of the fleet."""
+    if unknown := sorted(set(published.topologies if published else ()) - names):
+        note(f"note: NodeResourceTopologies without a recording are left out: {few(unknown)}", style)
+    if pods and not names & pods.keys():
+        note("note: no pod of --pods is on any of these nodes: are recordings called as their nodes?", style)
+
+
+def _pods_by_node(name: str) -> "Mapping[str, Sequence[Pod]] | None":
+    if not name:
+        return None
+    from cpuctl.fleet.plan_inputs import pods_by_node
+
+    return pods_by_node(name)
 
 
 def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":

@@ -119,7 +119,8 @@ def read_checkpoint_case(inputs: CheckpointInputs, host: KubeletHost, sources: S
         lock=inputs.lock,
     )
     states = read_states(inputs.state, place, sources)
-    owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources, host.source)
+    rules = rules_of_pods(host.kubelet)
+    owners = load_owners(inputs.pods, rules, sources, host.source, inputs.listed)
     case = CheckpointCase(
         host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners)
     )
@@ -159,14 +160,25 @@ def doubts(case: CheckpointCase, pods: str) -> Iterator[str]:
             )
 
 
-def load_owners(name: str, rules: PodRules, sources: Sources, source: MachineSource | None = None) -> Owners:
-    """Read who runs on the node from the file *name*; without one nobody says.
+def load_owners(
+    name: str,
+    rules: PodRules,
+    sources: Sources,
+    source: MachineSource | None = None,
+    listed: Sequence[Pod] | None = None,
+) -> Owners:
+    """Read who runs on the node from the file *name*, unless its pods are *listed*; else nobody says.
 
     What pods are called is told beside it where the machine is of a sosreport that has it.
     """
     from cpuctl.inputs.pods import as_granted, load_pod_names, load_running
 
-    owners = Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
+    running = load_running(name, rules, sources) if name else None
+    if listed is not None:
+        from cpuctl.pods.stored import stored_pod
+
+        running = tuple(stored_pod(pod, rules) for pod in listed if not pod.terminal)
+    owners = NOBODY_SAYS if running is None else Owners.of(as_granted(running))
     names = load_pod_names(source, sources)
     if names is None:
         return owners

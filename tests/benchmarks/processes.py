@@ -50,7 +50,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command(("--version",), 3, 2),
-    Command(("--help",), 6, 9),
+    Command(("--help",), 6, 11),
     Command(("plan", "--help"), 8, 46),
     Command(("checkpoint", "versions", *JSON), 10, 42),
     Command(("topology", *MACHINE, *JSON), 10, 64),

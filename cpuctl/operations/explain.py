@@ -140,7 +140,9 @@ def _more_pages(
 
     def start_on(info: MachineInfo) -> Starter:
         source = planning.source._replace(info=info)
-        without = initial._replace(files=initial.files._replace(memory=None))
+        files = initial.files
+        others = {minor: read._replace(memory=None) for minor, read in files.by_others.items()}
+        without = initial._replace(files=files._replace(memory=None, by_others=others))
         changed = planning._replace(source=source, initial=without)
         if stale and not again:
             return partial(_with_memory_anew, changed)

@@ -69,16 +69,26 @@ def test_a_state_file_does_not_stand_in_for_a_setting(cpuctl: Cpuctl, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("text", "errors"), [('{"policyName":"none","defaultCpuSet":"","checksum":1}', 0), ("{", 1)]
+    ("name", "text", "want"),
+    [
+        ("cpu_manager_state", '{"policyName":"none","defaultCpuSet":"","checksum":1}', ("Refused", 1)),
+        ("cpu_manager_state", "{", ("Refused", 1)),
+        ("dra_manager_state", "{", ("Undetermined", 0)),
+    ],
 )
 @pytest.mark.parametrize("command", [("config", "check", "--state"), STATE])
 def test_what_another_release_would_read_is_no_error_of_an_unknown_one(
-    cpuctl: Cpuctl, tmp_path: Path, command: tuple[str, ...], text: str, errors: int
+    cpuctl: Cpuctl,
+    tmp_path: Path,
+    command: tuple[str, ...],
+    name: str,
+    text: str,
+    want: tuple[str, int],
 ) -> None:
-    """A checksum is one release's; what no release reads is an error of all."""
-    (tmp_path / "cpu_manager_state").write_text(text)
-    words = (*command, str(tmp_path / "cpu_manager_state"), "-m", "synthetic:4c,mem=8Gi")
+    """What no release reads is an error of all; claims are read by newer ones alone."""
+    (tmp_path / name).write_text(text)
+    words = (*command, str(tmp_path / name), "-m", "synthetic:4c,mem=8Gi")
     shown = cpuctl(*words, "-o", "json")
     document = json.loads(shown.out)
-    assert (shown.code, document["start"]["outcome"]) == (3, "Undetermined")
-    assert document["summary"]["error"] == errors
+    assert (document["start"]["outcome"], document["summary"]["error"]) == want
+    assert shown.code == 3

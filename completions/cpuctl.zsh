@@ -132,7 +132,7 @@ _cpuctl_run() {
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
@@ -153,7 +153,7 @@ _cpuctl_run() {
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; prom is what the kubelet'\''s metrics read, nrt the NodeResourceTopology that an exporter would publish then.]:table|wide|json|yaml|prom|nrt:(table wide json yaml prom nrt)' \
+                '(-o --output)'{-o+,--output=}'[Output format; prom is what the kubelet'\''s metrics read, nrt the NodeResourceTopology that an exporter would publish then.]:table|wide|json|yaml|prom|nrt:(table wide json yaml prom nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -172,7 +172,7 @@ _cpuctl_run() {
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
@@ -184,7 +184,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -200,7 +200,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
@@ -218,7 +218,7 @@ _cpuctl_run() {
                 '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -247,7 +247,7 @@ _cpuctl_run() {
                 '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -269,7 +269,7 @@ _cpuctl_run() {
                 '(--to-kubelet-version)'--to-kubelet-version='[Compare with this minor of the kubelet.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--to-feature-gates)'--to-feature-gates='[Compare with these gates of the kubelet.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -292,7 +292,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--static)'--static'[Static pods\: files that a kubelet reads itself, by its own rules.]' \
                 '(--strict --warnings-as-errors)'{--strict,--warnings-as-errors}'[Exit 3 also where there are warnings.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -317,7 +317,7 @@ _cpuctl_run() {
                 '(--new)'--new'[Print a commented example of a timeline.]' \
                 '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one entry a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -330,14 +330,14 @@ _cpuctl_run() {
             ;;
         'policies list')
             _arguments \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'policies show')
             _arguments \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -363,7 +363,7 @@ _cpuctl_run() {
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
+                '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -382,7 +382,7 @@ _cpuctl_run() {
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
+                '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -394,7 +394,7 @@ _cpuctl_run() {
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -403,7 +403,7 @@ _cpuctl_run() {
         'topology distances')
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -412,7 +412,7 @@ _cpuctl_run() {
         'topology synthetic')
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -421,7 +421,7 @@ _cpuctl_run() {
         'topology devices')
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -435,7 +435,7 @@ _cpuctl_run() {
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
@@ -451,7 +451,7 @@ _cpuctl_run() {
                 '(--spread)'--spread='[How much of every NUMA node\: alike (even, the default), by its size (proportional), or all of one node.]:even|proportional|one-node:(even proportional one-node)' \
                 '(--node)'--node='[All memory of this NUMA node.]:NODE: ' \
                 '(--snippet)'--snippet'[Only a KubeletConfiguration with the settings, for a drop-in file.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -461,7 +461,7 @@ _cpuctl_run() {
         'config show')
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
@@ -470,7 +470,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -480,7 +480,7 @@ _cpuctl_run() {
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
                 '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
                 '(--driver-args)'--driver-args='[The flags of the driver dra.cpu that is to run beside it\: what does not go together is said.]:FLAGS: ' \
@@ -492,7 +492,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -516,7 +516,7 @@ _cpuctl_run() {
                 '(--from)'--from='[The release to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--to)'--to='[The release to go to; else the next minor.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--all)'--all'[Also what this configuration cannot notice.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -534,7 +534,7 @@ _cpuctl_run() {
                 '(--map)'--map'[Draw the machine with who holds which CPU.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -555,7 +555,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -566,7 +566,7 @@ _cpuctl_run() {
             _arguments \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
                 '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -591,7 +591,7 @@ _cpuctl_run() {
                 '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -616,7 +616,7 @@ _cpuctl_run() {
                 '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -641,7 +641,7 @@ _cpuctl_run() {
                 '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
                 '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -649,7 +649,7 @@ _cpuctl_run() {
             ;;
         'checkpoint versions')
             _arguments \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
@@ -669,7 +669,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:A,B: _cpuctl_ask checks' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one finding a line, plan the changes to apply.]:table|wide|json|yaml|jsonl|plan:(table wide json yaml jsonl plan)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding a line, plan the changes to apply.]:table|wide|json|yaml|jsonl|plan:(table wide json yaml jsonl plan)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -695,7 +695,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -723,7 +723,7 @@ _cpuctl_run() {
                 '(--force-reserved)'--force-reserved'[Write reserved CPUs.]' \
                 '(--force-exclusive)'--force-exclusive'[Write CPUs that are exclusive to another container.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where a dry run has something to write.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -749,7 +749,7 @@ _cpuctl_run() {
                 '(--expose-pcie-roots)'--expose-pcie-roots'[Tell which PCIe roots are near, for claims with other devices.]' \
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count claims'\'' CPUs as the node'\''s (KEP-5517), as the driver'\''s setting of that name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -774,7 +774,7 @@ _cpuctl_run() {
                 '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
                 '(--fixed)'--fixed'[As a driver would pick that tells cores of several sockets apart which share an id.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -786,7 +786,7 @@ _cpuctl_run() {
                 '(--anonymize)'--anonymize'[Replace names of hosts, pods, containers and programs by stable pseudonyms.]' \
                 '(--timestamp)'--timestamp'[Record the time; without it, the same node gives the same bytes.]' \
                 '(--force)'--force'[Replace FILE when it exists; the old one is kept as a backup.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
@@ -815,7 +815,7 @@ _cpuctl_run() {
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus'\'' text format, nrt a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered, prom Prometheus'\'' text format, nrt a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -839,7 +839,7 @@ _cpuctl_run() {
                 '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
                 '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -860,7 +860,7 @@ _cpuctl_run() {
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
                 '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -890,7 +890,7 @@ _cpuctl_run() {
                 '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
                 '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
-                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \

@@ -86,7 +86,7 @@ AuditOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; jsonl is one finding a line, plan the changes to apply.",
+        help="Output format; jsonl is one finding a line, plan the changes to apply.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -99,7 +99,7 @@ EphemeralStorageOption = Annotated[
     typer.Option(
         option_names.STORAGE,
         metavar="QUANTITY",
-        help="The size of the kubelet's file system; else the live host's, or storage is not looked at.",
+        help="The size of the kubelet's file system; default: the live host's, else storage is ignored.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -228,7 +228,7 @@ ForceStateOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    Output, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
+    Output, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
 ]
 NoColorOption = Annotated[
     bool, typer.Option("--no-color", help="No colour, as with NO_COLOR set.", rich_help_panel=OUTPUT)
@@ -271,9 +271,7 @@ ExitCodeOption = Annotated[
 ]
 PodsOutputOption = Annotated[
     ListOutput,
-    typer.Option(
-        "-o", "--output", help="The form of the answer; jsonl is one pod a line.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("-o", "--output", help="Output format; jsonl is one pod a line.", rich_help_panel=OUTPUT),
 ]
 NodeMachineOption = Annotated[
     str,

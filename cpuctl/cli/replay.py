@@ -106,9 +106,7 @@ SvgOption = Annotated[
 ]
 OutputOption = Annotated[
     ListOutput,
-    typer.Option(
-        "-o", "--output", help="The form of the answer; jsonl is one entry a line.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("-o", "--output", help="Output format; jsonl is one entry a line.", rich_help_panel=OUTPUT),
 ]
 
 

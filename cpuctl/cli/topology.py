@@ -218,7 +218,7 @@ TopologyOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, "
+        help="Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, "
         "nrt is the NodeResourceTopology that an exporter would publish.",
         rich_help_panel=OUTPUT,
     ),

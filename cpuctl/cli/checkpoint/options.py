@@ -51,7 +51,7 @@ class MetricsOutput(StrEnum):
 
 
 MetricsOutputOption = Annotated[
-    MetricsOutput, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
+    MetricsOutput, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 YesOption = Annotated[

@@ -61,9 +61,7 @@ ComparedChecksOption = Annotated[
 DifferenceOption = Annotated[bool, typer.Option("--exit-code", help="Exit 3 where something differs.")]
 DiffOutputOption = Annotated[
     ListOutput,
-    typer.Option(
-        "-o", "--output", help="The form of the answer; jsonl is one node a line.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("-o", "--output", help="Output format; jsonl is one node a line.", rich_help_panel=OUTPUT),
 ]
 
 

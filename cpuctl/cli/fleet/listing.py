@@ -99,7 +99,7 @@ ListingOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; jsonl is one node a line, written as it is answered, prom Prometheus' "
+        help="Output format; jsonl is one node a line, written as it is answered, prom Prometheus' "
         "text format, nrt a List of the NodeResourceTopologies that exporters would publish.",
         rich_help_panel=OUTPUT,
     ),

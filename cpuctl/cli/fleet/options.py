@@ -103,7 +103,7 @@ FleetOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; jsonl is one node a line, written as it is answered.",
+        help="Output format; jsonl is one node a line, written as it is answered.",
         rich_help_panel=OUTPUT,
     ),
 ]

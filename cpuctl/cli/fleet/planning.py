@@ -108,9 +108,7 @@ CopiesOption = Annotated[
 
 PlanOutputOption = Annotated[
     ListOutput,
-    typer.Option(
-        "-o", "--output", help="The form of the answer; jsonl is one pod a line.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("-o", "--output", help="Output format; jsonl is one pod a line.", rich_help_panel=OUTPUT),
 ]
 
 

@@ -68,7 +68,7 @@ PlanOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="The form of the answer; prom is what the kubelet's metrics read, nrt the "
+        help="Output format; prom is what the kubelet's metrics read, nrt the "
         "NodeResourceTopology that an exporter would publish then.",
         rich_help_panel=OUTPUT,
     ),

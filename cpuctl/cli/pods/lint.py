@@ -70,7 +70,7 @@ StrictOption = Annotated[
     bool, typer.Option("--strict", "--warnings-as-errors", help="Exit 3 also where there are warnings.")
 ]
 OutputOption = Annotated[
-    ListOutput, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
+    ListOutput, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
 ]
 
 

@@ -28,8 +28,8 @@ STDOUT = "-"
 HELP = """Record a node in one archive that every command reads (-m FILE).
 
 Recorded are the topology, the kubelet's configuration, version and state files, the control groups of its
-pods, what containers read of their CPUs in downward API volumes, where processes may run, and interrupt
-affinities. Command lines, environments and every
+pods, what containers read of their CPUs in downward API volumes, which CPUs resource claims have, where
+processes may run, and interrupt affinities. Command lines, environments and every
 setting that can hold a secret are left out. What cannot be read is listed in the archive's MANIFEST.json.
 
 Examples:

@@ -271,3 +271,11 @@ def test_a_table_is_what_loads_rich() -> None:
 )
 def test_types_of_answers_are_loaded_by_nobody(words: tuple[str, ...]) -> None:
     assert not {name for name in modules_loaded(*words) if name.startswith("cpuctl.answers")}
+
+
+def test_claims_are_looked_at_only_where_pods_have_some() -> None:
+    def of_claims(*words: str) -> list[str]:
+        return [name for name in modules_loaded(*words) if name.startswith("cpuctl.dra.")]
+
+    assert of_claims(*_PLAN, *_STATIC, *_FILES) == []
+    assert of_claims(*_PLAN, "-f", "fixtures/dra/examples/grouped.yaml")

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import pytest
 
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
+    CPU_POLICY_OPTIONS,
+    TOPOLOGY_OPTIONS,
     CPUPolicyOptions,
+    TopologyOptions,
     check_align_by_socket,
     check_sockets_for_alignment,
     parse_cpu_policy_options,
@@ -208,3 +211,13 @@ def test_checks_pass_where_nothing_is_wrong() -> None:
     refuse_options_of_none_policy({})
     refuse_gated_options({}, GATED)
     refuse_gated_options({"full-pcpus-only": "true"}, FeatureGates.for_minor(32))
+
+
+def test_every_option_has_a_field_of_its_name() -> None:
+    """Whoever adds an option is told of the field that its value is read into."""
+
+    def named(options: Iterable[str]) -> set[str]:
+        return {name.replace("-", "_") for name in options}
+
+    assert named(CPU_POLICY_OPTIONS) == set(CPUPolicyOptions._fields)
+    assert named(TOPOLOGY_OPTIONS) == set(TopologyOptions._fields)

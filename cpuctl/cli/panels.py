@@ -5,12 +5,13 @@ takes longer to load than most answers. What the kubelet is told is the same for
 """
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from cpuctl.inputs.user_defaults import UserDefault, stand_in, user_default
+if TYPE_CHECKING:
+    from cpuctl.inputs.user_defaults import UserDefault
 
 ARGUMENTS, INPUT, KUBELET = "Arguments", "Input", "Kubelet"
 DRIVER, OPTIONS, OUTPUT = "Driver", "Options", "Output"
@@ -29,6 +30,8 @@ class PanelledCommand(TyperCommand):
         """Let what somebody always repeats stand in for this host, where the command would look at it."""
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
+            from cpuctl.inputs.user_defaults import stand_in
+
             stand_in(default := _machine_of_user(ctx))
             if default:
                 ctx.params["machine"] = default.value
@@ -44,8 +47,10 @@ class PanelledCommand(TyperCommand):
                     formatter.write_dl([each.get_help_record(ctx) for each in parameters])
 
 
-def _machine_of_user(ctx: Any) -> UserDefault | None:  # noqa: ANN401
+def _machine_of_user(ctx: Any) -> "UserDefault | None":  # noqa: ANN401
     """Return the machine that stands in for this host; None where one is named, or a directory of it."""
+    from cpuctl.inputs.user_defaults import user_default
+
     named = [name for name in ("machine", "root") if ctx.get_parameter_source(name) is not None]
     told = any(ctx.get_parameter_source(name).name == "COMMANDLINE" for name in named)
     return None if told or ctx.params.get("machine") != "live" else user_default("machine")

@@ -94,7 +94,7 @@ def test_a_command_loads_few_modules(command: Command) -> None:
     """A handful more than today's: whoever needs one more says so in the table, where its time stands."""
     words = (*command.words, "--exit-zero") if command.words[0] == "audit" else command.words
     own = {name for name in modules_loaded(*words) if name.partition(".")[0] == "cpuctl"}
-    assert 0.9 * command.modules < len(own) <= command.modules
+    assert 0.85 * command.modules < len(own) <= command.modules
 
 
 def test_version_is_answered_before_typer_is_imported() -> None:

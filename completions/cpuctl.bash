@@ -466,7 +466,7 @@ _cpuctl_value() {
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;
         'plan:-o' | \
-        'plan:--output') value='words table wide json yaml prom nrt' ;;
+        'plan:--output') value='words table wide json yaml prom nrt nri' ;;
         'explain:-o' | \
         'explain:--output' | \
         'resize:-o' | \
@@ -561,7 +561,7 @@ _cpuctl_value() {
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
         'fleet diff:--check') value='words config state audit' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

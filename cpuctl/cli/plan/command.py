@@ -31,7 +31,7 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Style, complain, emit, remember_all
+from cpuctl.cli.output import Style, complain, emit, note, remember_all
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
 from cpuctl.cli.progress import ProgressBar
@@ -53,7 +53,10 @@ if TYPE_CHECKING:
 
 
 class PlanOutput(StrEnum):
-    """The forms of a plan: those of an answer with metrics, and the NodeResourceTopology of the node then."""
+    """The forms of a plan: those of an answer with metrics, and what others would make of it.
+
+    These are the NodeResourceTopology of the node then, and answers to a container runtime (NRI).
+    """
 
     TABLE = "table"
     WIDE = "wide"
@@ -61,6 +64,7 @@ class PlanOutput(StrEnum):
     YAML = "yaml"
     PROM = "prom"
     NRT = "nrt"
+    NRI = "nri"
 
 
 PlanOutputOption = Annotated[
@@ -69,7 +73,8 @@ PlanOutputOption = Annotated[
         "-o",
         "--output",
         help="Output format; prom is what the kubelet's metrics read, nrt the "
-        "NodeResourceTopology that an exporter would publish then.",
+        "NodeResourceTopology that an exporter would publish then, nri what a plug-in of the Node Resource "
+        "Interface would answer the container runtime.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -126,7 +131,7 @@ def refuse_clash(
     }
     if policy and (word := next((word for word, wanted in asked.items() if wanted), "")):
         raise UsageError("cannot be used with --policy: no kubelet comes to such an answer", where=word)
-    if settings is not None and output in ("prom", "nrt"):
+    if settings is not None and output in ("prom", "nrt", "nri"):
         message = "cannot be used with --compare, which leaves two nodes"
         raise UsageError(message, where=f"-o {output}", hint="plan again with the settings that you choose")
     option = next((option for option, name in files.items() if name), "")
@@ -161,6 +166,7 @@ Examples:
   cpuctl plan --state /var/lib/kubelet --pods running.json -f new.yaml
   cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
   cpuctl plan -m node7.tar.xz -f pods.yaml -o nrt
+  cpuctl plan -m node7.tar.xz -f pods.yaml --policy koordinator -o nri
   cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
   cpuctl plan -m node7.tar.xz -f pods/ --svg cpus.svg --html report.html
   cpuctl plan -f pods.yaml --order largest-first --capacity
@@ -265,8 +271,22 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
         return
     if style.output is PlanOutput.NRT:
         emit_topology(planning, planned.node, publisher, style)
+    elif style.output is PlanOutput.NRI:
+        _emit_answers(planned, style)
     else:
         _emit(planned.document, style)
+
+
+def _emit_answers(planned: "Planned", style: Style) -> None:
+    """Write what a plug-in would answer; say who else writes CPU sets."""
+    from cpuctl.answering.plan.nri_answer import nri_document, written_by_kubelet
+    from cpuctl.engine.node import Node
+
+    plan = planned.document
+    assert plan["kind"] == "Plan", "two sides are refused before"
+    if written_by_kubelet(plan):
+        note("note: the kubelet's static policy writes CPU sets, too: a node has it or the plug-in", style)
+    emit(nri_document(plan, planned.node if isinstance(planned.node, Node) else None), style)
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:
@@ -287,6 +307,11 @@ def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Styl
         from cpuctl.exports.outcomes import start_sentence
 
         complain(start_sentence(document["start"], "The kubelet"))
+        return
+    if style.output is PlanOutput.NRI and document["kind"] != "PlanComparison":
+        from cpuctl.answering.plan.nri_answer import nri_document
+
+        emit(nri_document(document, None), style)
         return
     emit(_metrics(document) if style.output is PlanOutput.PROM else document, style)
 

@@ -1,0 +1,107 @@
+"""What a plug-in of the Node Resource Interface would answer for a plan (schema: ``cpuctl schema nriplan``).
+
+Rule: ``pkg/api/api.proto`` of containerd/nri 8ec8b28: the answer to CreateContainer adjusts the container
+that comes, and updates others. What is absent, and an empty set, is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.answering import API_VERSION
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import ContainerKind
+
+if TYPE_CHECKING:
+    from cpuctl.answers.decisions import PlacedContainer, Pod
+    from cpuctl.answers.nri import NRIAdjustment, NRIAnswer, NRILinux, NRIMatch, NRIPlan
+    from cpuctl.answers.plan import NotStartedPlan, StartedPlan
+    from cpuctl.engine.node import Node
+
+_STATIC = "static"
+
+
+def nri_document(plan: StartedPlan | NotStartedPlan, node: Node | None) -> NRIPlan:
+    """Tell what would be answered for a plan; *node* is as the plan leaves it, None where no kubelet runs."""
+    answers: list[NRIAnswer] = []
+    if "after" in plan and node is not None:
+        planned = {pod["uid"] for pod in plan["pods"]}
+        sharing = list(_running(node, planned)) if _by_cpus(plan) else []
+        answers += _answers(plan, sharing)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NRIPlan",
+        "sources": plan["sources"],
+        "start": plan["start"],
+        "answers": answers,
+    }
+
+
+def written_by_kubelet(plan: StartedPlan | NotStartedPlan) -> bool:
+    """Tell whether the kubelet itself would write the CPU sets."""
+    return "after" in plan and _by_cpus(plan)
+
+
+def _by_cpus(plan: StartedPlan) -> bool:
+    return plan["kubelet"]["cpuManagerPolicy"] == _STATIC
+
+
+def _running(node: Node, planned: set[str]) -> Iterator[NRIMatch]:
+    """Yield the containers that run already, and share their CPUs."""
+    for uid, pod in node.active.items():
+        for each in pod.all_containers:
+            shares = node.cpu.state.assigned(uid, each.name) is None
+            if uid not in planned and shares and each.kind is not ContainerKind.INIT:
+                yield {"namespace": pod.namespace, "pod": pod.name, "container": each.name}
+
+
+def _answers(plan: StartedPlan, sharing: list[NRIMatch]) -> Iterator[NRIAnswer]:
+    admitted = [pod for pod in plan["pods"] if pod["outcome"] == "Admitted"]
+    pool = CPUSet.parse(plan["after"]["sharedPool"])
+    for pod in admitted:
+        pool |= _own(pod)
+    for pod in admitted:
+        own = _own(pod)
+        smaller = pool - own
+        update = [(each, _linux(str(smaller))) for each in sharing] if pool & own else []
+        pool = smaller
+        for container in _placed(pod):
+            match: NRIMatch = {
+                "namespace": pod["namespace"],
+                "pod": pod["name"],
+                "container": container["name"],
+            }
+            yield {
+                "event": "CREATE_CONTAINER",
+                "match": match,
+                "adjust": _adjustment(container, by_cpus=_by_cpus(plan)),
+                "update": [{"match": each, "linux": linux} for each, linux in update],
+            }
+            # The kubelet admits a pod as a whole: with its first container the pool is what it will be.
+            update = []
+            if container["isolation"] == "host" and container["kind"] != "init":
+                sharing.append(match)
+
+
+def _placed(pod: Pod) -> Sequence[PlacedContainer]:
+    return [each for each in pod["containers"] if each["exclusive"] is not None]
+
+
+def _own(pod: Pod) -> CPUSet:
+    """Return the CPUs that are a pod's alone."""
+    own = CPUSet.parse(pod.get("podCPUs", ""))
+    for container in _placed(pod):
+        if container["isolation"] != "host":
+            own |= CPUSet.parse(container["cpus"])
+    return own
+
+
+def _adjustment(container: PlacedContainer, *, by_cpus: bool) -> NRIAdjustment:
+    memory = container.get("memory")
+    linux = _linux(container["cpus"] if by_cpus else "", memory["cpusetMems"] if memory else "")
+    return {"linux": linux} if linux["resources"]["cpu"] else {}
+
+
+def _linux(cpus: str, mems: str = "") -> NRILinux:
+    return {"resources": {"cpu": {**({"cpus": cpus} if cpus else {}), **({"mems": mems} if mems else {})}}}

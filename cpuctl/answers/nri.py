@@ -1,0 +1,69 @@
+"""The answer of ``-o nri``: what a plug-in of the Node Resource Interface would say of containers.
+
+What stands inside ``linux`` is written as runtimes and their tools write it: names of NRI's protocol, in
+snake_case.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict, final
+
+from cpuctl.answers.sources import Sources
+from cpuctl.answers.start import Start
+from cpuctl.answers.values import ApiVersion, CPUList
+
+
+class NRICPU(TypedDict, total=False):
+    """Absent is untouched: the runtime keeps what the kubelet asks for."""
+
+    cpus: CPUList
+    mems: CPUList
+
+
+class NRIResources(TypedDict):
+    cpu: NRICPU
+
+
+class NRILinux(TypedDict):
+    resources: NRIResources
+
+
+class NRIMatch(TypedDict):
+    """Which container it is about: its ID is known to the runtime alone."""
+
+    namespace: str
+    pod: str
+    container: str
+
+
+class NRIAdjustment(TypedDict, total=False):
+    linux: NRILinux
+
+
+class NRIUpdate(TypedDict):
+    """A container that runs already, and whose CPUs change because of the one that comes."""
+
+    match: NRIMatch
+    linux: NRILinux
+
+
+class NRIAnswer(TypedDict):
+    """What a plug-in answers when the runtime is about to create a container."""
+
+    event: Literal["CREATE_CONTAINER"]
+    match: NRIMatch
+    adjust: NRIAdjustment
+    """Empty where the container is to pass untouched."""
+    update: list[NRIUpdate]
+
+
+@final
+class NRIPlan(TypedDict):
+    """What a plug-in of the Node Resource Interface would answer for a plan, container by container."""
+
+    apiVersion: ApiVersion
+    kind: Literal["NRIPlan"]
+    sources: Sources
+    start: Start
+    answers: list[NRIAnswer]
+    """In the order in which the containers are created; none of pods that are not admitted."""

@@ -1,0 +1,11 @@
+"""What a plug-in of the Node Resource Interface would answer, as runtimes' own tools write it: JSON."""
+
+from __future__ import annotations
+
+from cpuctl.cli.output import Document, Style
+from cpuctl.cli.render.as_json import write as write_json
+
+
+def write(document: Document, style: Style) -> None:
+    """Write it as JSON."""
+    write_json(document, style)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.answering.audit_answer import audit_document
 from cpuctl.audit.checks import Verdict, audit, verdicts
@@ -16,7 +19,10 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.recording_layout import CDI_FILE
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.model import PodClaim, StoredPod
-from tests.audit.node_tree import DATABASE, OWN, RESERVED, WEB, NodeTree, clean_node
+from tests.audit.node_tree import DATABASE, FRONT, OWN, RESERVED, WEB, NodeTree, clean_node
+from tests.audit.test_fixes import read_back
+from tests.capture.node_texts import written
+from tests.support import stand_ins
 
 CLAIM, OTHER = "c1a10000-0000-4000-8000-000000000001", "c1a10000-0000-4000-8000-000000000002"
 
@@ -67,6 +73,18 @@ def seen(
     return take_snapshot(NodeFiles(MemoryTree(dict(node.files)), str), context, no_progress)
 
 
+class Mended(NamedTuple):
+    """A fix and the finding that it stands under: what it leaves is tried below."""
+
+    code: str
+    fix: str
+
+
+MOVED = Mended("claim-shared", f"crictl update --cpuset-cpus 0,2-4,6-7 {FRONT}")
+LIMITLESS = Mended("claim-throttled", "leave its CPU limit out")
+DRIVEN = Mended("claims-static", "set cpuManagerPolicy: none, and remove cpu_manager_state")
+
+
 def codes(snapshot: NodeSnapshot, *checks: str) -> list[str]:
     return [finding.code for finding in audit(snapshot, checks or ("claims", "cpusets"))]
 
@@ -103,7 +121,20 @@ def test_a_container_on_cpus_of_somebody_elses_claim() -> None:
             assert finding.code == "claim-shared"
             assert "may run on CPU 5 of claim" in finding.message
             assert (finding.expected, finding.detected) == ("0,2-4,6-7", "0,2-7")
-            assert finding.fix.startswith("crictl update --cpuset-cpus 0,2-4,6-7 ")
+            assert finding.fix == MOVED.fix
+
+
+def test_a_container_that_is_moved_leaves_a_claim_alone(tmp_path: Path) -> None:
+    node = driver_node()
+    node.cpuset(node.front, cpus="0,2-7")
+    root = written(node.files, tmp_path / "node")
+    subprocess.run(
+        ["sh", "-euc", stand_ins.at(root, MOVED.fix)],
+        check=True,
+        env=stand_ins.written(tmp_path / "bin", root),
+    )
+    stand_ins.settle(root)
+    assert codes(seen(read_back(node, root)), "claims") == []
 
 
 def test_the_whole_of_a_claim_is_no_right_for_a_container_that_names_none() -> None:
@@ -127,7 +158,9 @@ def test_a_claim_that_no_pod_uses() -> None:
 
 
 def test_the_driver_beside_a_kubelet_that_gives_cpus_away_or_reserves_some() -> None:
-    assert "claims-static" in codes(seen(driver_node(), policy="static"), "claims")
+    (finding,) = audit(seen(driver_node(), policy="static"), ("claims",))
+    assert (finding.code, finding.fix) == DRIVEN
+    assert codes(seen(driver_node(), policy="none"), "claims") == []
     node = driver_node()
     claimed(node, {CLAIM: "4-5"})
     assert "claims-reserved" in codes(seen(node, named=False), "claims")
@@ -139,6 +172,9 @@ def test_a_quota_on_cpus_of_a_claim_is_advised_against() -> None:
     (finding,) = audit(seen(node), ("claims", "quota"))
     assert finding.code == "claim-throttled"
     assert "throttled at 2 CPUs" in finding.message
+    assert (finding.code, finding.fix) == LIMITLESS
+    node.quota(node.server, None)
+    assert codes(seen(node), "claims", "quota") == []
 
 
 def test_a_file_that_nobody_can_read() -> None:

@@ -1,7 +1,7 @@
 """The zoo of broken inputs: one folder a failure, with the message and the exit code it must give.
 
-A folder's ``case.json`` holds the words after ``cpuctl`` (run inside the folder), the exit code and stderr. What
-ends a kubelet at its start is an answer, which it holds as stdout.
+A folder's ``case.json`` holds the words after ``cpuctl`` (run inside the folder), the exit code and stderr.
+What ends a kubelet at its start is an answer, which it holds as stdout.
 """
 
 from __future__ import annotations

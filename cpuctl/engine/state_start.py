@@ -78,7 +78,8 @@ def _agreed(begun: StateStart, others: Mapping[int, StateStart], assumed: int) -
     outcome = begun.outcome
     ends = {minor: other.outcome for minor, other in sorted(others.items()) if other.node is not None}
     # The one that is assumed comes last: its words are those that are repeated.
-    ends = {minor: end for minor, end in ends.items() if minor != assumed} | {assumed: outcome}
+    ends.pop(assumed, None)
+    ends[assumed] = outcome
     if isinstance(outcome, Undetermined) or len({_end_of(end) for end in ends.values()}) == 1:
         return outcome
     told = []

@@ -51,6 +51,8 @@ ONLY_FROM: Mapping[str, tuple[str, ...]] = {
     # Pods that have ended are left out, and none is left.
     "cpuctl.inputs.pods": ("explain",),
     "cpuctl.operations.plan_inputs": ("explain", "plan"),
+    # Other questions to a fleet take the pods of its nodes from it.
+    "cpuctl.fleet.plan_inputs": ("fleet plan",),
     # A module with verbs that have little in common.
     "cpuctl.cli.topology": ("topology show",),
     "cpuctl.operations.resize_inputs": ("resize",),

@@ -33,10 +33,8 @@ def test_two_plans_that_know_nothing_are_not_called_the_same(node: tuple[str, ..
     words = ("plan", *node, *RELEASE, "--compare", ".", "1.37")
     shown = cpuctl(*words)
     assert shown.out.endswith("What becomes of 1 pod cannot be said\n")
-    assert ("pods not admitted                          0       0" in shown.out, "Nothing" in shown.out) == (
-        True,
-        False,
-    )
+    assert ["pods", "not", "admitted", "0", "0"] in map(str.split, shown.out.splitlines())
+    assert "Nothing" not in shown.out
     mixed = cpuctl(*words, "-T", "web=2/2,1Gi")
     assert mixed.out.endswith("What becomes of 1 pod cannot be said; nothing else moves: 1 pod\n")
     document = json.loads(cpuctl(*words, "-o", "json").out)

@@ -163,8 +163,8 @@ def _seeds(many: int) -> Iterable[bytes]:
     return [b"%d" % number for number in range(many)]
 
 
-FOR_OTHERS = frozenset({"cgroupsplan", "devices", "podresources", "timeline"})
-"""Schemas of what is never laid out for people: inputs, and the plan that ``cgroups apply`` takes."""
+FOR_OTHERS = frozenset({"cgroupsplan", "devices", "nriplan", "podresources", "timeline"})
+"""Schemas of what is never laid out for people: inputs, and plans for ``cgroups apply`` and runtimes."""
 
 LAYOUTS = {
     "configcheck": ("config_check",),

@@ -38,8 +38,12 @@ Both kubelets start on the node's state files, or those of --state. With pods th
 on those that run (--pods), as after a restart, then on those that come (-f, -T). Each difference is tried
 alone, and marked where these files or pods show it.
 
-Next: cpuctl checkpoint verify --kubelet-version NEW checks the state files, cpuctl plan --compare OLD NEW
-shows which pods move, cpuctl fleet check --kubelet-version NEW asks all recorded nodes.
+Next, the state files, the pods that would move, and all recorded nodes:
+
+\b
+  cpuctl checkpoint verify --kubelet-version 1.37
+  cpuctl plan -f pods.yaml --compare 1.36 1.37
+  cpuctl fleet check nodes/ --kubelet-version 1.37
 
 Examples:
 

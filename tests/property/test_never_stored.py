@@ -157,10 +157,14 @@ def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str,
     history = {"apiVersion": "cpuctl/v1alpha1", "kind": "Timeline", "machine": NODE[1], "events": events}
     timeline.write_text(json.dumps({**history, "pods": listed}))
     given = ("-f", str(file))
-    sets = [word for name in names for word in ("--set", f"{name}/app:memory=1Gi")]
+    planned = answer("plan", *NODE, *given)["pods"]
+    # Nobody resizes what a kubelet rejects, or pods whose claims nobody describes.
+    resizable = [each["name"] for each in planned if each["outcome"] == "Admitted" or "refusals" in each]
+    sets = [word for name in resizable for word in ("--set", f"{name}/app:memory=1Gi")]
+    resized = answer("resize", *NODE, *given, *sets)["pods"] if sets else []
     linted = answer("pods", "lint", *given)["findings"]
     return {
-        "plan": {each["name"] for each in answer("plan", *NODE, *given)["pods"] if "refusals" in each},
+        "plan": {each["name"] for each in planned if "refusals" in each},
         "explain": {name for name in names if "refusals" in answer("explain", name, *NODE, *given)["pod"]},
         "show": {
             each["name"] for each in answer("pods", "show", *given)["pods"] if each["apiServer"]["refusals"]
@@ -168,7 +172,7 @@ def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str,
         "lint": {each["object"]["name"] for each in linted if each["severity"] == "error"},
         "resize": {
             each["name"]
-            for each in answer("resize", *NODE, *given, *sets)["pods"]
+            for each in resized
             if (each["message"] or "").startswith("the pod itself is never stored")
         },
         "replay": {

@@ -389,10 +389,11 @@ class FleetPlanner:
         """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
         asking = Asking.of(pod)
         lots, view = self._aligned(topologies, passed, pod, asking)
-        if not lots:
+        if view.crash or not lots:
             all_reasons = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
-            return Placed(pod, message=no_node_message(all_reasons, len(self._nodes)), plugin=view)
-        added = [self._plugin_score(topologies, lot, pod, asking) for lot in lots]
+            message = view.crash or no_node_message(all_reasons, len(self._nodes))
+            return Placed(pod, message=message, plugin=view)
+        added = self._plugin_scores(topologies, lots, pod, asking)
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
         own = totals([passed[lot] for lot in lots], self._spread(lots, pod, Wanted.of(pod)))
@@ -425,23 +426,22 @@ class FleetPlanner:
             names = self._names(index for lot in wrongly for index in lot.members)
             seen = self._topology(wrongly[0])
             assert seen is not None, "the plug-in filters by an object"
-            why = why_filtered(
-                refusals[wrongly[0]],
-                asking,
-                seen,
-                self._published(wrongly[0], publisher_of(seen)),
-                reserves=topologies.options.reserves,
-            )
+            now, reserves = self._published(wrongly[0], publisher_of(seen)), topologies.options.reserves
+            why = why_filtered(refusals[wrongly[0]], asking, seen, now, reserves=reserves)
             view = view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
         return [lot for lot in lots if lot not in refusals], view
 
-    def _plugin_score(
-        self, topologies: Topologies, lot: Lot, pod: StoredPod, asking: Asking
-    ) -> TopologyScore:
+    def _plugin_scores(
+        self, topologies: Topologies, lots: Sequence[Lot], pod: StoredPod, asking: Asking
+    ) -> list[TopologyScore]:
+        """Score lots; the only node that is left a scheduler takes without scores."""
+        if sum(len(lot.members) for lot in lots) == 1:
+            return [TopologyScore(0)]
         shape = shape_of(pod)
-        if shape not in lot.scores:
-            lot.scores[shape] = plugin_score(asking, self._topology(lot), topologies.options)
-        return lot.scores[shape]
+        for lot in lots:
+            if shape not in lot.scores:
+                lot.scores[shape] = plugin_score(asking, self._topology(lot), topologies.options)
+        return [lot.scores[shape] for lot in lots]
 
     def _topology(self, lot: Lot) -> NodeTopology | None:
         """Return the object that the plug-in goes by; None where the node has none."""

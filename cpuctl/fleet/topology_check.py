@@ -91,7 +91,10 @@ def unknown_devices(told: NodeTopology, now: NodeTopology) -> frozenset[str]:
 
 
 def _of_zone(told: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Untrue]:
-    if told.costs != now.costs:
+    if told.type != now.type:
+        message = f"the object calls it {told.type}: the scheduler's plug-in does not see it"
+        yield Untrue(Severity.ERROR, "other-zones", f"{now.name} type", message, now.type, told.type)
+    if dict(told.costs) != dict(now.costs):
         message = "the object tells other distances"
         expected, detected = (" ".join(str(cost) for _, cost in zone.costs) for zone in (now, told))
         yield Untrue(Severity.ERROR, "other-zones", f"{now.name} costs", message, expected, detected)

@@ -24,7 +24,7 @@ from cpuctl.scheduler.topology_match import (
 
 if TYPE_CHECKING:
     from cpuctl.engine.outcome import Verdict
-    from cpuctl.scheduler.node_topology import NodeTopology
+    from cpuctl.scheduler.node_topology import NodeTopology, ZoneResource
 
 OPTION = "--scheduler-plugin"
 NAME = "noderesourcetopologymatch"
@@ -91,11 +91,16 @@ class PluginView(NamedTuple):
     wrongly_filtered: WronglyFiltered | None = None
     wrongly_passed: str = ""
 
+    @property
+    def crash(self) -> str:
+        """How the filter ends the scheduler, on whichever node; empty where it does not."""
+        return next((refusal.message for refusal, _ in self.filtered if refusal.crash), "")
+
 
 def plugin_refusal(
     asking: Asking, topology: NodeTopology | None, node_resources: Collection[str]
 ) -> Unaligned | None:
-    """Ask the plug-in's filter; a crash of the scheduler is a refusal, too."""
+    """Ask the plug-in's filter; a crash of the scheduler is a refusal of all nodes."""
     try:
         return filter_topology(asking, topology, node_resources)
     except PluginCrashError as crash:
@@ -133,16 +138,19 @@ def why_filtered(
 
     *seen* is what the plug-in goes by, *now* what an exporter would publish of the node.
     """
+    if refusal.crash:
+        return "the plug-in has no room for NUMA node 64"
     name = refusal.resource
-    listing = [each for zone in seen.zones for each in zone.resources if each.name == name]
-    if name == "memory" and not listing:
+    listing = _listing(seen, name)
+    as_published = now is None or not _listing(now, name)
+    if name == "memory" and not listing and as_published:
         return (
             "no zone lists memory, as the kubelet's Memory Manager has the policy None, and the plug-in then "
             "keeps every pod off that requests some"
         )
-    if name == "cpu" and not listing:
+    if name == "cpu" and not listing and as_published:
         return "no zone lists cpu, as the kubelet's CPU Manager has the policy none"
-    if name and not listing:
+    if name and not listing and as_published:
         return f"no zone lists {name}"
     if now is not None and topology_settings(now).policy != topology_settings(seen).policy:
         published = topology_settings(seen).policy
@@ -161,6 +169,10 @@ def why_filtered(
             "align what is no whole number"
         )
     return _LOWEST
+
+
+def _listing(topology: NodeTopology, name: str) -> list[ZoneResource]:
+    return [each for zone in topology.zones for each in zone.resources if each.name == name]
 
 
 def _of(container: str, asking: Asking) -> dict[str, int]:

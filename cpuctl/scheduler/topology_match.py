@@ -108,6 +108,11 @@ class Unaligned(NamedTuple):
     container: str = ""
     resource: str = ""
 
+    @property
+    def crash(self) -> bool:
+        """Whether the scheduler ends instead: then there is not too little of anything."""
+        return not self.resource
+
 
 class TopologyScore(NamedTuple):
     """A score, 0 to 100; ``failure`` says what happens instead of one."""
@@ -211,7 +216,11 @@ def _score(asking: Asking, topology: NodeTopology, scoring: Scoring) -> Topology
     by_pod = settings.scope == "pod"
     requests = [asking.whole] if by_pod else [part.requests for part in asking.parts]
     if scoring.strategy is Strategy.LEAST_NUMA_NODES:
-        return TopologyScore(_least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes))
+        score = _least_numa_nodes(requests, numa_zones(topology), settings.most_numa_nodes)
+        if score < 0:
+            # A pod needs more NUMA nodes than the object allows: 8, unless it says otherwise.
+            return TopologyScore(0, f"the scheduler refuses the score: {score} is less than 0")
+        return TopologyScore(score)
     if settings.policy != "single-numa-node":
         return TopologyScore(0)
     zones = numa_zones(topology)

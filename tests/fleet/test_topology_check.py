@@ -63,6 +63,11 @@ def test_what_is_not_true_of_a_node_any_more(tmp_path: Path) -> None:
     assert texts(other, now) == ["nodeTopologyPodsFingerprint: other pods ran then than are known of now"]
     everyone = other._replace(attributes=(other.attributes[0], *now.attributes[2:]))
     assert texts(everyone, now) == [], "fingerprints of other pods are not compared"
+    first, second = now.zones
+    socket = now._replace(zones=(first._replace(type="socket"), second._replace(costs=second.costs[::-1])))
+    assert texts(socket, now) == [
+        "node-0 type: the object calls it socket: the scheduler's plug-in does not see it"
+    ]
     far = now._replace(zones=(now.zones[0]._replace(costs=(("node-0", 10), ("node-1", 31))), now.zones[1]))
     (distant,) = differences(far, now)
     assert (str(distant), distant.expected, distant.detected) == (

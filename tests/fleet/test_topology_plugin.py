@@ -200,6 +200,43 @@ def test_a_stale_object_lets_pods_through_and_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_an_object_without_zones_tells_nothing_of_the_kubelets_policies(tmp_path: Path) -> None:
+    told = Path(objects(tmp_path / "nrt.yaml", **TWO))
+    document = yaml.safe_load(told.read_text())
+    document["items"][0]["zones"] = []
+    told.write_text(yaml.safe_dump(document))
+    for template in ("a=1/1,1Gi", "b=1/2"):
+        answer, _ = planned(template, fleet=TWO, topologies=str(told))
+        assert answer["pods"][0]["plugin"]["wronglyFiltered"]["why"] == (
+            "the object is not true of the node: node-0: the object has no such zone"
+        )
+
+
+def test_the_only_node_left_is_not_scored(tmp_path: Path) -> None:
+    told = Path(objects(tmp_path / "nrt.yaml", **TWO))
+    told.write_text(told.read_text().replace("node-1", "node-3"))
+    words: dict[str, Any] = {"topologies": str(told)}
+    alone, _ = planned("a=2/2,1Gi", nodes=nodes(tmp_path / "one.yaml", n1="7"), **words)
+    assert outcomes(alone) == [("n1", "Scheduled")]
+    several, _ = planned("a=2/2,1Gi", nodes=nodes(tmp_path / "two.yaml", n1="7", n2="7"), **words)
+    assert outcomes(several) == [(None, "Pending")]
+    assert several["pods"][0]["message"] == "the scheduler crashes: index out of range: NUMA node 3"
+
+
+def test_a_filter_that_crashes_leaves_pods_pending_whatever_other_nodes_have(tmp_path: Path) -> None:
+    told = Path(objects(tmp_path / "nrt.yaml", **TWO))
+    told.write_text(told.read_text().replace("node-1", "node-64"))
+    two = nodes(tmp_path / "nodes.yaml", n1="7", n2="7")
+    answer, _ = planned("a=2/2,1Gi", nodes=two, topologies=str(told))
+    assert outcomes(answer) == [(None, "Pending")]
+    assert answer["pods"][0]["message"] == (
+        "the scheduler crashes: node-64: index out of range [64] with length 64"
+    )
+    (recorded,) = planned("a=2/2,1Gi", fleet=TWO, topologies=str(told))[0]["pods"]
+    assert recorded["outcome"] == "Pending"
+    assert recorded["plugin"]["wronglyFiltered"]["why"] == "the plug-in has no room for NUMA node 64"
+
+
 def test_objects_alone_are_the_schedulers_decision(tmp_path: Path) -> None:
     fleet = {**TWO, "n2": "synthetic:2s2n8c1t"}
     words: dict[str, Any] = {

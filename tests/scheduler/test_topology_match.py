@@ -226,6 +226,16 @@ def test_what_crashes_the_scheduler() -> None:
     )
 
 
+def test_more_numa_nodes_than_are_allowed_make_a_score_that_is_refused() -> None:
+    numbers = range(9)
+    fits = Asking.of(pod_of({"containers": [asks(str(4 * 8))]}))
+    fewest = Scoring(Strategy.LEAST_NUMA_NODES)
+    topology = topology_of([{**TWO[0], "name": f"node-{number}"} for number in numbers], SINGLE)
+    assert score_topology(fits, topology, fewest).value > 0
+    more = Asking.of(pod_of({"containers": [asks(str(4 * 8 + 1))]}))
+    assert score_topology(more, topology, fewest) == (0, "the scheduler refuses the score: -2 is less than 0")
+
+
 def test_pod_level_resources_make_scores_that_are_none() -> None:
     whole = ResourceRequirements(quantities(asks("2")), quantities(asks("2")))
     pod = Pod("a", (Container("c"),), resources=whole)

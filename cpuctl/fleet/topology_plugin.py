@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 OPTION = "--scheduler-plugin"
 NAME = "noderesourcetopologymatch"
 _FORM = f"{NAME}[,strategy=NAME][,RESOURCE=WEIGHT...][,cache=reserve]"
+_WEIGHT = re.compile("[0-9]{1,9}")
 _LOWEST = (
     "the plug-in takes the lowest NUMA node with enough for one container after the other, and the kubelet "
     "merges the hints of its managers"
@@ -58,10 +60,10 @@ class PluginOptions(NamedTuple):
                 strategy = strategies[value.lower()]
             elif key == "cache" and value in ("reserve", "none"):
                 reserves = value == "reserve"
-            elif key not in ("", "strategy", "cache") and value.isascii() and value.isdecimal():
-                weights.append((key, min(int(value[:9]), 10**6)))
+            elif key not in ("", "strategy", "cache") and _WEIGHT.fullmatch(value):
+                weights.append((key, int(value)))
             else:
-                hint = f"strategies are {', '.join(Strategy)}; a weight is a whole number"
+                hint = f"strategies are {', '.join(Strategy)}; a weight is a whole number of up to 9 digits"
                 raise UsageError(f"expected {_FORM}, found {part!r}", where=OPTION, hint=hint)
         return cls(Scoring(strategy, tuple(weights)), reserves)
 

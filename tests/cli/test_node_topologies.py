@@ -96,6 +96,9 @@ def test_a_fleet_is_published_as_a_list(cpuctl: Cpuctl) -> None:
         ["dense-1", "worker-1", "worker-2", "worker-3", "worker-4"],
     )
     assert "note: dense-1, worker-1, worker-2 and 2 more: ownerReferences are left out" in listed.err
+    policy = ("--kubelet-args", "--cpu-manager-policy=static")
+    refused = cpuctl("fleet", "list", str(FLEET / "recordings/worker-1.tar.xz"), *policy, *V36, "-o", "nrt")
+    assert refused.err.startswith("worker-1: The kubelet would not start"), "its name is told once"
 
 
 @pytest.fixture
@@ -219,6 +222,12 @@ def test_objects_come_from_stdin_and_stand_among_others(objects: Path, cpuctl: C
     )
     assert piped.out.splitlines()[1].endswith("passes all")
     assert "no recordings: this is the scheduler's decision alone, and no kubelet is asked" in piped.out
+    text = text.replace(b'"available": "', b'"available": "0.00')
+    pending = cpuctl("fleet", "plan", "--nodes", str(objects / "all.json"), "--nrt", "-", *words, stdin=text)
+    assert pending.out.splitlines()[-2:] == [
+        "no recordings: this is the scheduler's decision alone, and no kubelet is asked",
+        "1 pod on 2 nodes: 0 scheduled, 1 pending",
+    ]
     twice = cpuctl("fleet", "plan", "--nodes", "-", "--nrt", "-", *words, stdin=text)
     assert (twice.code, "named twice" in twice.err) == (2, True)
 

@@ -265,12 +265,23 @@ def test_strategies_choose_other_nodes() -> None:
     fleet = {"small": "synthetic:2s2n4c1t", "large": "synthetic:2s2n16c1t"}
     least, _ = planned("a=2/2,1Gi", fleet=fleet)
     assert outcomes(least) == [("large", "Admitted")]
+    weighty = PluginOptions.parse(f"{PLUGIN},cpu=002000000,memory=1000000").scoring
+    assert (weighty.weight("cpu"), weighty.weight("memory")) == (2_000_000, 1_000_000)
     options = PluginOptions.parse(f"{PLUGIN},strategy=leastnumanodes,cpu=3,cache=none")
     assert options == (Scoring(Strategy.LEAST_NUMA_NODES, (("cpu", 3),)), False)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "other", f"{PLUGIN},strategy=Best", f"{PLUGIN},cpu=x", f"{PLUGIN},cache=all", f"{PLUGIN},"]
+    "text",
+    [
+        "",
+        "other",
+        f"{PLUGIN},strategy=Best",
+        f"{PLUGIN},cpu=x",
+        f"{PLUGIN},cpu=1000000000",
+        f"{PLUGIN},cache=all",
+        f"{PLUGIN},",
+    ],
 )
 def test_a_set_up_that_there_is_not(text: str) -> None:
     with pytest.raises(UsageError, match="expected noderesourcetopologymatch"):

@@ -166,7 +166,8 @@ def _published(
     remarks: dict[str, list[str]] = {}
     for row in asked.rows:
         if row["outcome"] == "Unreadable":
-            complain(f"{row['node']}: {row['error']}")
+            why = row["error"].removeprefix(f"{row['node']}: ")
+            complain(f"{row['node']}: {why}")
             continue
         for remark in row["remarks"]:
             remarks.setdefault(remark, []).append(row["node"])

@@ -153,15 +153,14 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
         stop = repeat["stop"]
         end = f", then {_name(stop)} {_why(stop)}" if stop else ""
         yield Cell(f"{counted(repeat['copies'], 'copy').replace('copys', 'copies')} admitted{end}")
-    if summary["scheduled"]:
+    alone = not any(node["source"] for node in document["nodes"])
+    if alone:
         yield Cell("no recordings: this is the scheduler's decision alone, and no kubelet is asked")
     if wrongly := summary["wronglyFiltered"]:
         yield Cell(f"the plug-in keeps {counted(wrongly, 'pod')} from kubelets that would admit them")
     if wrongly := summary["wronglyPassed"]:
         yield Cell(f"the plug-in lets {counted(wrongly, 'pod')} through to kubelets that reject them")
-    parts = [
-        f"{summary['scheduled']} scheduled" if summary["scheduled"] else f"{summary['admitted']} admitted"
-    ]
+    parts = [f"{summary['scheduled']} scheduled" if alone else f"{summary['admitted']} admitted"]
     for count, word in (
         (summary["pending"], "pending"),
         (summary["rejected"], "rejected"),

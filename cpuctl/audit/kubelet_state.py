@@ -184,14 +184,17 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
 def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
     holders = snapshot.holders(gone)
     whose = f" (exclusive to {holders})" if holders else ""
+    # A CPU that is not there, as where a virtual machine was given fewer, has no switch to turn on.
+    can_come_back = gone <= snapshot.machine.offline
+    where = "offline" if can_come_back else "not on this machine, or offline"
     return Finding(
         severity=Severity.ERROR,
         code="cpus-offline",
         place=NodePart("node"),
-        message=f"{are(gone)} offline, but in the kubelet's state{whose}: it does not start again with it",
+        message=f"{are(gone)} {where}, but in the kubelet's state{whose}: it does not start again with it",
         expected=str(known),
         detected=str(snapshot.machine.online),
-        fix=_switch(gone, 1),
+        fix=_switch(gone, 1) if can_come_back else _REPAIR,
     )
 
 

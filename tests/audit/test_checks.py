@@ -52,6 +52,16 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
     assert finding.fix == "echo 1 > /sys/devices/system/cpu/cpu5/online"
 
 
+def test_a_cpu_that_the_machine_does_not_have_is_not_switched_on() -> None:
+    """A virtual machine was given fewer CPUs: its kernel has no switches for the others."""
+    node = clean_node()
+    node.state = node.state._replace(default_cpu_set=node.state.default_cpu_set | CPUSet.parse("8-15"))
+    (finding,) = node.findings("hotplug")
+    assert (finding.code, finding.expected, finding.detected) == ("cpus-offline", "0-15", "0-7")
+    assert finding.message.startswith("CPUs 8-15 are not on this machine, or offline, but in")
+    assert finding.fix.startswith("cpuctl checkpoint repair ")
+
+
 def test_a_cpu_that_version_1_has_lost_is_missed_when_it_is_back() -> None:
     node = clean_node(1)
     node.cpuset(node.server, cpus="1", mems="0")

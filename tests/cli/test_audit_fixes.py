@@ -283,6 +283,7 @@ MENDED = {
         SWITCH.format(1),
         lambda node: node.path("sys/devices/system/cpu/cpu3/online").write_text("0\n"),
     ),
+    "CPUs that are not there": Situation("cpus-offline", REPAIR, lambda node: state(node, "0,3-4,6-15")),
     "a CPU that came": Situation("cpus-unknown", SWITCH.format(0), lambda node: state(node, "0,2,4,6-7")),
     "a file that tells others": Situation(
         "assigned-cpuset-stale",

@@ -238,6 +238,8 @@ def configuration_text(
         text, path = found
         sources.add("kubeletConfiguration", str(path), "live")
         return (text, str(path)), str(path.parent)
+    if recorded.config_path and recorded.flags is not None and not recorded.flags_gap:
+        raise _named_but_missing(f"{origin}: {recorded.config_path}")
     # A kubelet that is started without a file is known to have none.
     known: Origin = "live" if live else "capture"
     said: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
@@ -306,10 +308,14 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
     if problem := LIVE_ROOT.in_the_way(str(path)):
         raise _not_usable(InputError(problem, where=str(path)))
     if running.config_path:
-        missing = "cannot be read: no such file or directory"
-        hint = "the kubelet's flags name it; name another file with --kubelet-config"
-        raise InputError(missing, where=str(path), hint=hint)
+        raise _named_but_missing(str(path))
     return None
+
+
+def _named_but_missing(path: str) -> InputError:
+    """Make the error of a file that is not there: the kubelet would end, not take its defaults."""
+    hint = "the kubelet's flags name it; name another file with --kubelet-config"
+    return InputError("cannot be read: no such file or directory", where=path, hint=hint)
 
 
 def _not_usable(error: CpuctlError) -> CpuctlError:

@@ -116,6 +116,20 @@ def test_a_kubelet_without_a_file_goes_by_its_flags(tmp_path: Path, cpuctl: Cpuc
     assert settings(cpuctl("config", "show", "-m", archive, "-o", "json"))["maxPods"] == (7, "--max-pods")
 
 
+def test_a_file_that_flags_name_and_the_node_lacks_is_not_taken_for_the_defaults(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """So it is on a node that has yet to join: its kubelet ends."""
+    unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k/main.yaml\n"
+    archive = captured(tmp_path, cpuctl, texts() | {"etc/systemd/system/kubelet.service": unit})
+    for question in (("config", "check"), ("plan", "-T", "web=1/1,1Gi"), ("checkpoint", "verify")):
+        result = cpuctl(*question, "-m", archive)
+        assert (result.code, result.out) == (4, "")
+        assert (
+            f"error: {archive}: /etc/k/main.yaml: cannot be read: no such file or directory\n" in result.err
+        )
+
+
 def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = texts() | {"etc/kubernetes/kubelet.conf.d/a.conf": f"{HEAD}maxPods: 7\n"}
     archive = captured(tmp_path, cpuctl, node)

@@ -86,3 +86,8 @@ def _is_subdomain(text: str) -> bool:
 
 def _too_long(text: str, longest: int) -> list[str]:
     return [f"must be no more than {longest} bytes"] if len(text.encode()) > longest else []
+
+
+def as_object_name(text: str) -> str:
+    """Make the name of a recording or host one that an object may have, as a kubelet does with a host's."""
+    return re.sub("[^a-z0-9.-]+", "-", text.lower()).strip("-.")

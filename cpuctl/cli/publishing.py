@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,6 +63,6 @@ def node_name(machine: str) -> str:
     """Name a node after its recording, and this host as a kubelet does, in characters that names may have."""
     from cpuctl.fleet.collection import short_name
     from cpuctl.machine.sources import LIVE
+    from cpuctl.object_names import as_object_name
 
-    name = platform.node() if machine in ("", LIVE) else short_name(machine)
-    return re.sub("[^a-z0-9.-]+", "-", name.lower()).strip("-.")
+    return as_object_name(platform.node() if machine in ("", LIVE) else short_name(machine))

@@ -11,6 +11,7 @@ from cpuctl.errors import InputError
 from cpuctl.exports.outcomes import start_sentence
 from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.inputs.sources import Sources
+from cpuctl.object_names import as_object_name
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.operations.topology_publishing import publish
 
@@ -45,7 +46,7 @@ class TopologyPublisher(KubeletFiles):
         if not isinstance(node, Node):
             raise InputError(start_sentence(not_started_answer(node), "The kubelet"), where=name)
         names, machine = planning.initial.names, planning.source.machine
-        found = publish(name, machine, planning.kubelet, node, self._publisher, names)
+        found = publish(as_object_name(name), machine, planning.kubelet, node, self._publisher, names)
         return {
             "node": name,
             "source": source,

@@ -65,6 +65,31 @@ def test_a_plan_is_published_with_what_its_pods_take(cpuctl: Cpuctl) -> None:
     assert "annotations" not in other["metadata"]
 
 
+@pytest.mark.parametrize("form", ["nrt", "nri"])
+def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Else nobody knew why the exit code is 3."""
+    container = {"name": "c", "image": "x", "resources": {"limits": {"cpu": 2, "memory": "1Gi", "a.b/c": 1}}}
+    gpu = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "gpu"},
+        "spec": {"containers": [container]},
+    }
+    (tmp_path / "gpu.json").write_text(json.dumps(gpu))
+    words = ("plan", "-m", TWO, *SINGLE, *V36, "-q", "-o", form)
+    planned = cpuctl(*words, "-T", "big=40/40,1Gi", "-T", "a=4/4,1Gi", "-f", str(tmp_path / "gpu.json"))
+    assert planned.code == 3
+    big, gpu_line = sorted(line for line in planned.err.splitlines() if "is left out" in line)
+    assert big.startswith("warning: default/big is left out: ")
+    assert gpu_line.startswith("warning: default/gpu is left out: undetermined: it asks for a.b/c")
+
+
+def test_a_name_of_a_file_becomes_one_of_an_object(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "My_Node 1.tar.xz").write_bytes(Path(TWO).read_bytes())
+    listed = read(cpuctl("fleet", "list", str(tmp_path), *SINGLE, *V36, "-q", "-o", "nrt").out)
+    assert [each["metadata"]["name"] for each in listed["items"]] == ["my-node-1"]
+
+
 def test_nothing_is_published_where_exporter_or_kubelet_end(cpuctl: Cpuctl) -> None:
     sparse = cpuctl("topology", "show", "-m", "synthetic:2s2n4c1t,nodes=0-3/2:4-7", *V36, "-o", "nrt", "-q")
     assert (sparse.code, sparse.out) == (4, "")

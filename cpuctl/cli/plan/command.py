@@ -271,8 +271,10 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
         return
     if style.output is PlanOutput.NRT:
         emit_topology(planning, planned.node, publisher, style)
+        _name_others(planned)
     elif style.output is PlanOutput.NRI:
         _emit_answers(planned, style)
+        _name_others(planned)
     else:
         _emit(planned.document, style)
 
@@ -287,6 +289,15 @@ def _emit_answers(planned: "Planned", style: Style) -> None:
     if written_by_kubelet(plan):
         note("note: the kubelet's static policy writes CPU sets, too: a node has it or the plug-in", style)
     emit(nri_document(plan, planned.node if isinstance(planned.node, Node) else None), style)
+
+
+def _name_others(planned: "Planned") -> None:
+    """Name the pods that an answer for other programs leaves out: they are why it ends with 3."""
+    from cpuctl.exports.outcomes import rejection_text
+
+    for pod in planned.document["pods"] if planned.document["kind"] == "Plan" else []:
+        if pod["outcome"] != "Admitted":
+            complain(f"warning: {pod['namespace']}/{pod['name']} is left out: {rejection_text(pod)}")
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:

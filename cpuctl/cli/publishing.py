@@ -10,6 +10,7 @@ import typer
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.output import Style, complain, emit, note
 from cpuctl.cli.panels import OUTPUT
+from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from cpuctl.engine.start import StartResult
@@ -25,6 +26,12 @@ PublisherOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+def refuse_publisher(publisher: str, style: Style) -> None:
+    """Raise UsageError for a publisher where nothing is published."""
+    if publisher != "rte" and style.output != "nrt":
+        raise UsageError("is read with -o nrt only", where="--publisher")
 
 
 def emit_topology(planning: Planning, node: StartResult | None, publisher: str, style: Style) -> bool:

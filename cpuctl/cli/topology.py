@@ -24,7 +24,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
-from cpuctl.cli.publishing import PublisherOption, show_topology
+from cpuctl.cli.publishing import PublisherOption, refuse_publisher, show_topology
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
@@ -244,6 +244,7 @@ def show(
 ) -> None:
     """Show what a machine consists of."""
     style = Style(output, color=not no_color, quiet=quiet)
+    refuse_publisher(publisher, style)
     if output in (*FOREIGN, TopologyOutput.NRT):
         refuse_beside(output, {"--columns": columns, "--cpus": cpus, "--memory": memory, SVG: svg})
     pictures = Pictures.asked({SVG: svg}, style, replace=force)

@@ -17,11 +17,13 @@ from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish
 from cpuctl.scheduler.node_topology import (
+    FINGERPRINT_ANNOTATION,
     FINGERPRINT_ATTRIBUTE,
     METHOD_ATTRIBUTE,
     NUMA_ZONE,
     POLICY_ATTRIBUTE,
     SCOPE_ATTRIBUTE,
+    UPDATE_ANNOTATION,
     FingerprintMethod,
     topology_settings,
 )
@@ -42,7 +44,8 @@ _AVAILABLE = " available"
 
 def publisher_of(topology: NodeTopology) -> Publisher:
     """Tell who has published an object, by what only one of the exporters writes."""
-    if topology.policies and topology.attribute(METHOD_ATTRIBUTE) is None and not topology.annotations:
+    own = dict(topology.annotations).keys() & {FINGERPRINT_ANNOTATION, UPDATE_ANNOTATION}
+    if topology.policies and topology.attribute(METHOD_ATTRIBUTE) is None and not own:
         return Publisher(PublisherName.NFD, FingerprintMethod.ALL)
     return Publisher(method=topology.fingerprint_method if topology.fingerprint else None)
 

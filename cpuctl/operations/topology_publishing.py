@@ -27,6 +27,7 @@ from cpuctl.scheduler.node_topology import (
     POLICY_ATTRIBUTE,
     POLICY_NAMES,
     SCOPE_ATTRIBUTE,
+    UPDATE_ANNOTATION,
     FingerprintMethod,
     NodeTopology,
     Zone,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine, NumaNode
     from cpuctl.pods.model import Container
 
-_UPDATE_ANNOTATION = ("k8stopoawareschedwg/rte-update", "periodic")
 _COUNTED_PAGES = ("hugepages-2Mi", "hugepages-1Gi")
 """The huge pages whose number the resource topology exporter reads for itself."""
 _FINGERPRINT = "fingerprint="
@@ -68,7 +68,11 @@ class Publisher(NamedTuple):
             f"{_FINGERPRINT}{method}": method for method in FingerprintMethod
         }
         methods[f"{_FINGERPRINT}none"] = None
-        if name not in list(PublisherName) or (rest and (rest not in methods or name != PublisherName.RTE)):
+        if (
+            name not in list(PublisherName)
+            or text.endswith(",")
+            or (rest and (rest not in methods or name != PublisherName.RTE))
+        ):
             wanted = f"rte, nfd, or rte with one of {', '.join(methods)}"
             raise UsageError(f"expected {wanted}, found {text!r}", where=OPTION)
         usual = FingerprintMethod.EXCLUSIVE if name == PublisherName.RTE else FingerprintMethod.ALL
@@ -298,7 +302,7 @@ class _Writer:
                 attributes.append((METHOD_ATTRIBUTE, method.value))
                 annotations.append((FINGERPRINT_ANNOTATION, value))
         if self.by_rte:
-            annotations.append(_UPDATE_ANNOTATION)
+            annotations.append((UPDATE_ANNOTATION, "periodic"))
         return attributes, annotations
 
     def _left_out(self) -> str:

@@ -19,6 +19,7 @@ NUMA_ZONE = "Node"
 
 FINGERPRINT_ATTRIBUTE = "nodeTopologyPodsFingerprint"
 FINGERPRINT_ANNOTATION = "topology.node.k8s.io/fingerprint"
+UPDATE_ANNOTATION = "k8stopoawareschedwg/rte-update"
 METHOD_ATTRIBUTE = "nodeTopologyPodsFingerprintMethod"
 SCOPE_ATTRIBUTE = "topologyManagerScope"
 POLICY_ATTRIBUTE = "topologyManagerPolicy"

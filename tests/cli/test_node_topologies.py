@@ -84,6 +84,19 @@ def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp
     assert gpu_line.startswith("warning: default/gpu is left out: undetermined: it asks for a.b/c")
 
 
+def test_a_publisher_is_asked_for_with_objects_alone(cpuctl: Cpuctl) -> None:
+    for words in (("plan", "-T", "a"), ("topology", "show"), ("fleet", "list")):
+        machine = (TWO,) if words[0] == "fleet" else ("-m", TWO)
+        beside = cpuctl(*words, *machine, "--publisher", "nfd")
+        assert (beside.code, beside.err.splitlines()[-1]) == (
+            2,
+            "error: --publisher: is read with -o nrt only",
+        )
+        bad = cpuctl(*words, *machine, "--publisher", "rte,", "-o", "nrt")
+        assert bad.code == 2
+        assert "found 'rte,'" in bad.err
+
+
 def test_a_name_of_a_file_becomes_one_of_an_object(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "My_Node 1.tar.xz").write_bytes(Path(TWO).read_bytes())
     listed = read(cpuctl("fleet", "list", str(tmp_path), *SINGLE, *V36, "-q", "-o", "nrt").out)

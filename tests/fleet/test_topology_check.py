@@ -106,6 +106,9 @@ def test_who_has_published_is_told_by_what_one_alone_writes(tmp_path: Path) -> N
         file.write_text(str(row["object"]).replace("'", '"'))
         (read,) = read_node_topologies(file.read_bytes(), str(file))
         assert publisher_of(read) == publisher
+        # Others annotate, too.
+        applied = ("kubectl.kubernetes.io/last-applied-configuration", "{}")
+        assert publisher_of(read._replace(annotations=(*read.annotations, applied))) == publisher
         assert texts(read, read) == []
 
 

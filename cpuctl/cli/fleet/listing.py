@@ -26,7 +26,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Style, complain, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, Pictures
-from cpuctl.cli.publishing import PublisherOption
+from cpuctl.cli.publishing import PublisherOption, refuse_publisher
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def list_nodes(
         Style(output, color=not no_color, quiet=quiet),
         fleet_inputs(context, *recordings, *filename, nodes),
     )
+    refuse_publisher(publisher, style)
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
         raise UsageError("there is no list of nodes to draw", where=f"-o {output}")

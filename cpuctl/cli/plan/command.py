@@ -35,7 +35,7 @@ from cpuctl.cli.output import Style, complain, emit, note, remember_all
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.pictures import HTML, SVG, HtmlOption, MachineSvgOption, Pictures
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.cli.publishing import PublisherOption, emit_topology
+from cpuctl.cli.publishing import PublisherOption, emit_topology, refuse_publisher
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.ordering import PodOrder
 from cpuctl.errors import UsageError
@@ -218,6 +218,7 @@ def plan(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
+    refuse_publisher(publisher, style)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
     words = PlanningInputs(
         filenames=filename,

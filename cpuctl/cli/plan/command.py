@@ -216,9 +216,8 @@ def plan(
     """Read, decide, answer."""
     from cpuctl.operations.state_writing import changing
 
-    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    style, sources = refuse_publisher(publisher, Style(output, color=not no_color, quiet=quiet)), Sources()
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
-    refuse_publisher(publisher, style)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
     words = PlanningInputs(
         filenames=filename,

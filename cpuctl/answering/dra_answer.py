@@ -103,7 +103,7 @@ def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
 def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
     """Yield what is wrong with the CPU that a pod asks for beside its claims."""
     cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.claims)
-    yield from advice(pod.pod, cpus, counts=claims.accounts(pod.pod) is not None)
+    yield from advice(pod.pod, cpus, counts=claims.counts_cpus(pod.pod))
 
 
 def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:

@@ -95,20 +95,16 @@ def accounts_of(
 ) -> Accounts:
     """Work out what a pod comes to; *by_container* are the CPUs of the claims that a container names."""
     qos, large = pod_qos(pod).qos_class, with_claims(pod, whole)
-    containers = {
-        each.name: container_cgroup(pod, _raised(each, by_container.get(each.name, 0)), qos, settings)
-        for each in pod.all_containers
-    }
+    containers = {}
+    for each in pod.all_containers:
+        raised = container_cgroup(pod, _raised(each, by_container[each.name]), qos, settings)
+        own = container_cgroup(pod, each, qos, settings)
+        containers[each.name] = raised._replace(shares=own.shares)
     return Accounts(
-        claims=whole.get(CPU, 0),
+        claims=whole[CPU],
         footprint=pod_requests(large).get(CPU, Quantity()).nano,
         pod=pod_cgroup(large, qos, settings),
-        containers={
-            each.name: containers[each.name]._replace(
-                shares=container_cgroup(pod, each, qos, settings).shares
-            )
-            for each in pod.all_containers
-        },
+        containers=containers,
     )
 
 
@@ -127,21 +123,17 @@ def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool) -> Iterator[str]:
     themselves, or not.
     """
     own = pod.resources.requests.get(CPU) if pod.resources is not None else None
-    if own is not None and not counts:
-        yield from _of_pod(pod, own, sum(cpus.values()))
+    given = sum(cpus.values())
+    if own is not None and not counts and own.nano < given * _ONE:
+        rest = pod_requests(pod._replace(resources=None), overhead=False).get(CPU, Quantity())
+        yield (
+            f"as a whole it requests {own} CPUs, and claims give it {given}: the scheduler counts on CPUs "
+            f"that are taken (its containers request {rest})"
+        )
     for container in pod.all_containers:
         count = cpus.get(container.name, 0)
         if count:
             yield from _of_container(container, count, counts=counts, pod_level=own is not None)
-
-
-def _of_pod(pod: Pod, own: Quantity, count: int) -> Iterator[str]:
-    rest = pod_requests(pod._replace(resources=None), overhead=False).get(CPU, Quantity())
-    if own.nano < count * _ONE:
-        yield (
-            f"as a whole it requests {own} CPUs, and claims give it {count}: the scheduler counts on CPUs "
-            f"that are taken (its containers request {rest})"
-        )
 
 
 def _of_container(container: Container, count: int, *, counts: bool, pod_level: bool) -> Iterator[str]:

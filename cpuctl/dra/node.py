@@ -143,6 +143,8 @@ class NodeClaims(Copied):
         self.cgroups = CgroupSettings()
         self.books = Books()
         self.selectors = Selectors()
+        self._seen = _as_the_scheduler_sees(inventory, rules)
+        self._drivers = frozenset(device.driver for device in inventory.devices)
         self.held: dict[Key, _Held] = {}
         self.pods: dict[str, PodClaims] = {}
         self.untold = ""
@@ -220,7 +222,7 @@ class NodeClaims(Copied):
             return error.found
         if doubt := (self.untold if new else "") or self._strangers(list(new.values())):
             return Undetermined(doubt)
-        found = allocate(list(new.values()), self._inventory, self.books, self.selectors)
+        found = allocate(list(new.values()), self._seen, self.books, self.selectors)
         if not isinstance(found, Allocated):
             return found
         if misfit := self._miscounted(pod, by_key, dict(zip(new, found.grants, strict=True))):
@@ -254,37 +256,31 @@ class NodeClaims(Copied):
 
     def counted(self, pod: P) -> P:
         """Return a pod with what its claims count as among its overhead."""
-        known = self.pods.get(pod.uid)
-        if known is None or not self.rules.counts:
-            return pod
-        return with_claims(pod, self.rules.counted(_grants(known.claims)))
+        return with_claims(pod, self._counted(pod))
+
+    def counts_cpus(self, pod: Pod) -> bool:
+        """Tell whether a pod's claims count as CPUs of the node."""
+        return CPU in self._counted(pod)
 
     def accounts(self, pod: P) -> Accounts | None:
         """Work out what a pod comes to with its claims; None where they do not count."""
-        known = self.pods.get(pod.uid)
-        whole = self.rules.counted(_grants(known.claims)) if known is not None else {}
-        if known is None or CPU not in whole:
+        whole = self._counted(pod)
+        if CPU not in whole:
             return None
-        named = {
-            each.name: self.rules.counted(_grants(one for one in known.claims if each.name in one.containers))
-            for each in pod.all_containers
-        }
-        by_container = {name: amounts.get(CPU, 0) for name, amounts in named.items()}
+        by_container = {each.name: self._counted(pod, each.name).get(CPU, 0) for each in pod.all_containers}
         return accounts_of(pod, whole, by_container, self.cgroups)
+
+    def _counted(self, pod: Pod, container: str = "") -> Counted:
+        """Tell what the claims of a pod count as, or those that one of its containers names."""
+        claims = self.pods.get(pod.uid, _NONE).claims
+        return self.rules.counted(
+            _grants(each for each in claims if not container or container in each.containers)
+        )
 
     def _book(self, key: Key, held: _Held) -> None:
         self.held[key] = held
         for grant in held.grants:
             self.books.book(grant)
-
-    @property
-    def _inventory(self) -> Inventory:
-        """The devices as the scheduler knows them: without shared ones where it has not heard of these."""
-        inventory = self.inventory._replace(skips=self.rules.minor >= _SKIPS_SINCE)
-        if self.rules.consumable:
-            return inventory
-        alone = tuple(each._replace(allows_many=False) for each in self.inventory.devices)
-        return inventory._replace(devices=alone)
 
     def _understood(self, claim: Claim) -> Claim:
         """Return a claim as an API server stores it that drops what it does not know."""
@@ -300,9 +296,8 @@ class NodeClaims(Copied):
 
     def _check(self, key: Key, claim: Claim) -> None:
         """Refuse a claim that has been allocated elsewhere."""
-        drivers = {device.driver for device in self.inventory.devices}
         for each in claim.results or ():
-            if each.driver not in drivers:
+            if each.driver not in self._drivers:
                 raise _UnknownError(
                     f"claim {claim.full_name} has device {each.device}, and no ResourceSlice tells of the "
                     f"devices of its driver {each.driver}"
@@ -401,13 +396,13 @@ class NodeClaims(Copied):
 
     def _strangers(self, claims: Sequence[Claim]) -> str:
         """Name the first class of devices that no manifest tells of; its driver may offer anything."""
-        for claim in claims:
-            for request in claim.requests:
-                for each in request.alternatives or (request,):
-                    text = self._stranger(claim, each.class_name)
-                    if text:
-                        return text
-        return ""
+        asked = (
+            (claim, each.class_name)
+            for claim in claims
+            for request in claim.requests
+            for each in request.alternatives or (request,)
+        )
+        return next(filter(None, (self._stranger(claim, name) for claim, name in asked)), "")
 
     def _stranger(self, claim: Claim, name: str) -> str:
         asked = f"claim {claim.full_name} asks for devices of class {name}"
@@ -416,8 +411,7 @@ class NodeClaims(Copied):
         drivers = self.selectors.drivers(self.inventory.classes[name].selectors)
         if unsure := ", ".join(sorted((drivers or self.unknown) & self.unknown)):
             return f"{asked}, and whether slices of {unsure} are for this node hangs on labels of the node"
-        known = {device.driver for device in self.inventory.devices}
-        if missing := ", ".join(sorted(drivers - known)):
+        if missing := ", ".join(sorted(drivers - self._drivers)):
             return f"{asked}, and no ResourceSlice tells of the devices of its driver {missing}"
         return ""
 
@@ -425,6 +419,14 @@ class NodeClaims(Copied):
 _SKIPS_SINCE = 36
 """The first minor whose allocator passes over pools that are incomplete or invalid."""
 _NONE = PodClaims(Pod("", ()))
+
+
+def _as_the_scheduler_sees(inventory: Inventory, rules: ClaimRules) -> Inventory:
+    """Return the devices without shared ones where the scheduler has not heard of these."""
+    devices = inventory.devices
+    if not rules.consumable:
+        devices = tuple(each._replace(allows_many=False) for each in devices)
+    return inventory._replace(devices=devices, skips=rules.minor >= _SKIPS_SINCE)
 
 
 def _grants(claims: Iterable[ClaimOutcome]) -> list[Grant]:

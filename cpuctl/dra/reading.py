@@ -49,17 +49,16 @@ class Slices(NamedTuple):
 
 
 class ClaimObjects(NamedTuple):
-    """What manifests tell of claims: claims and templates by namespace and name, classes by name, slices."""
+    """What manifests tell of claims: claims and templates by namespace and name, classes by name, slices.
+
+    ``made`` are the claims that pods have from templates, by the pod's UID and its name for them.
+    """
 
     claims: Mapping[tuple[str, str], Claim] = {}
     templates: Mapping[tuple[str, str], Claim] = {}
     classes: Mapping[str, DeviceClass] = {}
     slices: tuple[Cursor, ...] = ()
-
-    @property
-    def made(self) -> Mapping[tuple[str, str], Claim]:
-        """The claims that pods have from templates."""
-        return {(each.owner, each.pod_claim): each for each in self.claims.values() if each.pod_claim}
+    made: Mapping[tuple[str, str], Claim] = {}
 
 
 def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
@@ -82,7 +81,8 @@ def decode_claim_objects(objects: Iterable[DRAObject]) -> ClaimObjects:
                 classes[name] = DeviceClass(name, _selectors(spec))
             case _:
                 slices.append(cursor)
-    return ClaimObjects(claims, templates, classes, tuple(slices))
+    made = {(each.owner, each.pod_claim): each for each in claims.values() if each.pod_claim}
+    return ClaimObjects(claims, templates, classes, tuple(slices), made)
 
 
 def node_names(objects: Iterable[DRAObject]) -> set[str]:

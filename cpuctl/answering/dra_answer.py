@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
 from cpuctl.dra.accounting import advice, driver_cpus
-from cpuctl.dra.allocation import Unsatisfied
+from cpuctl.dra.allocation import Unsatisfied, number_text
 from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.prepare import Prepared
 from cpuctl.dra.slices import NUMA_NODE, driver_devices, most_devices
@@ -91,8 +91,8 @@ def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:
 def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
     groups: list[tuple[str | None, CgroupValues]] = [(None, accounts.pod), *accounts.containers.items()]
     return {
-        "claims": _amount(accounts.claims),
-        "footprint": _amount(accounts.footprint),
+        "claims": number_text(accounts.claims),
+        "footprint": number_text(accounts.footprint),
         "cgroups": [
             {"container": name, "shares": each.shares, "quota": each.quota, "period": each.period}
             for name, each in groups
@@ -123,10 +123,10 @@ def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
                 "capacities": [
                     {
                         "name": one.name,
-                        "asked": _amount(one.asked),
-                        "most": _amount(one.most),
-                        "left": _amount(one.left),
-                        "total": _amount(one.total),
+                        "asked": number_text(one.asked.nano),
+                        "most": number_text(one.most),
+                        "left": number_text(one.left),
+                        "total": number_text(one.total),
                     }
                     for one in each.capacities
                 ],
@@ -135,10 +135,6 @@ def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:
             for each in standings(claims, pod)
         ]
     }
-
-
-def _amount(nano: int) -> str:
-    return str(nano // 10**9) if nano % 10**9 == 0 else f"{nano / 10**9:g}"
 
 
 def driver_answer(claims: NodeClaims) -> answers.ClaimDriver:

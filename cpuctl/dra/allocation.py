@@ -353,19 +353,44 @@ def _devices(count: int) -> str:
     return f"{count} device{'' if count == 1 else 's'}"
 
 
+class CapacityLeft(NamedTuple):
+    """A capacity of some devices, and how much is asked of one; what is left of it, in billionths.
+
+    That is the ``most`` on one device, and what is ``left`` on all of them together, of a ``total``.
+    """
+
+    name: str
+    asked: Quantity
+    most: int
+    left: int
+    total: int
+
+
+def capacities_left(
+    request: DeviceRequest, devices: Sequence[Device], books: Books, names: Iterable[str]
+) -> Iterator[CapacityLeft]:
+    """Tell what is left of the capacities of these *names*, each of which some device has."""
+    for name in dict.fromkeys(names):
+        having = [device for device in devices if name in device.capacity]
+        left = [books.left(device, name) for device in having]
+        asked = _amount_of(request.capacity.get(name), having[0].capacity[name])
+        total = sum(device.capacity[name].value.nano for device in having)
+        yield CapacityLeft(name, asked, max(left), sum(left), total)
+
+
 def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:
     """Say what is asked of each device, and the most that is left on one."""
-    shortages = []
-    for name in dict.fromkeys(name for device in devices for name in device.capacity):
-        having = [device for device in devices if name in device.capacity]
-        asked = amount_of(need.request.capacity.get(name), having[0].capacity[name])
-        most = max(books.left(device, name) for device in having)
-        shortages.append(f"{name}: {asked} asked, at most {_number(most)} left on one")
+    names = (name for device in devices for name in device.capacity)
+    shortages = (
+        f"{each.name}: {each.asked} asked, at most {number_text(each.most)} left on one"
+        for each in capacities_left(need.request, devices, books, names)
+    )
     lacking = [name for name in need.request.capacity if not any(name in each.capacity for each in devices)]
     return "; ".join([*shortages, *(f"{name}: no device has it" for name in lacking)])
 
 
-def _number(nano: int) -> str:
+def number_text(nano: int) -> str:
+    """Write a number of billionths as a decimal one."""
     return str(nano // 10**9) if nano % 10**9 == 0 else f"{nano / 10**9:g}"
 
 
@@ -374,7 +399,7 @@ def _fits(request: DeviceRequest, device: Device, books: Books) -> bool:
     if any(name not in device.capacity for name in request.capacity):
         return False
     for name, capacity in device.capacity.items():
-        amount = amount_of(request.capacity.get(name), capacity)
+        amount = _amount_of(request.capacity.get(name), capacity)
         if _against_policy(amount, capacity) or amount.nano > books.left(device, name):
             return False
     return True
@@ -384,10 +409,10 @@ def _consumed(request: DeviceRequest, device: Device) -> dict[str, Quantity]:
     """Return what a claim consumes of a device; nothing of one that it has for itself."""
     if not device.allows_many:
         return {}
-    return {name: amount_of(request.capacity.get(name), each) for name, each in device.capacity.items()}
+    return {name: _amount_of(request.capacity.get(name), each) for name, each in device.capacity.items()}
 
 
-def amount_of(asked: Quantity | None, capacity: Capacity) -> Quantity:
+def _amount_of(asked: Quantity | None, capacity: Capacity) -> Quantity:
     """Return what a request comes to: without one the default or all, else rounded up as the policy says."""
     policy = capacity.policy
     if asked is None:

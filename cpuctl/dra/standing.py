@@ -5,25 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuctl.dra.allocation import amount_of
+from cpuctl.dra.allocation import CapacityLeft, capacities_left
 from cpuctl.dra.model import Claim, Device, DeviceRequest
 from cpuctl.dra.node import NodeClaims
 from cpuctl.dra.selectors import SelectorFailedError, SelectorUnknownError
 from cpuctl.dra.slices import NUMA_NODE
 from cpuctl.pods.model import Pod
-
-
-class CapacityLeft(NamedTuple):
-    """A capacity of some devices, in billionths: what is asked of one, and what is left of it.
-
-    That is the ``most`` on one device, and on all of them together.
-    """
-
-    name: str
-    asked: int
-    most: int
-    left: int
-    total: int
 
 
 class Standing(NamedTuple):
@@ -66,6 +53,7 @@ def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceReq
         matching = _matching(claims, request, devices)
         fit = devices if matching is None else matching
         free = [each for each in fit if each.id not in claims.books.taken]
+        shared = (name for each in free if each.allows_many for name in each.capacity)
         yield Standing(
             claim=claim.full_name,
             request=label,
@@ -74,7 +62,7 @@ def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceReq
             devices=len(devices),
             matching=None if matching is None else len(matching),
             free=len(free),
-            capacities=tuple(_capacities(claims, request, free)),
+            capacities=tuple(capacities_left(request, free, claims.books, shared)),
             holders=claims.holders(fit),
         )
 
@@ -89,14 +77,3 @@ def _matching(claims: NodeClaims, request: DeviceRequest, devices: Sequence[Devi
         return [each for each in devices if claims.selectors.match(each, expressions)]
     except (SelectorFailedError, SelectorUnknownError):
         return None
-
-
-def _capacities(
-    claims: NodeClaims, request: DeviceRequest, devices: Sequence[Device]
-) -> Iterator[CapacityLeft]:
-    for name in dict.fromkeys(name for device in devices if device.allows_many for name in device.capacity):
-        having = [device for device in devices if name in device.capacity]
-        left = [claims.books.left(device, name) for device in having]
-        asked = amount_of(request.capacity.get(name), having[0].capacity[name])
-        total = sum(device.capacity[name].value.nano for device in having)
-        yield CapacityLeft(name, asked.nano, max(left), sum(left), total)

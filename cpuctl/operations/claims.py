@@ -70,20 +70,19 @@ def node_claims(
     Raise InputError for a claim, class or slice that makes no sense.
     """
     objects = decode_claim_objects(dra)
-    slices = decode_slices(objects.slices, loaded.node)
+    slices = _of_others(decode_slices(objects.slices, loaded.node))
     _tell(slices, sources)
-    others = tuple(each for each in slices.devices if each.driver != DRIVER)
     if DRIVER not in objects.classes:
         sources.add("deviceClass", f"{DRIVER}, as the driver's manifests have it", "default")
     inventory = Inventory(
-        devices=(*own_devices(loaded), *others),
+        devices=(*own_devices(loaded), *slices.devices),
         classes={DRIVER: _OWN_CLASS, **objects.classes},
-        incomplete=tuple(each for each in slices.incomplete if not each.startswith(f"{DRIVER}/")),
-        invalid={pool: why for pool, why in slices.invalid.items() if not pool.startswith(f"{DRIVER}/")},
+        incomplete=slices.incomplete,
+        invalid=slices.invalid,
     )
     driver = Driver(loaded.machine, loaded.settings, fixed=fixed)
     rules = ClaimRules() if loaded.gates is None else ClaimRules.of(loaded.gates)
-    node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided - {DRIVER})
+    node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided)
     if loaded.settings.node_allocatable_mapping and not rules.counts:
         sources.warnings.append(
             "DRANodeAllocatableResources is off: the driver maps devices to the node's CPUs in vain"
@@ -96,6 +95,17 @@ def node_claims(
     return node
 
 
+def _of_others(slices: Slices) -> Slices:
+    """Leave out what slices of the driver tell, except that there are some: the machine tells it."""
+    own = f"{DRIVER}/"
+    return slices._replace(
+        devices=tuple(each for each in slices.devices if each.driver != DRIVER),
+        undecided=slices.undecided - {DRIVER},
+        incomplete=tuple(each for each in slices.incomplete if not each.startswith(own)),
+        invalid={pool: why for pool, why in slices.invalid.items() if not pool.startswith(own)},
+    )
+
+
 def _tell(slices: Slices, sources: Sources) -> None:
     """Say which slices do not count, and which pools are not whole."""
     if slices.passed_over:
@@ -106,7 +116,6 @@ def _tell(slices: Slices, sources: Sources) -> None:
         f"pool {each} is incomplete: it has more ResourceSlices than are among the manifests, and the "
         "scheduler waits for them"
         for each in slices.incomplete
-        if not each.startswith(f"{DRIVER}/")
     )
 
 

@@ -52,8 +52,7 @@ def _claims(snapshot: NodeSnapshot) -> answers.ClaimsPart:
     """Tell who has which CPUs by the driver's file, where there is one."""
     if snapshot.prepared is None:
         return {}
-    state = snapshot.state.claims
-    known = {entry.uid: entry for entry in state.claims} if state is not None else {}
+    known = snapshot.claims
     return {
         "claims": [
             {

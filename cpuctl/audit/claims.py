@@ -94,14 +94,14 @@ def _unknown_to_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) ->
 
 
 def _containers(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
-    claims = ClaimedCPUs(prepared, snapshot.state.claims, snapshot.pods)
+    claims, claimed = ClaimedCPUs(prepared, snapshot.state.claims, snapshot.pods), prepared.claimed
     for observed in snapshot.containers:
         effective = observed.effective
         if observed.sleeps or effective is None:
             continue
         if observed.expected.claimed:
             yield from _throttled(observed)
-        elif taken := effective & prepared.claimed:
+        elif taken := effective & claimed:
             # Which claims it names nobody may know: then it must have all CPUs of some, and no others.
             told = claims.of_pod(observed.owner.uid)
             possible = told if snapshot.state.claims is not None else tuple(prepared.cpus.values())
@@ -145,6 +145,5 @@ def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
 
 def claim_name(snapshot: NodeSnapshot, uid: str) -> str:
     """Name a claim as the kubelet does, by its UID where that knows none."""
-    state = snapshot.state.claims
-    known = next((entry for entry in state.claims if entry.uid == uid), None) if state is not None else None
+    known = snapshot.claims.get(uid)
     return f"claim {known.namespace}/{known.name}" if known else f"claim {uid}"

@@ -35,12 +35,12 @@ from cpuctl.errors import InputError
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import (
     CDI_FILE,
-    CDI_FILES,
     CONTAINER_LOGS,
     DOWNWARD_API_VOLUMES,
     PROCESSES,
     PROJECTED_VOLUMES,
     STATE_DIRECTORY,
+    prepared_claims_file,
 )
 from cpuctl.pods.model import ResourceFieldRef, StoredPod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
@@ -127,16 +127,17 @@ def _snapshot_of_groups(
 
 def read_prepared(files: NodeFiles) -> PreparedClaims | None:
     """Read what the driver for CPUs has prepared; None where it does not run on the node."""
-    if all(files.read(path) is None for path in CDI_FILES):
+    found = prepared_claims_file(files.read)
+    if found is None:
         return None
 
-    from cpuctl.dra.cdi import read_cdi
+    from cpuctl.dra.cdi import decode_cdi
 
+    path, text = found
     try:
-        found = read_cdi(files)
+        return PreparedClaims(path, decode_cdi(text, path))
     except InputError as error:
         return PreparedClaims(CDI_FILE, problem=str(error))
-    return PreparedClaims(found.path, found.claims) if found else None
 
 
 def node_groups(

@@ -280,6 +280,12 @@ class NodeSnapshot(_Parts):
         return union(self.held.values())
 
     @cached_property
+    def claims(self) -> Mapping[str, "ClaimEntry"]:
+        """The claims that the kubelet's state file has, by UID."""
+        state = self.state.claims
+        return {entry.uid: entry for entry in state.claims} if state is not None else {}
+
+    @cached_property
     def housekeeping(self) -> CPUSet:
         """Where everything belongs that is no pod: the reserved CPUs, or else all that are not exclusive."""
         online = self.machine.online

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
-from cpuctl.machine.recording_layout import CDI_FILES
+from cpuctl.machine.recording_layout import prepared_claims_file
 from cpuctl.machine.tree import Tree
 
 CDI_KIND = "dra.k8s.io/cpu"
@@ -29,12 +29,11 @@ class CDIFile(NamedTuple):
 
 def read_cdi(files: Tree | None) -> CDIFile | None:
     """Read the driver's file; None where there is none. Raise InputError for one that makes no sense."""
-    if files is None:
+    found = prepared_claims_file(files.read) if files is not None else None
+    if found is None:
         return None
-    for path in CDI_FILES:
-        if (text := files.read(path)) is not None:
-            return CDIFile(path, decode_cdi(text, path))
-    return None
+    path, text = found
+    return CDIFile(path, decode_cdi(text, path))
 
 
 def decode_cdi(text: str, path: str) -> dict[str, CPUSet]:

@@ -5,7 +5,7 @@ The kubelet's files have these places in every capture, wherever the recorded ku
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cpuctl.state_names import (
@@ -49,6 +49,12 @@ CDI_FILES = (CDI_FILE, "run/cdi/dra.cpu.json")
 CONTAINER_LOGS = "var/log/containers"
 """A kubelet's directory of links whose names tell pod, namespace, container and container id."""
 IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
+
+
+def prepared_claims_file(read: Callable[[str], str | None]) -> tuple[str, str] | None:
+    """Return path and text of the driver's file in a tree that *read* reads; None where it has none."""
+    return next(((path, text) for path in CDI_FILES if (text := read(path)) is not None), None)
+
 
 PODS_DIRECTORY = f"{STATE_DIRECTORY}/pods"
 DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES = "kubernetes.io~downward-api", "kubernetes.io~projected"

@@ -27,12 +27,12 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import (
     CDI_FILE,
-    CDI_FILES,
     CONFIG,
     DOWNWARD_API_VOLUMES,
     DROP_INS,
     STATE_DIRECTORY,
     STATE_FILES,
+    prepared_claims_file,
 )
 
 AREA: Final = "kubelet"
@@ -166,15 +166,12 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
 
 def _record_prepared_claims(files: NodeFiles) -> None:
     """Record which CPUs the driver for CPUs has given to claims, where it runs."""
-    for path in CDI_FILES:
-        text = files.read(path)
-        if text is None:
-            continue
+    if found := prepared_claims_file(files.read):
+        path, text = found
         try:
             files.keep(CDI_FILE, reduced_cdi(text))
         except ValueError as error:
             files.refuse(path, str(error))
-        return
 
 
 def _is_state(text: str, name: str) -> bool:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cpuctl
-from tests.dra.claims import claim, cpus, pod, single_cpus
-from tests.dra.test_node import allocated, gpus
+from tests.dra.claims import allocated, claim, cpus, gpu_class, gpu_slice, pod, single_cpus
 from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
@@ -117,18 +116,14 @@ def test_flags_that_the_driver_does_not_take(cpuctl: Cpuctl, manifest: str, flag
 
 
 def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    device_class = (
-        "\n---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
-        'spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}\n'
-    )
     request = "{name: gpu, exactly: {deviceClassName: gpu}}"
-    both = device_class + claim("g", f"{cpus(2)}, {request}") + pod("a", "g")
+    both = gpu_class() + claim("g", f"{cpus(2)}, {request}") + pod("a", "g")
     document = answer(cpuctl, "plan", "-f", written(tmp_path, both), *MACHINE)
     assert document["pods"][0]["outcome"] == "Undetermined"
     assert document["pods"][0]["why"].endswith(
         "no ResourceSlice tells of the devices of its driver gpu.example.com"
     )
-    told = written(tmp_path, both + gpus("gpu0"))
+    told = written(tmp_path, both + gpu_slice("gpu0"))
     words = ("plan", "-f", told, *MACHINE, "--driver-args", "--hostname-override node-a")
     assert answer(cpuctl, *words)["pods"][0]["outcome"] == "Admitted"
     assert answer(cpuctl, "plan", "-f", told, *MACHINE)["sources"]["nodeName"]["value"] == "node-a"

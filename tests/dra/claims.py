@@ -65,6 +65,59 @@ spec: {{devices: {{requests: [{requests}]{more}}}}}
 """
 
 
+def allocated(
+    name: str,
+    *devices: str,
+    consumed: int | None = None,
+    users: str = "",
+    pool: str = NODE,
+    config: str = "",
+) -> str:
+    """Write a claim that has been allocated devices of the driver."""
+    share = f', consumedCapacity: {{dra.cpu/cpu: "{consumed}"}}' if consumed else ""
+    results = ", ".join(
+        f"{{request: cpus, driver: dra.cpu, pool: {pool}, device: {each}{share}}}" for each in devices
+    )
+    reserved = f", reservedFor: [{{resource: pods, name: p, uid: {users}}}]" if users else ""
+    return f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: {name}, uid: {name}-uid}}
+spec: {{devices: {{requests: [{cpus(consumed or 1)}]}}}}
+status: {{allocation: {{devices: {{results: [{results}]{config}}}}}{reserved}}}
+"""
+
+
+def gpu_class(driver: str = "gpu.example.com") -> str:
+    """Write the class of all devices of a driver."""
+    return f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {{name: gpu}}
+spec: {{selectors: [{{cel: {{expression: device.driver == "{driver}"}}}}]}}
+"""
+
+
+def gpu_slice(
+    *names: str, where: str = f"nodeName: {NODE}", generation: int = 1, count: int = 1, name: str = "s"
+) -> str:
+    """Write a slice of devices, each its name and what else a flow mapping has."""
+    devices = ", ".join(f"{{name: {each}}}" for each in names)
+    return f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: {name}}}
+spec:
+  driver: gpu.example.com
+  {where}
+  pool: {{name: gpus, generation: {generation}, resourceSliceCount: {count}}}
+  devices: [{devices}]
+"""
+
+
 def cpus(count: int, more: str = "", name: str = "cpus") -> str:
     """Write a request for CPUs of one group."""
     return (

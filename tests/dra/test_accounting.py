@@ -17,7 +17,7 @@ from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.requests import pod_requests
-from tests.dra.claims import NODE, claim, cpus, single_cpus
+from tests.dra.claims import NODE, claim, cpus, gpu_class, gpu_slice, single_cpus
 
 MACHINE = DriverMachine.discover(parse_synthetic("2n16c2t"))
 MAPPED = DriverSettings(node_allocatable_mapping=True)
@@ -157,20 +157,8 @@ def test_where_they_count_nothing_is_to_be_requested_twice_or_limited(resources:
 
 
 def test_slices_of_1_36_tell_it_otherwise() -> None:
-    device = "{name: gpu0, nodeAllocatableResourceMappings: {cpu: {allocationMultiplier: '2'}}}"
-    text = f"""
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {{name: gpu}}
-spec: {{selectors: [{{cel: {{expression: device.driver == "gpu.example.com"}}}}]}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {{name: s}}
-spec:
-  {{driver: gpu.example.com, nodeName: {NODE}, pool: {{name: p, resourceSliceCount: 1}}, devices: [{device}]}}
-""" + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}")
+    device = "gpu0, nodeAllocatableResourceMappings: {cpu: {allocationMultiplier: '2'}}"
+    text = gpu_class() + gpu_slice(device) + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}")
     switched = {"DRANodeAllocatableResources": True}
     for minor, counts in ((36, 2 * 10**9), (37, 0)):
         gates = FeatureGates.for_minor(minor).with_overrides(switched)

@@ -9,7 +9,7 @@ from cpuctl.dra.allocation import Unsatisfied
 from cpuctl.dra.driver import DeviceMode, DriverSettings, GroupBy
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.operations.claims import ClaimsPlan
-from tests.dra.claims import claim, cpus, given, plan, pod, selected, single_cpus
+from tests.dra.claims import claim, cpus, given, gpu_class, gpu_slice, plan, pod, selected, single_cpus
 
 INDIVIDUAL = DriverSettings(mode=DeviceMode.INDIVIDUAL)
 NUMA = 'device.attributes["resource.kubernetes.io"].numaNode'
@@ -140,26 +140,9 @@ def test_a_constraint_keeps_devices_on_different_cores() -> None:
 
 
 def gpus(driver: str, *nodes: int) -> str:
-    devices = ", ".join(
-        f"{{name: gpu{number}, attributes: {{resource.kubernetes.io/numaNode: {{int: {node}}}}}}}"
-        for number, node in enumerate(nodes)
-    )
-    return f"""
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {{name: gpu}}
-spec: {{selectors: [{{cel: {{expression: device.driver == "{driver}"}}}}]}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {{name: gpus}}
-spec:
-  driver: gpu.example.com
-  nodeName: node-a
-  pool: {{name: node-a, generation: 1, resourceSliceCount: 1}}
-  devices: [{devices}]
-"""
+    numbered = enumerate(nodes)
+    numa = "attributes: {{resource.kubernetes.io/numaNode: {{int: {}}}}}"
+    return gpu_class(driver) + gpu_slice(*(f"gpu{at}, {numa.format(node)}" for at, node in numbered))
 
 
 GPU = "{name: gpu, exactly: {deviceClassName: gpu}}"

@@ -16,36 +16,12 @@ from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.operations.claims import ClaimsPlan, node_claims, plan_claims
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.reading.manifests import decode_manifests
-from tests.dra.claims import NODE, claim, cpus, given, pod, single_cpus
+from tests.dra.claims import NODE, allocated, claim, cpus, given, gpu_class, gpu_slice, pod, single_cpus
 from tests.dra.test_claims import why
 
 INDIVIDUAL = DriverSettings(mode=DeviceMode.INDIVIDUAL)
 MACHINE = DriverMachine.discover(parse_synthetic("2n16c2t"))
 GROUPED = DriverSettings()
-
-
-def allocated(
-    name: str,
-    *devices: str,
-    consumed: int | None = None,
-    users: str = "",
-    pool: str = NODE,
-    config: str = "",
-) -> str:
-    """Write a claim that has been allocated devices of the driver."""
-    share = f', consumedCapacity: {{dra.cpu/cpu: "{consumed}"}}' if consumed else ""
-    results = ", ".join(
-        f"{{request: cpus, driver: dra.cpu, pool: {pool}, device: {each}{share}}}" for each in devices
-    )
-    reserved = f", reservedFor: [{{resource: pods, name: p, uid: {users}}}]" if users else ""
-    return f"""
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}, uid: {name}-uid}}
-spec: {{devices: {{requests: [{cpus(consumed or 1)}]}}}}
-status: {{allocation: {{devices: {{results: [{results}]{config}}}}}{reserved}}}
-"""
 
 
 def planned(
@@ -152,33 +128,8 @@ def test_pods_that_go_give_back_devices_and_cpus() -> None:
     assert kept.copy().allocate(last) is not None
 
 
-SLICE = """
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {{name: {name}}}
-spec:
-  driver: gpu.example.com
-  {where}
-  pool: {{name: gpus, generation: {generation}, resourceSliceCount: {count}}}
-  devices: [{devices}]
-"""
-CLASS = """
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu}
-spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}
-"""
-ONE = CLASS + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}") + pod("a", "g")
+ONE = gpu_class() + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}") + pod("a", "g")
 ALL = ONE.replace("deviceClassName: gpu}", "deviceClassName: gpu, allocationMode: All}")
-
-
-def gpus(
-    *names: str, where: str = f"nodeName: {NODE}", generation: int = 1, count: int = 1, name: str = "s"
-) -> str:
-    devices = ", ".join(f"{{name: {each}}}" for each in names)
-    return SLICE.format(where=where, generation=generation, count=count, devices=devices, name=name)
 
 
 def taken(found: ClaimsPlan) -> list[str]:
@@ -186,24 +137,24 @@ def taken(found: ClaimsPlan) -> list[str]:
 
 
 def test_nothing_is_taken_from_a_pool_that_is_not_whole() -> None:
-    part = gpus("gpu0", count=2)
+    part = gpu_slice("gpu0", count=2)
     assert why(planned(part + ONE)) == "default/g gpu: asks for 1 device, 0 match"
     assert taken(planned(part + ONE, minor=35)) == ["gpu0"], "before, it was"
-    elsewhere = gpus("gpu1", count=2, where="nodeName: node-b", name="t")
+    elsewhere = gpu_slice("gpu1", count=2, where="nodeName: node-b", name="t")
     assert taken(planned(part + elsewhere + ONE)) == ["gpu0"], "its other slice is another node's"
     updated = "asks for all devices, but resource pool gpu.example.com/gpus is currently being updated"
     assert why(planned(part + ALL)) == f"default/g gpu: {updated}"
-    assert taken(planned(part + gpus("gpu1", count=2, name="t") + ALL)) == ["gpu0", "gpu1"]
+    assert taken(planned(part + gpu_slice("gpu1", count=2, name="t") + ALL)) == ["gpu0", "gpu1"]
 
 
 def test_slices_of_older_generations_do_not_count() -> None:
-    old, new = gpus("old", generation=1, name="a"), gpus("new", generation=2, name="b")
+    old, new = gpu_slice("old", generation=1, name="a"), gpu_slice("new", generation=2, name="b")
     for text in (old + new, new + old):
         assert taken(planned(text + ALL)) == ["new"]
 
 
 def test_nothing_is_taken_from_a_pool_with_two_devices_of_one_name() -> None:
-    twice = gpus("gpu0", "gpu0") + ONE
+    twice = gpu_slice("gpu0", "gpu0") + ONE
     assert why(planned(twice)) == "default/g gpu: asks for 1 device, 0 match"
     assert why(planned(twice, minor=35)).endswith(
         "pool gpu.example.com/gpus is invalid: duplicate device name gpu0"
@@ -227,12 +178,14 @@ def test_slices_are_for_the_nodes_that_they_name_or_select(where: str, answer: s
     elif where == "labels":
         term = "{matchExpressions: [{key: example.com/gpu, operator: Exists}]}"
         where = f"nodeSelector: {{nodeSelectorTerms: [{term}]}}"
-    found = planned(gpus("gpu0", where=where) + ONE)
+    found = planned(gpu_slice("gpu0", where=where) + ONE)
     assert answer in (*taken(found), why(found)) or answer in why(found)
 
 
 def test_devices_may_be_for_nodes_of_their_own() -> None:
-    text = gpus("gpu0, nodeName: node-b", f"gpu1, nodeName: {NODE}", where="perDeviceNodeSelection: true")
+    text = gpu_slice(
+        "gpu0, nodeName: node-b", f"gpu1, nodeName: {NODE}", where="perDeviceNodeSelection: true"
+    )
     assert taken(planned(text + ALL)) == ["gpu1"]
 
 

@@ -12,12 +12,10 @@ from typing import NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
-from cpuctl.machine.recording_layout import prepared_claims_file
+from cpuctl.machine.recording_layout import CDI_KIND, CDI_VARIABLE, prepared_claims_file
 from cpuctl.machine.tree import Tree
 
-CDI_KIND = "dra.k8s.io/cpu"
 _DEVICE = re.compile(r"claim-(.+)", re.ASCII)
-_VARIABLE = "DRA_CPUSET_"
 
 
 class CDIFile(NamedTuple):
@@ -61,9 +59,9 @@ def _cpus(device: Cursor, uid: str) -> CPUSet:
     edits = device.required("containerEdits")
     for variable in edits.optional("env", Cursor.items, []):
         name, _, cpus = variable.text().partition("=")
-        if name == f"{_VARIABLE}{uid}":
+        if name == f"{CDI_VARIABLE}{uid}":
             try:
                 return CPUSet.parse(cpus)
             except ValueError as error:
                 raise variable.error(str(error)) from None
-    raise edits.expected(f"a variable {_VARIABLE}{uid}")
+    raise edits.expected(f"a variable {CDI_VARIABLE}{uid}")

@@ -46,6 +46,8 @@ CDI_FILE = "var/run/cdi/dra.cpu.json"
 """What the driver ``dra.cpu`` tells container runtimes of prepared claims (CDI)."""
 CDI_FILES = (CDI_FILE, "run/cdi/dra.cpu.json")
 """Where it may be: trees without the link from ``/var/run`` have it below ``/run``."""
+CDI_KIND, CDI_VARIABLE = "dra.k8s.io/cpu", "DRA_CPUSET_"
+"""The kind of devices that it has, one a claim, and how the variable begins that has a claim's CPUs."""
 CONTAINER_LOGS = "var/log/containers"
 """A kubelet's directory of links whose names tell pod, namespace, container and container id."""
 IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")

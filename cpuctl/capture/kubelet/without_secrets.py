@@ -12,6 +12,7 @@ from cpuctl.documents.document import Syntax, Value
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.type_meta import KIND, NoObjectError, read_config_object
+from cpuctl.machine.recording_layout import CDI_KIND, CDI_VARIABLE
 from cpuctl.state_names import CLAIMS_FILE, DEVICES_FILE
 
 _SHORTEST_EXPONENT = 1e21
@@ -131,7 +132,7 @@ def reduced_cdi(text: str) -> str:
     Raise ValueError for text that is none.
     """
     try:
-        found = json.loads(text) if text.strip() else {"kind": "dra.k8s.io/cpu"}
+        found = json.loads(text) if text.strip() else {"kind": CDI_KIND}
         reduced = {"kind": str(found["kind"]), "devices": list(map(_cdi_device, found.get("devices") or ()))}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("it is no CDI specification") from None
@@ -140,5 +141,5 @@ def reduced_cdi(text: str) -> str:
 
 def _cdi_device(device: Any) -> dict[str, Any]:  # noqa: ANN401  # any JSON
     variables = device["containerEdits"].get("env") or ()
-    kept = [each for each in variables if isinstance(each, str) and each.startswith("DRA_CPUSET_")]
+    kept = [each for each in variables if isinstance(each, str) and each.startswith(CDI_VARIABLE)]
     return {"name": str(device["name"]), "containerEdits": {"env": kept}}

@@ -61,7 +61,7 @@ def start_on(
     refusals = dict(_refusals(node, managers.gates, files, kubelet.config.root_dir))
     refused = next(iter(refusals.values()), None)
     begun = StateStart(doubted(refused or last_checks(managers), kubelet), managers, node, refusals)
-    if not files.by_others:
+    if not files.by_others or isinstance(begun.outcome, Undetermined):
         return begun
     others = {
         minor: start_on(info, kubelet._replace(version=KubeletVersion(minor)), read)
@@ -80,7 +80,7 @@ def _agreed(begun: StateStart, others: Mapping[int, StateStart], assumed: int) -
     # The one that is assumed comes last: its words are those that are repeated.
     ends.pop(assumed, None)
     ends[assumed] = outcome
-    if isinstance(outcome, Undetermined) or len({_end_of(end) for end in ends.values()}) == 1:
+    if len({_end_of(end) for end in ends.values()}) == 1:
         return outcome
     told = []
     for does in _ENDS:

@@ -91,9 +91,8 @@ def starting_state_of(
     texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet
 ) -> StartingState:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
-    files = SavedFiles()
-    if texts:
-        files = read_saved(texts, state_reader(kubelet))._replace(by_others=read_by_others(texts, kubelet))
+    files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
+    files = files._replace(by_others=read_by_others(texts, kubelet))
     return StartingState(files=files, running=running, known=bool(running))
 
 
@@ -114,14 +113,15 @@ def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> Saved
 def read_by_others(
     texts: Mapping[StateFileName, str], kubelet: Kubelet, containers: Mapping[str, ContainerName] = {}
 ) -> dict[int, SavedFiles]:
-    """Read files as all other releases do, by their minors, where nobody says which one the kubelet is.
+    """Read files, if there are any, as all other releases do, by minor, where nobody says which one it is.
 
     *containers* are the names of those that run, by their ids.
     """
+    if kubelet.released or not texts:
+        return {}
+
     from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
 
-    if kubelet.released:
-        return {}
     found = {}
     for minor in {*range(OLDEST, NEWEST + 1)} - {kubelet.version.minor}:
         reader = state_reader(kubelet._replace(version=KubeletVersion(minor)))

@@ -87,9 +87,8 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
 
 
 def _pending_resize(planning: Planning, uid: str) -> Pending | None:
-    from cpuctl.operations.resize import (
-        pending_resize,  # as much as all else, and only pods that run have one
-    )
+    # As much to load as all else, and only pods that run have one.
+    from cpuctl.operations.resize import pending_resize
 
     return pending_resize(planning, uid)
 

@@ -5,14 +5,13 @@ No kubelet looks at them: of equal ones it keeps the lowest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList
-from cpuctl.engine.hints.topology_manager import HintRound, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import HintRound, Merged, ProviderName, TopologyManager
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 
 MOST_TRIED = 20_000
@@ -53,23 +52,21 @@ def preferred_by_cpus(asked: HintRound, manager: TopologyManager) -> tuple[NodeM
         found = [nodes for nodes in _sets(manager.everything, example) if _preferred(cpus, nodes)]
         if found:
             both = [nodes for nodes in found if memory and _preferred(memory, nodes)]
-            return tuple(sorted(both or found, key=Fit.key.__get__(manager.fit)))
+            return tuple(sorted(both or found, key=manager.fit.key))
     return ()
 
 
-def _first(asked: HintRound, provider: str) -> HintList | None:
-    for name, answer in asked.answers.items():
-        if name == provider and answer:
-            return next(iter(answer.values()))
-    return None
+def _first(asked: HintRound, provider: ProviderName) -> HintList | None:
+    answer = asked.answers.get(provider)
+    return next(iter(answer.values())) if answer else None
 
 
-def _sets(everything: NodeMask, like: NodeMask) -> Iterator[NodeMask]:
-    """Yield all sets of NUMA nodes of one size, lowest first; of too many only the one that is there."""
+def _sets(everything: NodeMask, like: NodeMask) -> list[NodeMask]:
+    """List all sets of NUMA nodes of one size, lowest first; of too many only the one that is there."""
     bits, size = [NODE_0 << node for node in CPUSet(everything)], like.bit_count()
     if comb(len(bits), size) > MOST_TRIED:
-        return iter((like,))
-    return iter(sorted(sum(chosen, NO_NODES) for chosen in combinations(bits, size)))
+        return [like]
+    return sorted(sum(chosen, NO_NODES) for chosen in combinations(bits, size))
 
 
 def _preferred(hints: HintList, nodes: NodeMask) -> bool:

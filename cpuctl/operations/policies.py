@@ -36,13 +36,11 @@ class ChosenPolicy(NamedTuple):
         """The Python text that it is in; empty where there is none."""
         return str(self.worker.ask(Question("text")).get("text", ""))
 
-    def attach(self, node: Node, source: MachineSource, kubelet: Kubelet) -> PolicyInPlace:
+    def attach(self, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
         """Put it in the kubelet's place on a node."""
         setting = Setting.of(node.topology, source.info, source.machine.core_kinds, kubelet)
         as_kubelet = self.plugin.as_kubelet
-        placed = PolicyInPlace(self.worker, self.description, setting, as_kubelet=as_kubelet)
-        placed.attach(node)
-        return placed
+        PolicyInPlace(self.worker, self.description, setting, as_kubelet=as_kubelet).attach(node)
 
 
 class KnownPolicy(NamedTuple):

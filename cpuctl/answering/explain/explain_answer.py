@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.command_lines import planning_command
 from cpuctl.answering.memory_answer import memory_left
-from cpuctl.answering.plan.plan_answer import claims_answer, cpu_list, inside_answer, node_answer, pod_answer
+from cpuctl.answering.plan.plan_answer import (
+    claims_answer,
+    claims_of,
+    cpu_list,
+    inside_answer,
+    node_answer,
+    pod_answer,
+)
 from cpuctl.answering.topology.devices_answer import devices_left
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import Explanation, Holder, NodeShare
@@ -119,14 +126,13 @@ def explanation_document(
 
 def _claim_devices(replay: Replay, decision: Decision) -> ClaimDevicesPart:
     """Describe the devices of the node where the scheduler finds none for a claim."""
-    if decision.rule is not Rule.CLAIMS:
+    claims = claims_of(replay.before)
+    if claims is None or decision.rule is not Rule.CLAIMS:
         return {}
 
     from cpuctl.answering.dra_answer import claim_devices
-    from cpuctl.dra.node import NodeClaims
 
-    claims = replay.before.claims
-    return claim_devices(claims, replay.admission.pod) if isinstance(claims, NodeClaims) else {}
+    return claim_devices(claims, replay.admission.pod)
 
 
 def _replacement(admission: Admission, decision: Decision) -> answers.Replacement | None:

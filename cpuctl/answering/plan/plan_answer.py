@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         UnstartedPlanHead,
     )
     from cpuctl.answers.start import NextPart, StaticPolicy
+    from cpuctl.dra.node import NodeClaims
     from cpuctl.engine.alignment import Alignment
     from cpuctl.engine.readmission import Readmission
     from cpuctl.operations.configuration import NotStartedOutcome
@@ -92,27 +93,36 @@ def plan_document(
     }
 
 
+def claims_of(node: Node) -> NodeClaims | None:
+    """Return what serves claims on a node, as the engine does not know it; None where no pod has any."""
+    if node.claims is None:
+        return None
+
+    from cpuctl.dra.node import NodeClaims
+
+    return node.claims if isinstance(node.claims, NodeClaims) else None
+
+
 def claims_answer(node: Node, admission: Admission) -> ClaimsPart:
     """Describe what an admitted pod has for its claims, where it has any."""
-    if node.claims is None or not isinstance(admission.verdict, Admitted):
+    claims = claims_of(node)
+    if claims is None or not isinstance(admission.verdict, Admitted):
         return {}
 
     from cpuctl.answering.dra_answer import claims_of_pod
-    from cpuctl.dra.node import NodeClaims
 
-    return claims_of_pod(node.claims, admission.pod) if isinstance(node.claims, NodeClaims) else {}
+    return claims_of_pod(claims, admission.pod)
 
 
 def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
-    if node.claims is None:
+    claims = claims_of(node)
+    if claims is None:
         return
 
     from cpuctl.answering.dra_answer import claim_warnings
-    from cpuctl.dra.node import NodeClaims
 
-    if isinstance(node.claims, NodeClaims):
-        for pod, message in claim_warnings(node.claims, node.claims.pods.values()):
-            yield {"pod": pod, "message": message}
+    for pod, message in claim_warnings(claims, claims.pods.values()):
+        yield {"pod": pod, "message": message}
 
 
 def not_started_document(

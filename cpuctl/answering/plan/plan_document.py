@@ -97,13 +97,15 @@ def planned_document(
 
 
 def _driver(node: Node) -> DriverPart:
-    if node.claims is None:
+    from cpuctl.answering.plan.plan_answer import claims_of
+
+    claims = claims_of(node)
+    if claims is None:
         return {}
 
     from cpuctl.answering.dra_answer import driver_answer
-    from cpuctl.dra.node import NodeClaims
 
-    return {"driver": driver_answer(node.claims)} if isinstance(node.claims, NodeClaims) else {}
+    return {"driver": driver_answer(claims)}
 
 
 def _mixed_warning(mixed: MixedCores) -> answers.PlanWarning:

@@ -150,13 +150,15 @@ def resize(
         print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
             remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
-    document = _answer(planning, GateOptions(planning, asked, resize_semantics), resizes)
+    document = _answer(planning, asked, resize_semantics, resizes)
     emit(document, style)
     if not exit_zero and not _done(document):
         raise typer.Exit(EXIT_NO)
 
 
-def _answer(planning: Planning, gates: GateOptions, resizes: "Resizes | NotStarted") -> "Resize":
+def _answer(
+    planning: Planning, asked: ResizeInputs, semantics: Semantics, resizes: "Resizes | NotStarted"
+) -> "Resize":
     from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.plan.plan_document import planning_head
     from cpuctl.answering.resize_answer import not_started_document, resize_document
@@ -164,7 +166,7 @@ def _answer(planning: Planning, gates: GateOptions, resizes: "Resizes | NotStart
     head = planning_head(planning)
     if not isinstance(resizes, Resizes):
         return not_started_document(resizes, {**head}, check_command(planning.inputs))
-    return resize_document(resizes, head, partial(_fix, gates, resizes))
+    return resize_document(resizes, head, partial(_fix, GateOptions(planning, asked, semantics, resizes)))
 
 
 @contextmanager
@@ -202,9 +204,9 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs, sources: Sources) 
     return read_planning(words, pods_needed=False, sources=sources)
 
 
-def _fix(gates: GateOptions, resizes: Resizes, uid: str) -> str:
+def _fix(gates: GateOptions, uid: str) -> str:
     """Write the options that switch on what a resize lacks; nothing where it lacks nothing."""
-    return shlex.join(word for option in gates.options(uid, resizes).items() for word in option)
+    return shlex.join(word for option in gates.options(uid).items() for word in option)
 
 
 def _done(document: "Resize") -> bool:

@@ -74,20 +74,23 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
 
 
 class GateOptions:
-    """Tells which options switch on the gates for want of which resizes are refused.
+    """Tells which options switch on the gates for want of which *resizes* are refused.
 
     Behind one gate another may be missing: each resize is asked again with what has been found so far, until
     it lacks none. All are asked at once, and once for the same options.
     """
 
-    def __init__(self, planning: Planning, inputs: ResizeInputs, semantics: Semantics) -> None:
+    def __init__(
+        self, planning: Planning, inputs: ResizeInputs, semantics: Semantics, resizes: Resizes
+    ) -> None:
         self._planning, self._inputs, self._semantics = planning, inputs, semantics
+        self._lacking = needed_gates(resizes)
         self._asked: dict[frozenset[tuple[str, str]], Mapping[str, tuple[str, bool]]] = {}
 
-    def options(self, uid: str, resizes: Resizes) -> dict[str, str]:
+    def options(self, uid: str) -> dict[str, str]:
         """Return gates by the option that takes them, with those that were given; empty where none lacks."""
         found: dict[str, str] = {}
-        needs: Mapping[str, tuple[str, bool]] = needed_gates(resizes)
+        needs: Mapping[str, tuple[str, bool]] = self._lacking
         done = set()
         planning, inputs = self._planning, self._inputs
         while uid in needs and needs[uid] not in done:

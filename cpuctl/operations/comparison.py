@@ -166,7 +166,7 @@ def _asked(text: str) -> _Asked:
 def _with_policy(text: str) -> _Asked:
     from cpuctl.operations.policies import choose_policy
 
-    return _Asked("", read_setting_overrides("", option_names.COMPARE), choose_policy(text))
+    return _Asked("", SettingOverrides(), choose_policy(text))
 
 
 def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:

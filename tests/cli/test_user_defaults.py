@@ -102,7 +102,6 @@ def test_what_a_command_is_asked_about_is_not_replaced(
         assert "synthetic:8s8n8c2t" not in str(cpuctl(*words)), words
 
 
-KNOWN, QUOTES = "known are machine and kubeletVersion", "put it in quotes"
 WRONG = {
     "unknown": (
         "machine: live\nmachin: x\n",

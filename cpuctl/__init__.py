@@ -37,6 +37,10 @@ __all__ = [
 __version__ = "0.1.0.dev0"
 
 
+_MODULES = ("cpuctl.cpuset", "cpuctl.errors", "cpuctl.policies.model", "cpuctl.api")
+"""Where the public names are, what is loaded fastest first."""
+
+
 def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for; raise AttributeError for any other."""
     if name not in __all__:
@@ -44,7 +48,7 @@ def __getattr__(name: str) -> object:
 
     from importlib import import_module
 
-    return getattr(import_module("cpuctl.api"), name)
+    return next(vars(found)[name] for found in map(import_module, _MODULES) if name in vars(found))
 
 
 def __dir__() -> list[str]:

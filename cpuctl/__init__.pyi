@@ -1,3 +1,5 @@
+# Names stand here for type checkers: an import in __init__.py, even one for them alone, would tie the
+# package to the topmost of its layers. What is said twice is compared in tests/test_library.py.
 from cpuctl.api import LIBRARY_VERSION as LIBRARY_VERSION
 from cpuctl.api import Configuration as Configuration
 from cpuctl.api import Decision as Decision
@@ -27,34 +29,4 @@ from cpuctl.policies.model import Topology as Topology
 from cpuctl.policies.model import Usage as Usage
 from cpuctl.policies.model import View as View
 
-__all__ = [
-    "CPU",
-    "LIBRARY_VERSION",
-    "CPUSet",
-    "Configuration",
-    "ContainerView",
-    "CpuctlError",
-    "Decision",
-    "Explanation",
-    "Holder",
-    "InputError",
-    "Machine",
-    "Node",
-    "NodeAccessError",
-    "NotStartedError",
-    "Pod",
-    "PodView",
-    "Policy",
-    "PolicyError",
-    "Refusal",
-    "ResizeDecision",
-    "Topology",
-    "Usage",
-    "UsageError",
-    "View",
-    "make_node",
-    "read_configuration",
-    "read_machine",
-    "read_pods",
-]
 __version__: str

@@ -11,24 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import (  # noqa: F401  # public, too
-    CpuctlError,
-    InputError,
-    NodeAccessError,
-    PolicyError,
-    UsageError,
-)
-from cpuctl.policies.model import (  # noqa: F401  # public, too
-    CPU,
-    ContainerView,
-    Holder,
-    PodView,
-    Policy,
-    Refusal,
-    Topology,
-    Usage,
-    View,
-)
+from cpuctl.errors import CpuctlError, UsageError
+from cpuctl.inputs.pods import GivenPods, choose_pod, load_pods, rules_of_pods
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,8 +28,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted as EngineNotStarted
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
-    from cpuctl.inputs.pods import GivenPods
-    from cpuctl.inputs.sources import Sources
     from cpuctl.inputs.starting_state import StartingState
     from cpuctl.kubelet.configuration.refusal import Refusal as ConfigRefusal
     from cpuctl.machine.sources import MachineSource
@@ -53,6 +36,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.resize import Resizes
     from cpuctl.pods.model import Pod as GivenPod
     from cpuctl.pods.model import StoredPod
+    from cpuctl.policies.model import Policy
 
     Name = str | PathLike[str]
 
@@ -196,7 +180,6 @@ def read_machine(name: Name = "live", *, memory: str = "") -> Machine:
     *memory* is how much it has where that was not recorded. Raise InputError for what is no machine.
     """
     from cpuctl.inputs.machine import load_machine, with_memory
-    from cpuctl.inputs.sources import Sources
 
     sources = Sources()
     return Machine(with_memory(load_machine(str(name), sources), memory, sources))
@@ -218,7 +201,6 @@ def read_configuration(
     """
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.kubelet import load_kubelet
-    from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
     sources = Sources()
@@ -237,8 +219,6 @@ def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
 
     Raise UsageError where there are none, InputError for what is no manifest.
     """
-    from cpuctl.inputs.pods import load_pods
-    from cpuctl.inputs.sources import Sources
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     told = PlanningInputs(filenames=tuple(map(str, names)), templates=tuple(templates))
@@ -265,16 +245,12 @@ def make_node(
     """
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.machine import load_devices
-    from cpuctl.inputs.pods import rules_of_pods
-    from cpuctl.inputs.sources import Sources
     from cpuctl.inputs.starting_state import load_starting_state
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 
     sources, source, loaded = Sources(), machine._source, configuration._loaded  # noqa: SLF001
     sources.entries.update(configuration._sources.entries)  # noqa: SLF001
     initial = load_starting_state(str(state), str(running), source, loaded.kubelet, sources)
-    server = PodServer(rules_of_pods(loaded.kubelet).server)
-    server.count(initial.running)
     return Node(
         Planning(
             inputs=PlanningInputs(
@@ -290,7 +266,7 @@ def make_node(
             initial=initial,
             devices=load_devices(str(devices), sources, info=source.info),
             sources=sources,
-            server=server,
+            server=PodServer(rules_of_pods(loaded.kubelet).server),
             policy=_chosen(policy),
         )
     )
@@ -413,30 +389,22 @@ class Node:
 
     def _govern(self, given: GivenPods) -> None:
         """Let the API server know the LimitRanges and ResourceQuotas that were read with pods."""
-        from cpuctl.engine.pod_server import PodServer
-        from cpuctl.inputs.pods import rules_of_pods
-
         if not (given.limit_ranges or given.quotas) or any(each is given for each in self._governing):
             return
         self._governing += (given,)
-        limits = [limit for each in self._governing for limit in each.limit_ranges]
-        quotas = [quota for each in self._governing for quota in each.quotas]
-        fresh = PodServer(rules_of_pods(self._planning.kubelet).server, limits, quotas)
-        fresh.count(self._planning.initial.running)
-        server = fresh.copy()
-        running = {pod.uid for pod in self._planning.initial.running}
-        server.count(pod for pod in self._node.active.values() if pod.uid not in running)
+        limits = tuple(limit for each in self._governing for limit in each.limit_ranges)
+        quotas = tuple(quota for each in self._governing for quota in each.quotas)
+        rules, running = rules_of_pods(self._planning.kubelet).server, self._planning.initial.running
+        fresh = GivenPods((), limits, quotas).server(rules, running, ())
+        server, known = fresh.copy(), {pod.uid for pod in running}
+        server.count(pod for pod in self._node.active.values() if pod.uid not in known)
         self._planning, self._node.server = self._planning._replace(server=fresh), server
 
     def _stored(self, pod: Pod) -> StoredPod:
-        from cpuctl.inputs.pods import rules_of_pods
-
         given = pod._given._replace(pods=(pod._pod,)).on(self._planning.source.machine)  # noqa: SLF001
         return given.stored(rules_of_pods(self._planning.kubelet))[0]
 
     def _running(self, name: str) -> StoredPod:
-        from cpuctl.inputs.pods import choose_pod
-
         running = tuple(self._node.active.values())
         return running[choose_pod(name, running, ()).place]
 

@@ -10,6 +10,8 @@ from cpuctl.answering import API_VERSION
 if TYPE_CHECKING:
     from cpuctl.answers import policies as answers
     from cpuctl.operations.policies import ChosenPolicy, KnownPolicy
+    from cpuctl.policies.catalogue import Plugin
+    from cpuctl.policies.what_if import Description
 
 
 def policies_document(found: Iterable[KnownPolicy]) -> answers.Policies:
@@ -18,27 +20,24 @@ def policies_document(found: Iterable[KnownPolicy]) -> answers.Policies:
         "apiVersion": API_VERSION,
         "kind": "Policies",
         "standing": "what-if",
-        "policies": [_policy(each) for each in found],
+        "policies": [_policy(each.plugin, each.description, each.error) for each in found],
     }
 
 
 def description_document(chosen: ChosenPolicy) -> answers.PolicyDescription:
     """Describe one policy, with its text."""
-    from cpuctl.operations.policies import KnownPolicy
-
     return {
         "apiVersion": API_VERSION,
         "kind": "PolicyDescription",
         "standing": "what-if",
-        "policy": _policy(KnownPolicy(chosen.plugin, chosen.description)),
+        "policy": _policy(chosen.plugin, chosen.description),
         "doc": chosen.description.doc,
         "alignment": chosen.description.alignment,
         "text": chosen.text,
     }
 
 
-def _policy(known: KnownPolicy) -> answers.Policy:
-    plugin, said = known.plugin, known.description
+def _policy(plugin: Plugin, said: Description | None, error: str = "") -> answers.Policy:
     return {
         "name": plugin.name,
         "origin": plugin.origin,
@@ -47,5 +46,5 @@ def _policy(known: KnownPolicy) -> answers.Policy:
         "source": (said.source or None) if said else None,
         "steps": list(said.steps) if said else [],
         "options": [{"name": name, "default": value} for name, value in said.options.items()] if said else [],
-        "error": known.error or None,
+        "error": error or None,
     }

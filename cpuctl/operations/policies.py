@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.policies.answering import Question
+from cpuctl.policies.answering import Question, Server, constructed
 from cpuctl.policies.catalogue import Plugin, find, known
 from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
 from cpuctl.policies.worker import BUDGET, Worker
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.policies.answering import Answer
     from cpuctl.policies.model import Policy
 
 NOT_ASKED = (
@@ -103,12 +102,9 @@ def plugin_of(policy: Policy | type[Policy]) -> Plugin:
 
 def load_policy(plugin: Plugin) -> ChosenPolicy:
     """Load a policy in a process of its own; raise PolicyError where that fails."""
-    worker = Worker(plugin.name, lambda: served(plugin), plugin.budget or BUDGET)
+
+    def serve() -> Server:
+        return Server(constructed(plugin.load(), plugin.options), as_kubelet=plugin.as_kubelet)
+
+    worker = Worker(plugin.name, serve, plugin.budget or BUDGET)
     return ChosenPolicy(plugin, describe(worker), worker)
-
-
-def served(plugin: Plugin) -> Callable[..., Answer]:
-    """Make a policy, and what answers for it; this is for its own process."""
-    from cpuctl.policies.answering import Server, constructed
-
-    return Server(constructed(plugin.load(), plugin.options), as_kubelet=plugin.as_kubelet)

@@ -8,14 +8,16 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.policies.cycle import Failed, Refused, Selection, Tell, evicted, kept, order, selection, writes
+from cpuctl.policies.cycle import Tell, evicted, kept, order, selection, writes
 from cpuctl.policies.model import (
     STEPS,
     ContainerView,
     Elements,
+    Failure,
     Holder,
     PodView,
     Policy,
+    Refusal,
     Topology,
     Usage,
     View,
@@ -74,8 +76,7 @@ class Server:
                 assert question.pod is not None
                 return {"cpus": f"{kept(policy, question.pod, view, tell):x}"}
             case "select":
-                found = selection(policy, view, tell, as_kubelet=self.as_kubelet)
-                return _selected(found) if isinstance(found, Selection) else _no(found)
+                return self._selected(view, tell)
             case "sort":
                 return {"uids": order(policy, question.pods, view, tell)}
             case "post_filter":
@@ -89,12 +90,24 @@ class Server:
     def _description(self) -> Answer:
         kind = type(self.policy)
         return {
-            "class": kind.__name__,
             "doc": inspect.getdoc(kind) or "",
             "source": str(kind.source),
             "alignment": str(kind.alignment),
             "steps": [step for step in STEPS if writes(self.policy, step)],
             "options": _options_told(kind),
+        }
+
+    def _selected(self, view: View, tell: Tell) -> Answer:
+        try:
+            found = selection(self.policy, view, tell, as_kubelet=self.as_kubelet)
+        except Refusal as refusal:
+            return {"refused": str(refusal)}
+        except Failure as failure:
+            return {"failed": failure.why, "crash": failure.crash, "where": failure.where}
+        return {
+            "scores": {str(cpu): score for cpu, score in found.scores.items()},
+            "sets": [[f"{each.cpus:x}", each.score] for each in found.sets],
+            "winner": found.winner,
         }
 
     def _view(self, question: Question) -> View:
@@ -118,20 +131,6 @@ class Server:
             release=question.release,
             running=question.running,
         )
-
-
-def _selected(found: Selection) -> Answer:
-    return {
-        "scores": {str(cpu): score for cpu, score in found.scores.items()},
-        "sets": [[f"{each.cpus:x}", each.score] for each in found.sets],
-        "winner": found.winner,
-    }
-
-
-def _no(found: Refused | Failed) -> Answer:
-    if isinstance(found, Refused):
-        return {"refused": found.why}
-    return {"failed": found.why, "crash": found.crash, "where": found.where}
 
 
 def _text_of(kind: type[Policy]) -> str:

@@ -30,7 +30,7 @@ class CoreKinds(Static):
 
     def select(self, scores: Mapping[int, float], view: View) -> Iterator[CPUSet]:
         """Pick as the kubelet does, from cores of one kind."""
-        rules = self.rules(view)._replace(distribute=False)
+        rules = self.rules(view)
         for kind in ("", "performance", "efficiency"):
             alike = CPUSet.of(cpu for cpu in scores if view.topology.cpus[cpu].kind == kind)
             if len(alike) >= view.need:

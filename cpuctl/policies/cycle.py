@@ -12,21 +12,16 @@ from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet
-from cpuctl.policies.model import Failure, Policy, Refusal
+from cpuctl.policies.model import Policy, Refusal
 
 if TYPE_CHECKING:
     from cpuctl.policies.model import PodView, View
 
 MOST_SETS = 4096
 """As many sets ``select`` may name."""
-_NUMBERS = (int, float)
 
 Tell = Callable[[str], None]
 """Is told of every step that comes next."""
-
-
-def _silent(_step: str) -> None:
-    pass
 
 
 class BadAnswerError(Exception):
@@ -47,37 +42,13 @@ class Selection(NamedTuple):
     sets: tuple[Scored, ...]
     winner: int
 
-    @property
-    def cpus(self) -> int:
-        """The CPUs that won, as a mask."""
-        return self.sets[self.winner].cpus
-
-    @property
-    def score(self) -> float:
-        """The score that won."""
-        return self.sets[self.winner].score
-
-
-class Refused(NamedTuple):
-    """The policy's no."""
-
-    why: str
-
-
-class Failed(NamedTuple):
-    """The kubelet that the policy stands for does not come back."""
-
-    why: str
-    crash: bool
-    where: str
-
 
 def writes(policy: Policy, step: str) -> bool:
     """Tell whether a policy has a step of its own."""
     return getattr(type(policy), step) is not getattr(Policy, step)
 
 
-def kept(policy: Policy, pod: PodView, view: View, tell: Tell = _silent) -> int:
+def kept(policy: Policy, pod: PodView, view: View, tell: Tell) -> int:
     """Return the CPUs of ``view.free`` that pass ``filter``, as a mask, or raise BadAnswerError."""
     if not writes(policy, "filter"):
         return view.free.mask
@@ -94,32 +65,25 @@ def kept(policy: Policy, pod: PodView, view: View, tell: Tell = _silent) -> int:
     return passed
 
 
-def selection(
-    policy: Policy, view: View, tell: Tell = _silent, *, as_kubelet: bool = False
-) -> Selection | Refused | Failed:
-    """Run the steps from ``pre_score`` to ``score``.
+def selection(policy: Policy, view: View, tell: Tell, *, as_kubelet: bool) -> Selection:
+    """Run the steps from ``pre_score`` to ``score``; raise Refusal or Failure as they do.
 
     A policy that stands *as* the *kubelet* may take what a kubelet takes by mistake.
     """
-    try:
-        tell("pre_score")
-        scores = _scores(policy, view)
-        tell("select")
-        kubelets = as_kubelet or not writes(policy, "select")
-        sets = tuple(_named(policy, scores, view, any_cpus=kubelets))
-        if not sets:
-            return Refused("selects no set of CPUs")
-        tell("score")
-        scored = tuple(Scored(each.mask, _number(policy.score(each, view), "score", each)) for each in sets)
-    except Refusal as refusal:
-        return Refused(str(refusal))
-    except Failure as failure:
-        return Failed(failure.why, failure.crash, failure.where)
+    tell("pre_score")
+    scores = _scores(policy, view)
+    tell("select")
+    kubelets = as_kubelet or not writes(policy, "select")
+    sets = tuple(_named(policy, scores, view, any_cpus=kubelets))
+    if not sets:
+        raise Refusal("selects no set of CPUs")
+    tell("score")
+    scored = tuple(Scored(each.mask, _number(policy.score(each, view), "score", each)) for each in sets)
     winner = max(range(len(scored)), key=lambda place: (scored[place].score, -place))
     return Selection(scores, scored, winner)
 
 
-def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell = _silent) -> tuple[str, ...]:
+def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell) -> tuple[str, ...]:
     """Return the UIDs of pods in the order of ``sort``, or raise BadAnswerError."""
     if not writes(policy, "sort"):
         return tuple(pod.uid for pod in pods)
@@ -131,7 +95,7 @@ def order(policy: Policy, pods: tuple[PodView, ...], view: View, tell: Tell = _s
     return tuple(str(uid) for uid in uids)
 
 
-def evicted(policy: Policy, pod: PodView, view: View, tell: Tell = _silent) -> tuple[str, ...]:
+def evicted(policy: Policy, pod: PodView, view: View, tell: Tell) -> tuple[str, ...]:
     """Return the UIDs of the pods that ``post_filter`` wants to evict, or raise BadAnswerError."""
     if not writes(policy, "post_filter"):
         return ()
@@ -190,7 +154,7 @@ def _listed(found: object, step: str, most: int) -> list[object]:
 
 
 def _number(found: object, step: str, of: object) -> float:
-    if not isinstance(found, _NUMBERS) or isinstance(found, bool) or not isfinite(found):
+    if not isinstance(found, int | float) or isinstance(found, bool) or not isfinite(found):
         raise BadAnswerError(f"{step} returned {_told(found)} for {of}: a number is expected")
     return found
 

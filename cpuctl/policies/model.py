@@ -7,7 +7,7 @@ cpuctl's own; ``docs/policies.md`` tells them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, get_args
@@ -74,52 +74,32 @@ class Topology:
 
     def __init__(self, elements: Elements) -> None:
         self.__elements = elements
+        self.numa_nodes = _sets(elements.numa_nodes)
+        """The CPUs of each NUMA node that has some."""
+        self.sockets = _sets(elements.sockets)
+        """The CPUs of each socket."""
+        self.cores = _sets(elements.cores)
+        """The CPUs of each core."""
+        self.uncore_caches = _sets(elements.uncore_caches)
+        """The CPUs of each uncore cache (L3); of each socket, where nothing is known of caches."""
 
     @cached_property
     def cpus(self) -> Mapping[int, CPU]:
         """Every CPU by its number."""
         labels: dict[int, list[int]] = {}
-        elements = self.__elements
-        for masks in (elements.cores, elements.numa_nodes, elements.sockets, elements.uncore_caches):
-            for element, mask in masks.items():
-                for cpu in CPUSet(mask):
+        for sets in (self.cores, self.numa_nodes, self.sockets, self.uncore_caches):
+            for element, cpus in sets.items():
+                for cpu in cpus:
                     labels.setdefault(cpu, []).append(element)
         return MappingProxyType({cpu: self._cpu(cpu, labels[cpu]) for cpu in sorted(labels)})
 
     def _cpu(self, cpu: int, labels: list[int]) -> CPU:
         core, node, socket, cache = labels
-        return CPU(cpu, core, node, socket, cache, self._kind(cpu))
-
-    def _kind(self, cpu: int) -> str:
-        if not self.__elements.performance or not self.__elements.efficiency:
-            return ""
-        for name, mask in (
-            ("performance", self.__elements.performance),
-            ("efficiency", self.__elements.efficiency),
-        ):
-            if mask >> cpu & 1:
-                return name
-        return ""
-
-    @cached_property
-    def numa_nodes(self) -> Mapping[int, CPUSet]:
-        """The CPUs of each NUMA node that has some."""
-        return _sets(self.__elements.numa_nodes)
-
-    @cached_property
-    def sockets(self) -> Mapping[int, CPUSet]:
-        """The CPUs of each socket."""
-        return _sets(self.__elements.sockets)
-
-    @cached_property
-    def cores(self) -> Mapping[int, CPUSet]:
-        """The CPUs of each core."""
-        return _sets(self.__elements.cores)
-
-    @cached_property
-    def uncore_caches(self) -> Mapping[int, CPUSet]:
-        """The CPUs of each uncore cache (L3); of each socket, where nothing is known of caches."""
-        return _sets(self.__elements.uncore_caches)
+        performance, efficiency = self.__elements.performance, self.__elements.efficiency
+        kind = ""
+        if performance and efficiency and (performance | efficiency) >> cpu & 1:
+            kind = "performance" if performance >> cpu & 1 else "efficiency"
+        return CPU(cpu, core, node, socket, cache, kind)
 
     @property
     def distances(self) -> Mapping[int, tuple[int, ...]]:
@@ -261,10 +241,3 @@ class Policy:
 
     def deallocate(self, cpus: CPUSet, view: View) -> None:
         """Learn which CPUs come back from pods that ``post_filter`` named."""
-
-
-def by_score(scores: Mapping[int, float], count: int) -> Iterator[CPUSet]:
-    """Yield the *count* CPUs with the highest scores, the lower of equal ones; nothing of too few."""
-    best = sorted(scores, key=lambda cpu: (-scores[cpu], cpu))[:count]
-    if len(best) == count:
-        yield CPUSet.of(best)

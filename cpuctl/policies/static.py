@@ -8,7 +8,7 @@ from the kubelet's in one thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -209,10 +209,13 @@ def packed(topology: Topology, free: CPUSet, count: int, rules: Rules) -> CPUSet
     Raise Refusal where these are not enough: a CPU may have been counted more than once.
     """
     basket = Basket(topology, free, count)
-    nodes: Callable[[], None] = lambda: basket.take_whole(topology.numa_nodes, basket.order.numa_nodes)  # noqa: E731
-    sockets: Callable[[], None] = lambda: basket.take_whole(  # noqa: E731
-        topology.sockets, basket.order.sockets, topology.cpus_per_socket
-    )
+
+    def nodes() -> None:
+        basket.take_whole(topology.numa_nodes, basket.order.numa_nodes)
+
+    def sockets() -> None:
+        basket.take_whole(topology.sockets, basket.order.sockets, topology.cpus_per_socket)
+
     steps = [nodes, sockets] if topology.numa_first else [sockets, nodes]
     if rules.uncore:
         steps.append(lambda: basket.take_caches(rules.release))

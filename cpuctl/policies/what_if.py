@@ -58,7 +58,6 @@ _CRASH_AT = "CPU Manager, as the policy has it"
 class Description(NamedTuple):
     """What a policy says of itself; ``steps`` are those that it has of its own."""
 
-    kind: str
     doc: str
     source: str
     alignment: Alignment
@@ -101,18 +100,18 @@ def elements_of(topology: CPUTopology) -> Elements:
 def describe(worker: Worker) -> Description:
     """Ask a policy for what it is; raise PolicyError where it cannot be loaded."""
     answer = worker.ask(Question("describe"))
-    texts = [answer.get(name) for name in ("class", "doc", "source", "alignment")]
+    texts = [answer.get(name) for name in ("doc", "source", "alignment")]
     steps, options = answer.get("steps"), answer.get("options")
     if not all(isinstance(each, str) for each in texts) or not isinstance(steps, list):
         _nonsense(worker)
-    if texts[3] not in ("hint", "equal", "cpu"):
-        message = f"policy {worker.name}: its alignment is {texts[3]!r}: hint, equal or cpu is expected"
+    if texts[2] not in ("hint", "equal", "cpu"):
+        message = f"policy {worker.name}: its alignment is {texts[2]!r}: hint, equal or cpu is expected"
         raise PolicyError(message)
-    kind, doc, source, _ = map(str, texts)
-    alignment: Alignment = texts[3]
+    doc, source, _ = map(str, texts)
+    alignment: Alignment = texts[2]
     own = tuple(step for step in STEPS if step in steps)
     plain = {str(k): str(v) for k, v in options.items()} if isinstance(options, dict) else {}
-    return Description(kind, doc, source, alignment, own, plain)
+    return Description(doc, source, alignment, own, plain)
 
 
 class PolicyInPlace:
@@ -172,8 +171,10 @@ class PolicyInPlace:
         self.attend(trial)
         question = Question("post_filter", pod=self._pod(pod))
         uids = self._texts(self._ask(before.policy, trial.state, question), "uids")
-        if not uids or not set(uids) <= set(trial.active) - {pod.uid}:
-            return None if not uids else _nonsense(self.worker)
+        if not uids:
+            return None
+        if not set(uids) <= set(trial.active) - {pod.uid}:
+            _nonsense(self.worker)
         free = trial.state.default
         for uid in uids:
             trial.remove(uid)
@@ -243,8 +244,8 @@ class PolicyInPlace:
             aside = [each._replace(aside=True) for each in part.weighings] if found.cpus else part.weighings
             found = Picked(found.cpus | part.cpus, found.steps + part.steps, (*found.weighings, *aside))
         if self._has("allocate"):
-            container = self._container(wanted)
-            self._ask(policy, state, Question("allocate", container=container, cpus=found.cpus))
+            asked_for = _container_view(wanted)
+            self._ask(policy, state, Question("allocate", container=asked_for, cpus=found.cpus))
         return found
 
     def _picked(
@@ -262,7 +263,7 @@ class PolicyInPlace:
         kubelet = own.cpus if isinstance(own, Picked) else NO_CPUS
         question = Question(
             "select",
-            container=self._container(wanted),
+            container=_container_view(wanted),
             free=offered,
             need=number,
             nodes=None if nodes is None else tuple(CPUSet(nodes)),
@@ -332,10 +333,6 @@ class PolicyInPlace:
             ),
         )
 
-    def _container(self, wanted: Wanted) -> ContainerView | None:
-        each = wanted.container
-        return None if each is None else ContainerView(each.name, each.kind.value, wanted.number)
-
     def _has(self, step: str) -> bool:
         return step in self.described.steps
 
@@ -350,6 +347,11 @@ def _nonsense(worker: Worker) -> NoReturn:
     """Stop a policy whose process says what its own checks should not have let through."""
     worker.stop()
     raise PolicyError(f"policy {worker.name}: gave an answer that is none")
+
+
+def _container_view(wanted: Wanted) -> ContainerView | None:
+    each = wanted.container
+    return None if each is None else ContainerView(each.name, each.kind.value, wanted.number)
 
 
 def _fault(answer: Answer) -> KubeletFault:

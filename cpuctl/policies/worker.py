@@ -20,6 +20,7 @@ import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import PolicyError, UsageError
+from cpuctl.policies.catalogue import OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,15 +83,14 @@ class Worker:
             _give_time(process)
             raise self._error(_ending(self.stop())) from None
         except (ValueError, RecursionError):
-            self.stop()
-            raise self._error("gave an answer that is none") from None
+            answer = None
         if not isinstance(answer, dict):
             self.stop()
             raise self._error("gave an answer that is none")
         if "error" in answer:
             self.stop()
             if answer.get("usage"):
-                raise UsageError(str(answer["error"]), where=f"--policy {self.name}")
+                raise UsageError(str(answer["error"]), where=f"{OPTION} {self.name}")
             raise PolicyError(f"policy {self.name}: {answer['error']}", where=str(answer.get("at", "")))
         return answer
 
@@ -104,12 +104,11 @@ class Worker:
         return _end(process)
 
     def _error(self, what: str) -> PolicyError:
-        step = self._step[:_STEP_BYTES].rstrip(b"\0").decode("ascii", "replace")
-        return PolicyError(f"policy {self.name}: {step or 'it'} {what}")
+        return PolicyError(f"policy {self.name}: {self._told_step() or 'it'} {what}")
 
     def _running(self) -> _Process:
         if self._process is None or self._process.owner != os.getpid():
-            self._step[:_STEP_BYTES] = bytes(_STEP_BYTES)
+            self._tell("")
             self._process = self._start()
             self._ended = weakref.finalize(self, _end, self._process)
         return self._process
@@ -160,10 +159,13 @@ class Worker:
         try:
             return serve(pickle.loads(text), self._tell)  # noqa: S301  # the question is our own
         except BaseException as error:  # noqa: BLE001
-            return _told(error, self._step[:_STEP_BYTES].rstrip(b"\0").decode())
+            return _told(error, self._told_step())
+
+    def _told_step(self) -> str:
+        return self._step[:].rstrip(b"\0").decode("ascii", "replace")
 
     def _tell(self, step: str) -> None:
-        self._step[:_STEP_BYTES] = step.encode()[:_STEP_BYTES].ljust(_STEP_BYTES, b"\0")
+        self._step[:] = step.encode()[:_STEP_BYTES].ljust(_STEP_BYTES, b"\0")
 
 
 def _make_safe(budget: float) -> None:

@@ -15,12 +15,11 @@ from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.sources import MachineSource, read_machine
-from cpuctl.policies.model import View
 from cpuctl.policies.static import Rules, Static
 from cpuctl.policies.what_if import PolicyInPlace, Setting, describe
 from cpuctl.policies.worker import Worker
 from tests.conformance.corpus import corpus_files
-from tests.conformance.through_policies import run_through_policies
+from tests.conformance.through_policies import AsRecorded, run_through_policies
 from tests.policies.asking import InThisProcess, choose, in_place, worker_of
 from tests.policies.nodes import kubelet, node_with, pod
 from tests.support.lockstep import Choices, drawn_machine, plain
@@ -36,14 +35,6 @@ def test_recorded_picks_come_out_the_same_through_the_plug_in() -> None:
     tally = run_through_policies(files, ONE_IN)
     assert tally.failures == []
     assert tally.passed > 200
-
-
-class AsTold(Static):
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-
-    def rules(self, view: View) -> Rules:
-        return self._rules
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -64,7 +55,7 @@ def test_it_keeps_step_with_the_engine_on_machines_of_every_shape(seed: int) -> 
         dealt = take_distributed(found, offered, need, Dealing(group, spreading, rules, width))
         nodes = NodeMask((1 << width) - 1) if width else None
         for wanted, distribute in ((packed, False), (dealt, True)):
-            policy = AsTold(Rules(distribute, uncore, spread, group, rules))
+            policy = AsRecorded(Rules(distribute, uncore, spread, group, rules))
             asked = in_place(InThisProcess(policy, as_kubelet=True), found, {}, as_kubelet=True)
             assert plain(choose(asked, found, offered, need, nodes, rules)) == plain(wanted)
 

@@ -28,11 +28,10 @@ PublisherOption = Annotated[
 ]
 
 
-def refuse_publisher(publisher: str, style: Style) -> Style:
-    """Return the style; raise UsageError for a publisher where nothing is published."""
+def refuse_publisher(publisher: str, style: Style) -> None:
+    """Raise UsageError for a publisher where nothing is published."""
     if publisher != "rte" and style.output != "nrt":
         raise UsageError("is read with -o nrt only", where="--publisher")
-    return style
 
 
 def emit_topology(planning: Planning, node: StartResult | None, publisher: str, style: Style) -> bool:

@@ -129,10 +129,8 @@ def list_nodes(
     from cpuctl.fleet.listing import NodeLister
     from cpuctl.operations.plan_inputs import PlanningInputs
 
-    style, kubelet = (
-        Style(output, color=not no_color, quiet=quiet),
-        fleet_inputs(context, *recordings, *filename, nodes),
-    )
+    style = Style(output, color=not no_color, quiet=quiet)
+    kubelet = fleet_inputs(context, *recordings, *filename, nodes)
     refuse_publisher(publisher, style)
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:

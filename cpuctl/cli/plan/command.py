@@ -216,7 +216,8 @@ def plan(
     """Read, decide, answer."""
     from cpuctl.operations.state_writing import changing
 
-    style, sources = refuse_publisher(publisher, Style(output, color=not no_color, quiet=quiet)), Sources()
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    refuse_publisher(publisher, style)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
     words = PlanningInputs(
@@ -237,8 +238,7 @@ def plan(
     with changing(write_state):
         with _answering_unloaded(words, sources, compare, planner_of, style, exit_zero=exit_zero):
             planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
-        with ProgressBar(style) as progress:
-            planned = _planned(planner_of(planning)._replace(progress=progress), compare)
+        planned = _planned(planner_of(planning), compare, style)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _answer(planning, planned, pictures, publisher, style)
@@ -384,19 +384,21 @@ class Planned(NamedTuple):
     node: "StartResult | None"
 
 
-def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
+def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -> Planned:
     """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
     from cpuctl.answering.plan.plan_document import compared_document, planned_document
 
     planning = planner.planning
     warn_of_order(planning, planner.options.order)
-    if settings is not None:
-        from cpuctl.operations.comparison import compare
+    with ProgressBar(style) as progress:
+        planner = planner._replace(progress=progress)
+        if settings is not None:
+            from cpuctl.operations.comparison import compare
 
-        return Planned(compared_document(planner, compare(planner, settings)), None)
-    plan = planner.plan(planning.kubelet, planning.sources)
-    explain = _explain(planner, plan)
-    return Planned(planned_document(planner, plan, planning.sources, explain), plan.node)
+            return Planned(compared_document(planner, compare(planner, settings)), None)
+        plan = planner.plan(planning.kubelet, planning.sources)
+        explain = _explain(planner, plan)
+        return Planned(planned_document(planner, plan, planning.sources, explain), plan.node)
 
 
 def _explain(planner: Planner, plan: "Plan") -> str:

@@ -43,16 +43,14 @@ def emit_topology(planning: Planning, node: StartResult | None, publisher: str, 
     from cpuctl.answering.topology.topology_object import topologies_document
     from cpuctl.engine.node import Node
     from cpuctl.exports.outcomes import start_sentence
-    from cpuctl.operations.topology_publishing import Publisher, publish
+    from cpuctl.operations.topology_publishing import Publisher, publish_node
 
     asked = Publisher.parse(publisher)
     if not isinstance(node, Node):
         if node is not None:
             complain(start_sentence(not_started_answer(node), "The kubelet"))
         return False
-    machine, kubelet = planning.source.machine, planning.kubelet
-    name = node_name(planning.inputs.machine)
-    found = publish(name, machine, kubelet, node, asked, planning.initial.names)
+    found = publish_node(node_name(planning.inputs.machine), planning, node, asked)
     for remark in found.remarks:
         note(f"note: {remark}", style)
     emit(topologies_document([found.topology]), style)

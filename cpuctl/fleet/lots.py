@@ -52,6 +52,13 @@ class Lot:
         self.decided: dict[Hashable, tuple[Admission, Node]] = {}
         self.next: dict[Hashable, tuple[Admission | None, Lot | None]] = {}
 
+    def successor(self, load: Load, kubelet: Node | None) -> Lot:
+        """Return a lot without nodes that differs from this one in its load, and in its kubelet's state."""
+        after = Lot(self.node, load, starts=self.starts, alone=self.alone)
+        after.kubelet, after.planning = kubelet, self.planning
+        after.siblings, after.given = self.siblings, self.given
+        return after
+
 
 def best(lots: Sequence[Lot], found: Sequence[int]) -> Lot:
     """Return the lot with the best score, of several the one whose first node comes first."""

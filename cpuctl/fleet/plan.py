@@ -14,23 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.errors import InputError
 from cpuctl.fleet.collection import Recording, file_digest
+from cpuctl.fleet.lot_topologies import LotTopologies
 from cpuctl.fleet.lots import Lot, best, first, load_of, newcomer, place_of
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
-from cpuctl.fleet.topology_check import compared, publisher_of
-from cpuctl.fleet.topology_plugin import (
-    PluginView,
-    Topologies,
-    WronglyFiltered,
-    plugin_refusal,
-    plugin_score,
-    why_filtered,
-    why_passed,
-    with_reserved,
-)
+from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.topology_publishing import Publisher, publish
 from cpuctl.pods.node_selection import Taint
 from cpuctl.scheduler.decisions import (
     Candidate,
@@ -42,20 +31,17 @@ from cpuctl.scheduler.decisions import (
     no_node_message,
     totals,
 )
-from cpuctl.scheduler.model import NodeObject
-from cpuctl.scheduler.node_topology import topology_settings
+from cpuctl.scheduler.model import Load, NodeObject
 from cpuctl.scheduler.spreading import HOSTNAME, ZONE, Siblings, siblings_of, spread_scores
-from cpuctl.scheduler.topology_match import Asking, TopologyScore, Unaligned
+from cpuctl.scheduler.topology_match import Asking, Unaligned
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import PlannedNode
     from cpuctl.engine.admission import Admission
     from cpuctl.pods.model import StoredPod
-    from cpuctl.scheduler.node_topology import NodeTopology
 
 _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 """What keeps pods off a node whose kubelet does not run."""
-_EXPORTER = Publisher()
 _NOT_STARTED = "it is bound, but the kubelet of its node does not start"
 _MOST_TRIED = 64
 """Lots on which a rejected pod is tried to tell where it would have fitted."""
@@ -136,7 +122,7 @@ class FleetPlanner:
         Of nodes without a source only objects are known: the scheduler chooses, and no kubelet is asked.
         """
         self._nodes = nodes
-        self._topologies = topologies
+        self._plugin = None if topologies is None else LotTopologies(topologies, self._kubelet)
         self._reader = NodeReader(inputs)
         pods = list(pods)
         wanted = [pod.node_selection for pod in pods if pod.node_selection is not None]
@@ -161,13 +147,14 @@ class FleetPlanner:
                 node.unschedulable,
                 frozenset(node.allocatable.items()),
                 repr(load),
-                self._published_topology(row["node"]),
+                self._plugin and self._plugin.key(row["node"]),
             )
             if key not in found:
                 starts = row["start"]["outcome"] == "Started"
                 found[key] = Lot(node, load, starts=starts, alone=not row["source"])
                 found[key].siblings = siblings
-                self._tell(found[key], row["node"])
+                if self._plugin:
+                    self._plugin.begin(found[key], row["node"])
                 yield found[key]
             found[key].members.append(index)
 
@@ -177,18 +164,6 @@ class FleetPlanner:
             return {}
         running = map(siblings_of, inputs.running.get(name, ()))
         return Counter(each for each in running if each in self._spreads)
-
-    def _published_topology(self, name: str) -> Hashable:
-        """Return what the plug-in reads of the object of a node."""
-        published = self._topologies and self._topologies.published
-        if not published or name not in published:
-            return None
-        return repr((published[name].zones, topology_settings(published[name])))
-
-    def _tell(self, lot: Lot, name: str) -> None:
-        if self._topologies and (self._topologies.published is not None or not lot.starts):
-            lot.seen, lot.published = (self._topologies.published or {}).get(name), True
-            lot.given = lot.seen
 
     def _seen(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
         """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
@@ -203,21 +178,10 @@ class FleetPlanner:
 
     def stale(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the nodes of whose objects something is not true, and what; of those that have one."""
-        objects = (self._topologies and self._topologies.published) or {}
+        if self._plugin is None:
+            return
         for lot in self._lots:
-            published: dict[Publisher, NodeTopology | None] = {}
-            for name in (self._nodes[index]["node"] for index in lot.members if lot.starts):
-                if name not in objects:
-                    continue
-                publisher = publisher_of(objects[name])
-                if publisher not in published:
-                    published[publisher] = self._published(lot, publisher)
-                if (now := published[publisher]) is None:
-                    continue
-                assert lot.planning is not None, "something is published of it"
-                found = compared(objects[name], now, self._kubelet(lot), lot.planning.initial).findings
-                if found:
-                    yield name, tuple(map(str, found))
+            yield from self._plugin.stale(lot, (self._nodes[index]["node"] for index in lot.members))
 
     def plan(self, pod: StoredPod) -> Placed:
         """Choose a node, and let its kubelet decide; a pod that it admits stays there.
@@ -231,15 +195,17 @@ class FleetPlanner:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
             return self._bound(lots[0], pod, wanted)
         lots, scores, reasons = self._filtered(wanted)
-        if self._topologies is not None:
-            return self._planned_with(self._topologies, dict(zip(lots, scores, strict=True)), reasons, pod)
+        if self._plugin is not None:
+            passed = dict(zip(lots, scores, strict=True))
+            return self._planned_with(self._plugin, passed, reasons, pod, wanted)
         if not lots:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        return self._chosen(lots, totals(scores, self._spread(lots, pod, wanted)), pod, wanted)
+        lot = best(lots, totals(scores, self._spread(lots, pod, wanted)))
+        return self._chosen(lot, lots, pod, wanted)
 
-    def _chosen(self, lots: Sequence[Lot], found: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
-        """Bind a pod to the node with the best score, the first of several."""
-        placed = self._bound(best(lots, found), pod, wanted)
+    def _chosen(self, lot: Lot, lots: Sequence[Lot], pod: StoredPod, wanted: Wanted) -> Placed:
+        """Bind a pod to the first node of a lot that was chosen among *lots*."""
+        placed = self._bound(lot, pod, wanted)
         stays = placed.admitted or placed.admission is None
         return placed if stays else placed._replace(fitting=self._fitting(lots, pod, wanted))
 
@@ -270,8 +236,8 @@ class FleetPlanner:
 
     def _bound_everywhere(self, lot: Lot, members: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
         reasons = filter_reasons(wanted, lot.node, lot.load)
-        if not reasons and self._topologies is not None:
-            refusal = plugin_refusal(Asking.of(pod), self._topology(lot), lot.node.allocatable)
+        if not reasons and self._plugin is not None:
+            refusal = self._plugin.refusal(lot, Asking.of(pod))
             reasons = (refusal.message,) if refusal else ()
         if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
@@ -329,20 +295,22 @@ class FleetPlanner:
         """
         shape, siblings = (shape_of(pod), pod.restart_policy), siblings_of(pod)
         if (shape, siblings) not in lot.next:
-            after = Lot(lot.node, lot.load.plus(wanted.load), starts=lot.starts, alone=lot.alone)
-            admission = None
-            if lot.starts:
-                admission, after.kubelet = self._decided(lot, pod, shape)
-                after.planning = lot.planning
-            stays = admission is None or isinstance(admission.verdict, Admitted)
-            if stays:
-                after.siblings = (
-                    lot.siblings if siblings is None else Counter(lot.siblings) + Counter([siblings])
-                )
-                self._learn(lot, after, pod)
-                self._lots.append(after)
-            lot.next[shape, siblings] = (admission, after if stays else None)
+            admission, kubelet = self._decided(lot, pod, shape) if lot.starts else (None, None)
+            after = None
+            if admission is None or isinstance(admission.verdict, Admitted):
+                after = self._successor(lot, lot.load.plus(wanted.load), kubelet, pod)
+                if siblings is not None:
+                    after.siblings = Counter(lot.siblings) + Counter([siblings])
+            lot.next[shape, siblings] = (admission, after)
         return lot.next[shape, siblings]
+
+    def _successor(self, lot: Lot, load: Load, kubelet: Node | None, pod: StoredPod) -> Lot:
+        """Make the lot that nodes come to with a pod that is bound to them; the plug-in learns of it."""
+        after = lot.successor(load, kubelet)
+        if self._plugin:
+            self._plugin.learn(lot, after, pod)
+        self._lots.append(after)
+        return after
 
     def _decided(self, lot: Lot, pod: StoredPod, shape: Hashable) -> tuple[Admission, Node]:
         """Return what the kubelet of a lot makes of a pod, whosever it is, and the kubelet afterwards."""
@@ -381,118 +349,63 @@ class FleetPlanner:
 
     def _planned_with(
         self,
-        topologies: Topologies,
+        plugin: LotTopologies,
         passed: Mapping[Lot, Score],
         reasons: Sequence[tuple[tuple[str, ...], int]],
         pod: StoredPod,
+        wanted: Wanted,
     ) -> Placed:
         """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
         asking = Asking.of(pod)
-        lots, view = self._aligned(topologies, passed, pod, asking)
+        refusals = {lot: refusal for lot in passed if (refusal := plugin.refusal(lot, asking))}
+        view = self._filtered_by(plugin, refusals, asking, pod, wanted)
+        lots = [lot for lot in passed if lot not in refusals]
         if view.crash or not lots:
             all_reasons = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
             message = view.crash or no_node_message(all_reasons, len(self._nodes))
             return Placed(pod, message=message, plugin=view)
-        added = self._plugin_scores(topologies, lots, pod, asking)
+        added = plugin.scores(lots, asking, shape_of(pod))
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
-        own = totals([passed[lot] for lot in lots], self._spread(lots, pod, Wanted.of(pod)))
-        found = [score + more.value for score, more in zip(own, added, strict=True)]
-        lot = best(lots, found)
-        seen = self._topology(lot)
-        now = seen and self._published(lot, publisher_of(seen))
-        placed = self._chosen(lots, found, pod, Wanted.of(pod))
+        own = totals([passed[lot] for lot in lots], self._spread(lots, pod, wanted))
+        lot = best(lots, [score + more.value for score, more in zip(own, added, strict=True)])
+        placed = self._chosen(lot, lots, pod, wanted)
         if placed.admission is not None and not placed.admitted:
-            why = why_passed(placed.admission.verdict, asking, seen, now)
+            why = why_passed(placed.admission.verdict, asking, plugin.seen(lot), plugin.now(lot))
             view = view._replace(wrongly_passed=why)
-            self._reserve(topologies, lot, pod)
+            if plugin.reserves:
+                self._reserve(lot, pod)
         return placed._replace(plugin=view)
 
-    def _aligned(
-        self, topologies: Topologies, lots: Iterable[Lot], pod: StoredPod, asking: Asking
-    ) -> tuple[list[Lot], PluginView]:
-        """Return the nodes that the plug-in lets pass, and what it filters, rightly or not."""
-        refusals: dict[Lot, Unaligned] = {}
-        counts: dict[Unaligned, int] = {}
-        for lot in lots:
-            refusal = plugin_refusal(asking, self._topology(lot), lot.node.allocatable)
-            if refusal is not None:
-                refusals[lot] = refusal
-                counts[refusal] = counts.get(refusal, 0) + len(lot.members)
+    def _filtered_by(
+        self,
+        plugin: LotTopologies,
+        refusals: Mapping[Lot, Unaligned],
+        asking: Asking,
+        pod: StoredPod,
+        wanted: Wanted,
+    ) -> PluginView:
+        """Tell what the plug-in filters, rightly or not."""
+        counts: Counter[Unaligned] = Counter()
+        for lot, refusal in refusals.items():
+            counts[refusal] += len(lot.members)
         view = PluginView(tuple(counts.items()))
-        wanted = Wanted.of(pod)
         wrongly = [lot for lot in list(refusals)[:_MOST_TRIED] if self._would_admit(lot, pod, wanted)]
-        if wrongly:
-            names = self._names(index for lot in wrongly for index in lot.members)
-            seen = self._topology(wrongly[0])
-            assert seen is not None, "the plug-in filters by an object"
-            now, reserves = self._published(wrongly[0], publisher_of(seen)), topologies.options.reserves
-            why = why_filtered(refusals[wrongly[0]], asking, seen, now, reserves=reserves)
-            view = view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
-        return [lot for lot in lots if lot not in refusals], view
+        if not wrongly:
+            return view
+        names = self._names(index for lot in wrongly for index in lot.members)
+        seen = plugin.seen(wrongly[0])
+        assert seen is not None, "the plug-in filters by an object"
+        now, reserves = plugin.now(wrongly[0]), plugin.reserves
+        why = why_filtered(refusals[wrongly[0]], asking, seen, now, reserves=reserves)
+        return view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
 
-    def _plugin_scores(
-        self, topologies: Topologies, lots: Sequence[Lot], pod: StoredPod, asking: Asking
-    ) -> list[TopologyScore]:
-        """Score lots; the only node that is left a scheduler takes without scores."""
-        if sum(len(lot.members) for lot in lots) == 1:
-            return [TopologyScore(0)]
-        shape = shape_of(pod)
-        for lot in lots:
-            if shape not in lot.scores:
-                lot.scores[shape] = plugin_score(asking, self._topology(lot), topologies.options)
-        return [lot.scores[shape] for lot in lots]
-
-    def _topology(self, lot: Lot) -> NodeTopology | None:
-        """Return the object that the plug-in goes by; None where the node has none."""
-        if not lot.published:
-            lot.seen, lot.published = self._published_anew(lot), True
-        return lot.seen
-
-    def _published_anew(self, lot: Lot) -> NodeTopology | None:
-        """Return what comes after an object that was given: an exporter with other settings keeps them."""
-        if lot.given is None:
-            return self._published(lot)
-        found = self._published(lot, publisher_of(lot.given))
-        return found and found._replace(attributes=lot.given.attributes, policies=lot.given.policies)
-
-    def _published(self, lot: Lot, publisher: Publisher = _EXPORTER) -> NodeTopology | None:
-        """Return what an exporter publishes of nodes as they are; None where it crashes, or none is known."""
-        if not lot.starts:
-            return None
-        kubelet = self._kubelet(lot)
-        assert lot.planning is not None, "it is read with its kubelet"
-        planning = lot.planning
-        machine, configured, names = planning.source.machine, planning.kubelet, planning.initial.names
-        try:
-            return publish(lot.node.name, machine, configured, kubelet, publisher, names).topology
-        except InputError:
-            return None
-
-    def _reserve(self, topologies: Topologies, lot: Lot, pod: StoredPod) -> None:
+    def _reserve(self, lot: Lot, pod: StoredPod) -> None:
         """Let the reserve cache keep a pod that the kubelet has rejected: it does not know of that."""
-        if not topologies.options.reserves:
-            return
         shape = shape_of(pod)
         if shape not in lot.rejecting:
-            after = Lot(lot.node, lot.load, starts=lot.starts, alone=lot.alone)
-            after.kubelet, after.planning, after.siblings = lot.kubelet, lot.planning, lot.siblings
-            self._learn(lot, after, pod)
-            lot.rejecting[shape] = after
-            self._lots.append(after)
+            lot.rejecting[shape] = self._successor(lot, lot.load, lot.kubelet, pod)
         heappush(lot.rejecting[shape].members, heappop(lot.members))
-
-    def _learn(self, lot: Lot, after: Lot, pod: StoredPod) -> None:
-        """Let the plug-in go by what it has cached, less what a pod requests, or by what comes anew."""
-        if self._topologies is None:
-            return
-        after.given = lot.given
-        if self._topologies.options.reserves:
-            seen = self._topology(lot)
-            after.seen, after.published = seen and with_reserved(seen, Asking.of(pod)), True
-        elif lot.published and (lot.seen is None or not lot.starts):
-            # Nobody publishes anew where no kubelet is known, or where no exporter runs.
-            after.seen, after.published = lot.seen, True
 
 
 def _judge(wanted: Wanted, lot: Lot) -> _Judged:

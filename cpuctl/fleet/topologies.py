@@ -13,7 +13,7 @@ from cpuctl.fleet.asking import KubeletFiles
 from cpuctl.inputs.sources import Sources
 from cpuctl.object_names import as_object_name
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
-from cpuctl.operations.topology_publishing import publish
+from cpuctl.operations.topology_publishing import publish_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,7 @@ class TopologyPublisher(KubeletFiles):
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):
             raise InputError(start_sentence(not_started_answer(node), "The kubelet"), where=name)
-        names, machine = planning.initial.names, planning.source.machine
-        found = publish(as_object_name(name), machine, planning.kubelet, node, self._publisher, names)
+        found = publish_node(as_object_name(name), planning, node, self._publisher)
         return {
             "node": name,
             "source": source,

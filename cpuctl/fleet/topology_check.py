@@ -15,7 +15,7 @@ from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish
+from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish_node
 from cpuctl.scheduler.node_topology import (
     FINGERPRINT_ANNOTATION,
     FINGERPRINT_ATTRIBUTE,
@@ -158,13 +158,11 @@ class PublishedNodes(NamedTuple):
         node = planning.start(planning.kubelet, Sources())
         if not isinstance(node, Node):
             return Compared(missing=(start_sentence(not_started_answer(node), "The kubelet"),))
-        publisher, initial = publisher_of(told), planning.initial
-        names, machine = initial.names, planning.source.machine
         try:
-            now = publish(name, machine, planning.kubelet, node, publisher, names).topology
+            now = publish_node(name, planning, node, publisher_of(told)).topology
         except InputError as error:
             return Compared(missing=(error.message,))
-        return compared(told, now, node, initial)
+        return compared(told, now, node, planning.initial)
 
 
 def compared(told: NodeTopology, now: NodeTopology, node: Node, initial: StartingState) -> Compared:

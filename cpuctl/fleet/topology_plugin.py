@@ -17,10 +17,8 @@ from cpuctl.scheduler.topology_match import (
     PluginCrashError,
     Scoring,
     Strategy,
-    TopologyScore,
     Unaligned,
     filter_topology,
-    score_topology,
 )
 
 if TYPE_CHECKING:
@@ -107,11 +105,6 @@ def plugin_refusal(
         return filter_topology(asking, topology, node_resources)
     except PluginCrashError as crash:
         return Unaligned(f"the scheduler crashes: {crash}")
-
-
-def plugin_score(asking: Asking, topology: NodeTopology | None, options: PluginOptions) -> TopologyScore:
-    """Ask the plug-in's score."""
-    return score_topology(asking, topology, options.scoring)
 
 
 def with_reserved(topology: NodeTopology, asking: Asking) -> NodeTopology:

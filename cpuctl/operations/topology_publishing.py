@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.model import Machine, NumaNode
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.model import Container
 
 _COUNTED_PAGES = ("hugepages-2Mi", "hugepages-1Gi")
@@ -145,6 +146,12 @@ def publish(
     zones = tuple(map(writer.zone, range(len(machine.numa_nodes))))
     topology = NodeTopology(name, zones, (*attributes, *settings), policies, tuple(annotations))
     return Published(topology, tuple(writer.remarks()))
+
+
+def publish_node(name: str, planning: Planning, node: Node, publisher: Publisher) -> Published:
+    """Make the object of a node that was started as it is read; raise InputError as ``publish`` does."""
+    machine, names = planning.source.machine, planning.initial.names
+    return publish(name, machine, planning.kubelet, node, publisher, names)
 
 
 class _Writer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,27 +33,21 @@ if TYPE_CHECKING:
 MACHINE = Path(__file__).parents[2] / "fixtures/machines/2s-2numa-32cpu.tar.xz"
 
 
-def topology(tmp_path: Path, arguments: str = SINGLE, **fleet: str) -> NodeTopology:
-    name = objects(tmp_path / "one.yaml", arguments, **fleet)
-    return read_node_topologies(Path(name).read_bytes(), name)[0]
-
-
 def texts(told: NodeTopology, now: NodeTopology) -> list[str]:
     return [str(each) for each in differences(told, now)]
 
 
-def test_what_is_not_true_of_a_node_any_more(tmp_path: Path) -> None:
-    now = topology(tmp_path, **TWO)
+def test_what_is_not_true_of_a_node_any_more() -> None:
+    now = published_by(TWO["n1"], arguments=SINGLE)
     assert texts(now, now) == []
-    more = topology(
-        tmp_path, SINGLE.replace("single-numa-node", "restricted"), n1="synthetic:2s3n6c1t,across"
-    )
+    restricted = SINGLE.replace("single-numa-node", "restricted")
+    more = published_by("synthetic:2s3n6c1t,across", arguments=restricted)
     assert texts(more, now)[0] == (
         "topologyManagerPolicy: the object says restricted, the kubelet has single-numa-node"
     )
     assert "node-2: the node has no such NUMA node" in texts(more, now)
     assert "node-2: the object has no such zone" in texts(now, more)
-    bare = topology(tmp_path, f"{BARE} --topology-manager-scope=pod", **TWO)
+    bare = published_by(TWO["n1"], arguments=f"{BARE} --topology-manager-scope=pod")
     assert texts(bare, now) == [
         "topologyManagerScope: the object says pod, the kubelet has container",
         "node-0 memory: the object does not list it",
@@ -77,17 +72,17 @@ def test_what_is_not_true_of_a_node_any_more(tmp_path: Path) -> None:
     )
 
 
-def test_an_object_without_numa_nodes_is_told_once(tmp_path: Path) -> None:
+def test_an_object_without_numa_nodes_is_told_once() -> None:
     """As the balloons policy of nri-plugins publishes it."""
-    now = topology(tmp_path, **TWO)
+    now = published_by(TWO["n1"], arguments=SINGLE)
     balloons = NodeTopology("n1", (Zone("reserved[0]", "balloon"), Zone("default[0]", "balloon")))
     assert [text for text in texts(balloons, now) if "zones" in text] == [
         "zones: none is a NUMA node (balloon): the scheduler's plug-in sees no resources, and filters all"
     ]
 
 
-def test_devices_that_nobody_told_of_are_no_difference(tmp_path: Path) -> None:
-    now = topology(tmp_path, **TWO)
+def test_devices_that_nobody_told_of_are_no_difference() -> None:
+    now = published_by(TWO["n1"], arguments=SINGLE)
     card = ZoneResource("vendor.com/nic", *map(Quantity.from_value, (2, 2, 1)))
     more = now._replace(
         zones=(now.zones[0]._replace(resources=(*now.zones[0].resources, card)), now.zones[1])
@@ -98,13 +93,10 @@ def test_devices_that_nobody_told_of_are_no_difference(tmp_path: Path) -> None:
     assert texts(now, more) == ["node-0 vendor.com/nic: the object does not list it"]
 
 
-def test_who_has_published_is_told_by_what_one_alone_writes(tmp_path: Path) -> None:
+def test_who_has_published_is_told_by_what_one_alone_writes() -> None:
     for words in ("rte", "rte,fingerprint=all", "rte,fingerprint=none", "nfd"):
         publisher = Publisher.parse(words)
-        row = TopologyPublisher(kubelet(SINGLE), publisher)(Recording("n1", TWO["n1"]))
-        file = tmp_path / "one.json"
-        file.write_text(str(row["object"]).replace("'", '"'))
-        (read,) = read_node_topologies(file.read_bytes(), str(file))
+        read = published_by(TWO["n1"], words, SINGLE)
         assert publisher_of(read) == publisher
         # Others annotate, too.
         applied = ("kubectl.kubernetes.io/last-applied-configuration", "{}")
@@ -138,11 +130,10 @@ def told(found: CheckedNode) -> list[tuple[str, str, str]]:
     return [(each["severity"], each["code"], each["about"]) for each in found["findings"]]
 
 
-def published_by(node: Path, publisher: str = "rte", arguments: str = BARE) -> NodeTopology:
+def published_by(node: Path | str, publisher: str = "rte", arguments: str = BARE) -> NodeTopology:
     row = TopologyPublisher(kubelet(arguments), Publisher.parse(publisher))(Recording("n1", str(node)))
-    file = node.parent / "published.json"
-    file.write_text(str(row["object"]).replace("'", '"'))
-    return read_node_topologies(file.read_bytes(), str(file))[0]
+    (read,) = read_node_topologies(json.dumps(row["object"]).encode(), "published.json")
+    return read
 
 
 def with_fingerprint(topology: NodeTopology, value: str) -> NodeTopology:

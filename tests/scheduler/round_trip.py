@@ -154,7 +154,7 @@ def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS)
             seen, load = NodeObject("n1", allocatable_of(node)), Load()
             for each in node.active.values():
                 load = load.plus(bound_load(each))
-            for pod in shapes(planning, node, setting):
+            for pod in shapes(node, setting):
                 stored = stored_pod(pod, rules_of_pods(kubelet))
                 if filter_reasons(Wanted.of(stored), seen, load):
                     continue  # the scheduler never sends it here, with the plug-in or without
@@ -172,16 +172,16 @@ def _nodes(setting: Setting, kubelet: Kubelet, planning: Planning) -> Iterator[N
     node = planning.start(first, Sources())
     if not isinstance(node, Node):
         return
-    for pod in (None, *fillers(planning, node, setting)):
+    for pod in (None, *fillers(node, setting)):
         if pod is not None:
-            stored = stored_pod(pod, rules_of_pods(kubelet))
-            if not isinstance(node.copy().admit(stored).verdict, Admitted):
+            after = node.copy()
+            if not isinstance(after.admit(stored_pod(pod, rules_of_pods(kubelet))).verdict, Admitted):
                 continue
-            node.admit(stored)
+            node = after
         started = _restarted(node, kubelet, planning) if setting.before else node
         if not isinstance(started, Node):
             return
-        yield started.copy()
+        yield started
 
 
 def _restarted(node: Node, kubelet: Kubelet, planning: Planning) -> StartResult:
@@ -243,7 +243,7 @@ def pod(name: str, *apps: Container, init: tuple[Container, ...] = ()) -> Pod:
     return Pod(name, apps, init, uid=name)
 
 
-def _sizes(planning: Planning, node: Node, setting: Setting) -> tuple[int, int]:
+def _sizes(node: Node, setting: Setting) -> tuple[int, int]:
     """Return how many CPUs and how much memory the largest NUMA node has for pods."""
     step = 2 if setting.whole_cores else 1
     kept = node.policy.allocatable if node.policy else node.topology.cpus
@@ -256,9 +256,9 @@ def _sizes(planning: Planning, node: Node, setting: Setting) -> tuple[int, int]:
     return max(cpus // step * step, 1), memory
 
 
-def fillers(planning: Planning, node: Node, setting: Setting) -> Iterator[Pod]:
+def fillers(node: Node, setting: Setting) -> Iterator[Pod]:
     """Yield pods that come to a node one after the other, as far as it admits them."""
-    cpus, memory = _sizes(planning, node, setting)
+    cpus, memory = _sizes(node, setting)
     app = partial(container, memory=1 << 24)
     if setting.pod_level:
         yield pod_level("held-as-a-whole", cpus - cpus // 4, app("a", 1))
@@ -277,9 +277,9 @@ def pod_level(name: str, cpus: int, *apps: Container) -> Pod:
     return pod(name, *apps)._replace(resources=ResourceRequirements(amounts, amounts))
 
 
-def shapes(planning: Planning, node: Node, setting: Setting) -> Iterator[Pod]:
+def shapes(node: Node, setting: Setting) -> Iterator[Pod]:
     """Yield the pods that are tried on a node."""
-    cpus, memory = _sizes(planning, node, setting)
+    cpus, memory = _sizes(node, setting)
     half, quarter = max(cpus // 2, 1), max(cpus // 4, 1)
     app = partial(container, memory=1 << 24)
     init = partial(container, memory=1 << 24, kind=ContainerKind.INIT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,10 +52,8 @@ def test_a_node_without_the_name_of_its_host_counts_none_there() -> None:
     ],
 )
 def test_replicas_of_controllers_are_spread_that_say_nothing_of_it(
-    owner: str, spec: dict[str, Any], siblings: tuple[str, str] | None, tmp_path: Any
+    owner: str, spec: dict[str, Any], siblings: tuple[str, str] | None, tmp_path: Path
 ) -> None:
-    import json
-
     kind, _, name = owner.partition("/")
     versions = {"ReplicationController": "v1", "Job": "batch/v1"}
     references = [

@@ -87,7 +87,7 @@ def _connected(address: str, jobs: int) -> Iterator[Client]:
     from distributed import Client
     from distributed.client import FutureCancelledError
 
-    logging.getLogger("distributed").setLevel(_SILENT)
+    _silence()
     try:
         with ExitStack() as stack:
             stack.enter_context(config.set({"distributed.comm.timeouts.connect": _PATIENCE}))
@@ -99,6 +99,13 @@ def _connected(address: str, jobs: int) -> Iterator[Client]:
     except (OSError, ValueError, FutureCancelledError) as error:
         text = f"the scheduler cannot be reached: {error or type(error).__name__}"
         raise NodeAccessError(text, where=f"{_OPTION} {address}") from None
+
+
+def _silence() -> None:
+    """Silence what distributed logs: parts of it have levels and handlers of their own."""
+    for name in tuple(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(_SILENT)
 
 
 @contextmanager

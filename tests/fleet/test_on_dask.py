@@ -165,6 +165,27 @@ def test_ctrl_c_leaves_what_is_done_by_local_workers(tmp_path: Path) -> None:
     assert '"Unreadable"' not in answers.read_text()
 
 
+def test_what_dask_logs_is_not_among_errors(tmp_path: Path, cluster: Cluster) -> None:
+    # The client tells of answers that it asks for a second time, where a machine is busy.
+    text = f"""
+import logging
+from cpuctl.fleet.on_dask import _connected
+with _connected({cluster.address!r}, 1):
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.gc"):
+        logging.getLogger(name).warning("rescheduling")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_nobody_there_is_an_error(fleet: Path, cluster: Cluster) -> None:
     for worker in cluster.workers:
         worker.kill()

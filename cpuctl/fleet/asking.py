@@ -73,8 +73,11 @@ class KubeletFiles:
 
     def _asks_kubelet(self, name: str) -> str:
         """Name what the kubelet of a node is told, of all that a recording of this name may hold."""
+        return f"{self._kubelet} {self._asks_release(name)}"
+
+    def _asks_release(self, name: str) -> str:
         # A recording that holds several nodes has another name than they have.
-        return f"{self._kubelet} {self._releases.get(name) or self._all_releases}"
+        return self._releases.get(name) or self._all_releases
 
     @cached_property
     def _all_releases(self) -> str:

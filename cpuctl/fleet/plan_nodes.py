@@ -94,7 +94,7 @@ class NodeSurveyor(KubeletFiles):
     """Tells of one node after the other what a plan begins with; equal states are worked out once."""
 
     def __init__(self, inputs: FleetInputs) -> None:
-        self._inputs, self._kubelet = inputs, inputs.kubelet
+        self._inputs, self._kubelet, self._releases = inputs, inputs.kubelet, inputs.releases
         self._reader = NodeReader(inputs)
         self._surveyed: dict[str, _Surveyed] = {}
         pods = (inputs.running or {}).items()
@@ -118,8 +118,8 @@ class NodeSurveyor(KubeletFiles):
         inputs = self._inputs
         # A recording that holds several nodes has another name than they have.
         known = self._running.get(name, self._all_running)
-        release = inputs.releases.get(name) or sorted(inputs.releases.items())
-        return f"survey {inputs.kubelet} {inputs.devices} {inputs.by_name} {release} {known}"
+        release = self._asks_release(name)
+        return f"survey {self._kubelet} {inputs.devices} {inputs.by_name} {release} {known}"
 
     def __call__(self, recording: Recording) -> PlannedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
 
@@ -48,12 +49,8 @@ def test_a_driver_that_is_to_run_beside_the_kubelet(
 
 
 def test_a_driver_that_runs_on_the_node_is_seen_by_its_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    node = tmp_path / "node"
     files = {**small_machine(), "var/run/cdi/dra.cpu.json": '{"kind": "dra.k8s.io/cpu", "devices": []}'}
-    for path, text in files.items():
-        if text is not None:
-            (node / path).parent.mkdir(parents=True, exist_ok=True)
-            (node / path).write_text(text)
+    node = written(files, tmp_path / "node")
     static = "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
     _, findings = found(cpuctl, tmp_path, static, "-m", str(node))
     assert [(each["code"], each["severity"]) for each in findings] == [("driver-static-policy", "error")]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import claim, cpus, pod
 from tests.dra.machines import Row, machine_of
@@ -72,11 +73,7 @@ def test_the_answer_follows_its_schema(cpuctl: Cpuctl, manifest: str) -> None:
 
 def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
     rows = [Row(cpu, cpu // 4 % 2, cpu // 4 % 2, cpu % 4, cpu // 2 % 4) for cpu in range(16)]
-    for path, text in sysfs_files(machine_of(rows)).items():
-        file = tmp_path / "node7" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if text is not None:
-            file.write_text(text)
+    written(sysfs_files(machine_of(rows)), tmp_path / "node7")
     manifest = tmp_path / "pods.yaml"
     manifest.write_text(claim("four", cpus(4)) + pod("a", "four"))
     words = ("dra", "allocate", str(manifest), "-m", str(tmp_path / "node7"), "--reserved-cpus", "0,11", "-q")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.capture import node_texts
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import allocated, claim, cpus, gpu_class, gpu_slice, pod, single_cpus
 from tests.machine.sysfs_writer import small_machine
@@ -217,15 +218,12 @@ def test_a_capture_tells_the_cpus_of_claims_that_are_prepared(cpuctl: Cpuctl, tm
         **small_machine(),
         "run/cdi/dra.cpu.json": json.dumps({"kind": "dra.k8s.io/cpu", "devices": [device]}),
     }
-    for path, text in files.items():
-        if text is not None:
-            (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "root" / path).write_text(text)
+    root = str(node_texts.written(files, tmp_path / "root"))
     archive = str(tmp_path / "node.tar.gz")
-    cpuctl("capture", "--root", str(tmp_path / "root"), archive)
+    cpuctl("capture", "--root", root, archive)
     old = allocated("old", "cpudevnuma000", consumed=2, users="u").replace("old-uid", uid)
     manifest = written(tmp_path, old + claim("new", cpus(2)) + pod("a", "new"))
-    for machine in (archive, str(tmp_path / "root")):
+    for machine in (archive, root):
         document = answer(cpuctl, "plan", "-f", manifest, "-m", machine)
         (new,) = document["pods"][0]["claims"]
         assert (new["cpus"], document["driver"]["node"]) == ("0,4", "node-a")

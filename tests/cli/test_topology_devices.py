@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
@@ -35,11 +36,7 @@ FILES = (
 
 
 def machine(directory: Path, more: dict[str, str]) -> str:
-    for path, text in (small_machine("2s2n4c1t,mem=8Gi") | more).items():
-        file = directory / "node7" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return str(directory / "node7")
+    return str(written(small_machine("2s2n4c1t,mem=8Gi") | more, directory / "node7"))
 
 
 def test_devices_stand_beside_their_numa_nodes(cpuctl: Cpuctl, tmp_path: Path) -> None:

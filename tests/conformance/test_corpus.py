@@ -22,6 +22,7 @@ CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
 def test_every_covered_answer_equals_the_kubelets(corpus_file: CorpusFile) -> None:
     tally = run_cases(corpus_file.part())
     assert not tally.failures
+    assert tally.passed or not any("expect" in line for line in corpus_file.inputs())
 
 
 def test_a_part_shows_every_setting_and_goes_by_what_the_answers_are(tmp_path: Path) -> None:

@@ -44,10 +44,10 @@ def asked(name: str) -> tuple[Asked, ...]:
 
 
 def _sample(name: str) -> Iterator[Recorded]:
-    found = [each for each in FILES[name].recorded() if on_files(each)]
-    found.sort(key=lambda each: zlib.crc32(each.name.encode()))
+    restarts = [each for each in FILES[name].recorded() if on_files(each)]
+    restarts.sort(key=lambda each: zlib.crc32(each.name.encode()))
     one_in = SAMPLES[name] * (1 if name == "checkpoint" else ONE_IN)
-    yield from found[: len(found) // one_in + 1]
+    yield from restarts[: len(restarts) // one_in + 1]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

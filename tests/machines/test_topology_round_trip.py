@@ -16,15 +16,13 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import Planning
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.stored import stored_pod
-from tests.machines.test_truth import MACHINES, NAMES, truths
+from tests.machines.test_truth import MACHINES, NAMES, pytestmark, truths
 from tests.scheduler.round_trip import SETTINGS, Setting, cases, explanations, read_machine
+
+__all__ = ["pytestmark"]
 
 CLEAN = [name for name in NAMES if truths().get(name, {}).get("clean")] if NAMES else []
 ALL = os.environ.get("HYPOTHESIS_PROFILE", "dev") != "dev"
-
-pytestmark = pytest.mark.skipif(
-    not NAMES and "CI" not in os.environ, reason=f"there are no recorded machines in {MACHINES}"
-)
 
 
 def settings_of(number: int) -> tuple[Setting, ...]:

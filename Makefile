@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
-	@echo "make recordings    ask of every recorded answer what 'make test' asks of a part"
+	@echo "make recordings    ask five times as many recorded answers what 'make test' asks of a few"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root; GUEST=FILES for some)"
 	@echo "make grpc          ask a server of the reference implementation of gRPC as a kubelet is asked"
 	@echo "make dask          let Dask's workers read a fleet, and kill one of them"

@@ -13,11 +13,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "contrib" / "Containerfile"
+ONEFILE = ROOT / "contrib" / "onefile" / "Containerfile"
 KNOWN = {"ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "ENTRYPOINT", "CMD"}
 
 
-def instructions() -> list[tuple[str, str]]:
-    lines = [line for line in FILE.read_text().splitlines() if line and not line.startswith("#")]
+def instructions(file: Path = FILE) -> list[tuple[str, str]]:
+    lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
 
 
@@ -25,9 +26,9 @@ def last(word: str) -> str:
     return [rest for each, rest in instructions() if each == word][-1]
 
 
-def copied() -> list[list[str]]:
+def copied(file: Path = FILE) -> list[list[str]]:
     """Return sources and target of every COPY out of the project."""
-    return [shlex.split(rest) for word, rest in instructions() if word == "COPY" and "--from" not in rest]
+    return [shlex.split(rest) for word, rest in instructions(file) if word == "COPY" and "--from" not in rest]
 
 
 def test_every_instruction_is_a_plain_one() -> None:
@@ -53,22 +54,41 @@ def test_the_program_gets_signals_itself() -> None:
     assert last("CMD") == '["--help"]'
 
 
-def test_all_that_is_copied_is_here() -> None:
-    assert all((ROOT / source).exists() for *sources, _ in copied() for source in sources)
+@pytest.mark.parametrize("file", [FILE, ONEFILE], ids=["image", "onefile"])
+def test_all_that_is_copied_is_here(file: Path) -> None:
+    sources = [source for *sources, _ in copied(file) for source in sources]
+    assert sources
+    assert all((ROOT / source).exists() for source in sources)
 
 
 @pytest.mark.packaging
 def test_the_steps_make_a_program_that_answers(tmp_path: Path) -> None:
     """By hand: with nothing but what is copied, in a virtual environment as the image's."""
-    source, opt = tmp_path / "source", tmp_path / "opt"
-    for *names, target in copied():
-        for name in names:
-            _copy(ROOT / name, source / target / (name if target == "./" else ""))
+    opt = tmp_path / "opt"
+    source = _copy_all(FILE, tmp_path / "source")
     step = last("RUN").replace("/opt/cpuctl", str(opt)).replace("python -m venv", f"{sys.executable} -m venv")
     subprocess.run(["sh", "-ec", step], cwd=source, check=True, capture_output=True)
     done = subprocess.run([opt / "bin" / "cpuctl", "--version"], check=True, capture_output=True, text=True)
     assert done.stdout.startswith("cpuctl ")
     assert (opt / "share/man/man1/cpuctl.1").exists()
+
+
+@pytest.mark.packaging
+def test_the_steps_make_a_file_that_brings_its_python(tmp_path: Path) -> None:
+    """By hand: with this Python in the place of the image's."""
+    step = [rest for word, rest in instructions(ONEFILE) if word == "RUN"][-1]
+    assert "python3.12 " in step
+    step = step.replace("python3.12 ", f"{sys.executable} ").replace("/dist", str(tmp_path / "dist"))
+    source = _copy_all(ONEFILE, tmp_path / "source")
+    done = subprocess.run(["sh", "-ec", step], cwd=source, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1].startswith("cpuctl ")
+
+
+def _copy_all(file: Path, source: Path) -> Path:
+    for *names, target in copied(file):
+        for name in names:
+            _copy(ROOT / name, source / target / (name if target == "./" else ""))
+    return source
 
 
 def _copy(source: Path, target: Path) -> None:

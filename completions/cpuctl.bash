@@ -523,14 +523,14 @@ _cpuctl_value() {
         'pods diff:--output' | \
         'pods lint:-o' | \
         'pods lint:--output' | \
-        'replay:-o' | \
-        'replay:--output' | \
         'cgroups show:-o' | \
         'cgroups show:--output' | \
         'fleet diff:-o' | \
         'fleet diff:--output' | \
         'fleet plan:-o' | \
         'fleet plan:--output') value='words table wide json yaml jsonl' ;;
+        'replay:-o' | \
+        'replay:--output') value='words table wide json yaml jsonl nri' ;;
         'topology:--columns' | \
         'topology show:--columns') value='columns' ;;
         'topology:--cpus' | \
@@ -561,7 +561,7 @@ _cpuctl_value() {
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
         'fleet diff:--check') value='words config state audit' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

@@ -317,7 +317,7 @@ _cpuctl_run() {
                 '(--new)'--new'[Print a commented example of a timeline.]' \
                 '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
-                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
@@ -900,7 +900,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology)'
+                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology)'
             ;;
         'completion')
             _arguments \

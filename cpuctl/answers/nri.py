@@ -6,11 +6,12 @@ snake_case.
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
+from cpuctl.answers.replay import About, Duration, Expectations
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import Start
-from cpuctl.answers.values import ApiVersion, CPUList
+from cpuctl.answers.values import ApiVersion, Count, CPUList
 
 
 class NRICPU(TypedDict, total=False):
@@ -67,3 +68,29 @@ class NRIPlan(TypedDict):
     start: Start
     answers: list[NRIAnswer]
     """In the order in which the containers are created; none of pods that are not admitted."""
+
+
+class NRICall(TypedDict):
+    """What a plug-in answers when a container is created or stopped, or calls for of its own accord."""
+
+    at: Duration
+    nanoseconds: Count
+    event: Literal["CREATE_CONTAINER", "STOP_CONTAINER", "UPDATE_CONTAINERS"]
+    """The last is a call of the plug-in, with nothing asked: about no container alone."""
+    match: NotRequired[NRIMatch]
+    adjust: NotRequired[NRIAdjustment]
+    """Of a container that is created; empty where it is to pass untouched."""
+    update: list[NRIUpdate]
+
+
+@final
+class NRIReplay(About):
+    """What a plug-in of the Node Resource Interface would answer over a timeline, event by event."""
+
+    apiVersion: ApiVersion
+    kind: Literal["NRIReplay"]
+    sources: Sources
+    until: Duration
+    answers: list[NRICall]
+    """In the order of the runtime's requests; none while no kubelet runs but for containers that stop."""
+    expectations: Expectations

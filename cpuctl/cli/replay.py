@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import time
+from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -20,7 +21,7 @@ from cpuctl.cli.options import (
     QuietOption,
     SkipApiServerOption,
 )
-from cpuctl.cli.output import ListOutput, Style, emit, takes_every_character
+from cpuctl.cli.output import Style, emit, note, takes_every_character
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
     from cpuctl.timeline.model import Timeline
     from cpuctl.timeline.simulation import Simulation
     from cpuctl.timeline.world.entries import HistoryEntry
+
+
+class ReplayOutput(StrEnum):
+    """The forms of a replay: those of an answer of many items, and what a container runtime would be told."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+    NRI = "nri"
 
 
 app = command_group()
@@ -61,6 +73,7 @@ Examples:
   cpuctl replay timeline.yaml --follow --speed 10x
   cpuctl replay timeline.yaml --svg timeline.svg
   cpuctl replay timeline.yaml -m node7.tar.xz --until 30s
+  cpuctl replay timeline.yaml -o nri
   cpuctl replay kubelet.log -f pods.json -m node7.tar.xz
 
 Exit codes: 0 everything is as expected, 3 something is not, or the API server refuses to store a pod (with
@@ -105,8 +118,14 @@ SvgOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    ListOutput,
-    typer.Option("-o", "--output", help="Output format; jsonl is one entry a line.", rich_help_panel=OUTPUT),
+    ReplayOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface "
+        "would answer the container runtime, event by event.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 
@@ -123,7 +142,7 @@ def replay(
     svg: SvgOption = "",
     skip_api_server: SkipApiServerOption = False,
     force: ForceOption = False,
-    output: OutputOption = ListOutput.TABLE,
+    output: OutputOption = ReplayOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
@@ -134,9 +153,7 @@ def replay(
 
         typer.echo(EXAMPLE, nl=False)
         return
-    from cpuctl.answering.replay_answer import replay_document
     from cpuctl.operations.replay import TimelineInputs, load_timeline
-    from cpuctl.timeline.simulation import Simulation
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pace = read_pace(speed, style, follow=follow)
@@ -149,20 +166,45 @@ def replay(
     history = load_timeline(inputs, sources)
     print_sources(sources, style)
     if pace is None:
-        simulation = Simulation(history)
-        with ProgressBar(style, counted=False) as progress:
-            for now in simulation.play(history.moments, history.until):
-                progress("replaying", now, history.until)
+        simulation = play(history, style)
     else:
         simulation = play_live(history, pace, style)
         style = style._replace(layout="replay_end")
-    if pace is None or style.for_people or pictures:
-        document = replay_document(simulation, sources.entries)
-        _draw(document, pictures)
-        if not pictures.instead and (pace is None or style.for_people):
-            emit(document, style)
+    _answer(simulation, sources, pictures, style, live=pace is not None)
     if (simulation.failures or simulation.world.refused) and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def play(timeline: "Timeline", style: Style) -> "Simulation":
+    """Play a timeline as fast as it goes, and return what it came to."""
+    from cpuctl.timeline.report.runtime_calls import RuntimeCalls
+    from cpuctl.timeline.simulation import Simulation
+
+    simulation = Simulation(timeline, RuntimeCalls() if style.output is ReplayOutput.NRI else None)
+    with ProgressBar(style, counted=False) as progress:
+        for now in simulation.play(timeline.moments, timeline.until):
+            progress("replaying", now, timeline.until)
+    return simulation
+
+
+def _answer(
+    simulation: "Simulation", sources: Sources, pictures: Pictures, style: Style, *, live: bool
+) -> None:
+    """Draw, and write the answer; what is told *live* has none but for people."""
+    from cpuctl.answering.replay_answer import replay_document
+
+    answers = not pictures.instead and (not live or style.for_people)
+    runtime = style.output is ReplayOutput.NRI
+    if pictures or (answers and not runtime):
+        document = replay_document(simulation, sources.entries)
+        _draw(document, pictures)
+        if answers and not runtime:
+            emit(document, style)
+    if answers and runtime:
+        from cpuctl.answering.replay_nri_answer import nri_replay_document
+
+        note("note: answers follow the kubelet's decisions at once; its own writes wait for its loop", style)
+        emit(nri_replay_document(simulation, sources.entries), style)
 
 
 def _draw(document: "Replay", pictures: Pictures) -> None:
@@ -176,7 +218,7 @@ def _draw(document: "Replay", pictures: Pictures) -> None:
 _SPEED = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)x?", re.ASCII)
 _NAP = 0.1
 """Seconds between two looks at the clock."""
-_STREAMS = (ListOutput.TABLE, ListOutput.WIDE, ListOutput.JSONL)
+_STREAMS = (ReplayOutput.TABLE, ReplayOutput.WIDE, ReplayOutput.JSONL)
 
 
 def read_end(text: str) -> int | None:
@@ -253,7 +295,7 @@ def _tell(entry: "HistoryEntry", style: Style, out: TextIO) -> None:
     from cpuctl.answering.replay_answer import entry_answer
 
     answer = entry_answer(entry)
-    if style.output is ListOutput.JSONL:
+    if style.output is ReplayOutput.JSONL:
         line = json.dumps(answer, ensure_ascii=not takes_every_character())
     else:
         whose = "/".join(filter(None, (entry.pod.removeprefix("default/"), entry.container)))

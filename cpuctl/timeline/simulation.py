@@ -16,6 +16,7 @@ from cpuctl.timeline.model import Moment, Timeline
 from cpuctl.timeline.pods.lifecycle import schedule
 from cpuctl.timeline.pods.resize import retry_deferred
 from cpuctl.timeline.report.chart import NOBODY, Sample, owners
+from cpuctl.timeline.report.runtime_calls import RuntimeCalls
 from cpuctl.timeline.report.views import Failure, check
 from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
 from cpuctl.timeline.world.entries import MOVES
@@ -29,11 +30,13 @@ MAX_STEPS = 1_000_000
 class Simulation:
     """A world and what has been found in it so far.
 
-    ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn.
+    ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn. ``calls``
+    collects what a plug-in of the runtime would answer, where that is wanted.
     """
 
-    def __init__(self, timeline: Timeline) -> None:
-        self.world = World(timeline)
+    def __init__(self, timeline: Timeline, calls: RuntimeCalls | None = None) -> None:
+        self.world = World(timeline, calls)
+        self.calls = calls
         self.samples: list[Sample] = []
         self.failures: list[Failure] = []
         self.checked = 0
@@ -86,12 +89,18 @@ class Simulation:
             return False
         return world.kubelet is not None and _work_of(world, world.kubelet)
 
+    def _tell_runtime(self) -> None:
+        if self.calls is not None:
+            self.calls.settled(self.world)
+
     def _settle(self, *, retried: bool = False) -> None:
         """Let follow what takes no time: pods are bound, files written, and what has changed is noted.
 
         A resize that is refused once more is no news, and may leave traces all the same.
         """
+        self._tell_runtime()
         schedule(self.world)
+        self._tell_runtime()
         entries = self.world.entries
         moved = retried or any(entry.kind in MOVES for entry in entries[self.settled :])
         self.settled = len(entries)

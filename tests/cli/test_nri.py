@@ -1,4 +1,4 @@
-"""``plan -o nri``: what a plug-in would answer, container by container."""
+"""``plan -o nri`` and ``replay -o nri``: what a plug-in would answer, container by container."""
 
 from __future__ import annotations
 
@@ -89,3 +89,57 @@ def test_what_another_policy_decides_can_be_carried_out(cpuctl: Cpuctl) -> None:
     other = adjusted(planned(cpuctl, *words))["a"]["cpus"]
     plan = json.loads(cpuctl("plan", "-m", TWO, *V36, "-q", "-o", "json", *words).out)
     assert other == plan["pods"][0]["containers"][0]["cpus"] != "2-5"
+
+
+HOURS = """\
+apiVersion: cpuctl/v1alpha1
+kind: Timeline
+machine: synthetic:1s1n4c2t
+kubelet:
+  version: "1.36"
+  config: {cpuManagerPolicy: static, reservedSystemCPUs: "0,4"}
+pods: ["web=0.5/1,1Gi", "db=2/2,1Gi"]
+events:
+- {at: 0s, admit: web}
+- {at: 1s, admit: db, expect: {containers: {db/db: {cpus: "1,5"}}}}
+- {at: 2s, exit: {container: web/web, code: 1}}
+- {at: 3s, kubelet: stop}
+- {at: 4s, remove: db}
+- {at: 5s, kubelet: start}
+until: 20s
+"""
+
+
+def test_a_timeline_is_told_event_by_event(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    (tmp_path / "hours.yaml").write_text(HOURS)
+    result = cpuctl("replay", str(tmp_path / "hours.yaml"), "-o", "nri")
+    assert result.code == 0, result
+    assert "note: answers follow the kubelet's decisions at once" in result.err
+    answer = json.loads(result.out)
+    follow_schema(answer, "nrireplay")
+    told = [
+        (each["at"], each["event"], each.get("match", {}).get("pod", ""), cpus_of(each), updated(each))
+        for each in answer["answers"]
+    ]
+    assert told == [
+        ("0s", "CREATE_CONTAINER", "web", "0-7", {}),
+        ("1s", "CREATE_CONTAINER", "db", "1,5", {"web": "0,2-4,6-7"}),
+        ("2s", "STOP_CONTAINER", "web", "", {}),
+        ("2s", "CREATE_CONTAINER", "web", "0,2-4,6-7", {}),
+        ("5s", "STOP_CONTAINER", "db", "", {}),
+        ("5s", "UPDATE_CONTAINERS", "", "", {"web": "0-7"}),
+    ]
+
+
+def cpus_of(each: Any) -> str:
+    return str(each["adjust"]["linux"]["resources"]["cpu"]["cpus"]) if each.get("adjust") else ""
+
+
+def test_what_is_not_as_expected_ends_a_told_timeline_with_3(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    (tmp_path / "hours.yaml").write_text(HOURS.replace('cpus: "1,5"', 'cpus: "2,6"'))
+    result = cpuctl("replay", str(tmp_path / "hours.yaml"), "-o", "nri", "-q")
+    assert (result.code, result.err) == (3, "")
+    (failure,) = json.loads(result.out)["expectations"]["failures"]
+    assert (failure["expected"], failure["found"]) == ("2,6", "1,5")
+    live = cpuctl("replay", str(tmp_path / "hours.yaml"), "-o", "nri", "--follow")
+    assert (live.code, "-o nri, which is one answer" in live.err) == (2, True)

@@ -64,7 +64,7 @@ def _answers(plan: StartedPlan, sharing: list[NRIMatch]) -> Iterator[NRIAnswer]:
     for pod in admitted:
         own = _own(pod)
         smaller = pool - own
-        update = [(each, _linux(str(smaller))) for each in sharing] if pool & own else []
+        update = [(each, linux_answer(str(smaller))) for each in sharing] if pool & own else []
         pool = smaller
         for container in _placed(pod):
             match: NRIMatch = {
@@ -99,9 +99,10 @@ def _own(pod: Pod) -> CPUSet:
 
 def _adjustment(container: PlacedContainer, *, by_cpus: bool) -> NRIAdjustment:
     memory = container.get("memory")
-    linux = _linux(container["cpus"] if by_cpus else "", memory["cpusetMems"] if memory else "")
+    linux = linux_answer(container["cpus"] if by_cpus else "", memory["cpusetMems"] if memory else "")
     return {"linux": linux} if linux["resources"]["cpu"] else {}
 
 
-def _linux(cpus: str, mems: str = "") -> NRILinux:
+def linux_answer(cpus: str, mems: str = "") -> NRILinux:
+    """Write CPUs and memory nodes as runtimes do; what is empty is left out, and so is untouched."""
     return {"resources": {"cpu": {**({"cpus": cpus} if cpus else {}), **({"mems": mems} if mems else {})}}}

@@ -28,6 +28,8 @@ def start_all(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         if container.kind is ContainerKind.INIT:
             life.containers[container.name].state = ContainerState.TERMINATED
             life.containers[container.name].exit_code = 0
+            if world.runtime is not None:
+                world.runtime.created(world, life, container.name)
             kubelet.node.start_container(life.running.allocated, container.name)
         else:
             start(world, kubelet, life, container)
@@ -53,6 +55,8 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     if assigned is not None:
         kubelet.last_update[key] = assigned
     one.milli = requested_milli(container)
+    if world.runtime is not None:
+        world.runtime.created(world, life, container.name)
     kubelet.node.start_container(life.running.allocated, container.name)
     where = some_cpus(one.cgroup)
     world.record(

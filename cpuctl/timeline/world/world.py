@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node_fit import Allocatable
@@ -130,6 +131,13 @@ class PodLife:
         return Phase.RUNNING if runs or any(each.exit_code is not None for each in apps) else Phase.PENDING
 
 
+class Runtime(Protocol):
+    """Who is told when a container is created."""
+
+    def created(self, world: World, life: PodLife, container: str) -> None:
+        """Take notice of a container that comes, with what is decided about it."""
+
+
 class World:
     """Everything there is at one moment.
 
@@ -137,11 +145,12 @@ class World:
     says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
     machine. ``allocatable`` is what the node's status told last. ``pods`` are those that exist, by UID;
     ``names`` also has those that did. ``api_server`` creates them, ``refused`` are names of those that it did
-    not store.
+    not store. ``runtime`` is told of containers that are created, where anybody wants to know.
     """
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, runtime: Runtime | None = None) -> None:
         self.timeline = timeline
+        self.runtime = runtime
         self.setup = timeline.setup
         self.server = timeline.server
         self.online = timeline.machine.machine.online.mask

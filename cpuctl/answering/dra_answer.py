@@ -102,7 +102,7 @@ def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
 
 def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
     """Yield what is wrong with the CPU that a pod asks for beside its claims."""
-    cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.claims)
+    cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.distinct)
     yield from advice(pod.pod, cpus, counts=claims.counts_cpus(pod.pod))
 
 
@@ -154,7 +154,7 @@ def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tu
         yield from ((name, f"pod {name}: {text}") for text in _advice(pod, claims))
         if pod.problem:
             yield name, f"pod {name} is admitted, and does not start: {pod.problem}"
-        for claim in pod.claims:
+        for claim in pod.distinct:
             named = f"claim {claim.claim} of pod {name}"
             if isinstance(claim.prepared, Undetermined):
                 yield name, f"which CPUs {named} gets is not known: {claim.prepared.text}"
@@ -184,9 +184,7 @@ def _outcome(pod: PodClaims) -> tuple[answers.ClaimOutcomeName, str | None]:
         case None if pod.problem:
             return "NotPrepared", pod.problem
         case None:
-            unknown = (each.prepared for each in pod.claims)
-            doubt = next((each for each in unknown if isinstance(each, Undetermined)), None)
-            return ("Undetermined", doubt.text) if doubt else ("Allocated", None)
+            return ("Undetermined", pod.unknown.text) if pod.unknown else ("Allocated", None)
 
 
 def _claim(claim: ClaimOutcome, machine: DriverMachine) -> answers.PodClaim:

@@ -41,8 +41,10 @@ from cpuctl.audit.pod_resources import check_answers, unnamed_pods
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
 from cpuctl.audit.volumes import check_volumes
 from cpuctl.diagnostics import worst_first
+from cpuctl.dra.driver import DRIVER
+from cpuctl.machine.recording_layout import CDI_FILE
 from cpuctl.machine.wording import some_of
-from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
+from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 Check = Callable[[NodeSnapshot], Iterator[Finding]]
 
@@ -154,6 +156,7 @@ _OF_INTERRUPTS = ("interrupts",)
 _OF_VOLUMES = ("volumes",)
 _OF_PAGES = ("hugepages",)
 _OF_CONFIGURATION = ("state", "reserved", "quota", "isolation", "volumes")
+_OF_CLAIMS = ("claims",)
 
 
 def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecked, ...]:
@@ -177,8 +180,10 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     if not all(file.looked_at for file in snapshot.downward_files):
         yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
     yield from _uncounted(snapshot)
+    yield from _unclaimed(snapshot)
     if snapshot.hierarchies is None:
-        yield "control groups: what containers are configured to is not known", _OF_GROUPS
+        with_claims = _OF_CLAIMS if snapshot.prepared is not None else ()
+        yield "control groups: what containers are configured to is not known", _OF_GROUPS + with_claims
     if not snapshot.others and not any(observed.tasks for observed in snapshot.containers):
         yield "processes: where threads may run is not known", _OF_TASKS
     if state is not None and (state.policy_name == POLICY_NONE or not snapshot.exclusive):
@@ -193,7 +198,8 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _unconfigured(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     if why := snapshot.configured.untold:
         missing = f"the kubelet's configuration: {why}; reserved CPUs and quotas are not known"
-        yield missing, _OF_CONFIGURATION
+        # Claims are compared with it where the driver runs.
+        yield missing, _OF_CONFIGURATION + (_OF_CLAIMS if snapshot.prepared is not None else ())
 
 
 def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -206,6 +212,17 @@ def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
             f"huge pages in use: what is left of {some_of(doubtful)} for those who are promised it",
             _OF_PAGES,
         )
+
+
+def _unclaimed(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Name what is missing of claims where the driver for CPUs has prepared some."""
+    state, driver = snapshot.state.claims, f"{DRIVER}/"
+    if snapshot.prepared is not None and state is None:
+        yield f"the kubelet's {CLAIMS_FILE}: which pods use claims is not known", _OF_CLAIMS
+    if snapshot.prepared is None and any(
+        device.startswith(driver) for each in snapshot.claims.values() for device in each.devices
+    ):
+        yield f"the driver's {CDI_FILE}: which CPUs claims have is not known", _OF_CLAIMS
 
 
 def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:

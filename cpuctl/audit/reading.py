@@ -34,7 +34,6 @@ from cpuctl.cgroups.owners import KnownNames, Owner, find_owners
 from cpuctl.errors import InputError
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import (
-    CDI_FILE,
     CONTAINER_LOGS,
     DOWNWARD_API_VOLUMES,
     PROCESSES,
@@ -137,7 +136,7 @@ def read_prepared(files: NodeFiles) -> PreparedClaims | None:
     try:
         return PreparedClaims(path, decode_cdi(text, path))
     except InputError as error:
-        return PreparedClaims(CDI_FILE, problem=str(error))
+        return PreparedClaims(path, problem=str(error))
 
 
 def node_groups(

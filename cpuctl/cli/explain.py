@@ -68,8 +68,9 @@ Examples:
   cpuctl explain --message 'default cpuset cannot be empty'
   journalctl -u kubelet | cpuctl explain --message -
 
-Exit codes: 0 the pod is admitted or a message recognized, 3 it is not, or the kubelet would not start (with
---exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 the pod is admitted or a message recognized, 3 it is not, or the pod does not start with its
+resource claims, or their CPUs are not known, or the kubelet would not start (with --exit-zero 0), 2 usage, 4
+unusable input.
 """
 
 MessageOption = Annotated[
@@ -118,6 +119,8 @@ def explain(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
+    from cpuctl.exports.outcomes import is_served
+
     style = Style(output, color=not no_color, quiet=quiet)
     words = PlanningInputs(
         filenames=filename,
@@ -144,7 +147,7 @@ def explain(
     needed = not (pod and pods)
     document = _explanation(words, lambda _planning: pod, style, pods_needed=needed, events=events)
     emit(document, style)
-    if not exit_zero and ("pod" not in document or document["pod"]["outcome"] != "Admitted"):
+    if not exit_zero and not ("pod" in document and is_served(document["pod"])):
         raise typer.Exit(EXIT_NO)
 
 

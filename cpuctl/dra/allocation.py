@@ -354,7 +354,7 @@ def _devices(count: int) -> str:
 
 
 class CapacityLeft(NamedTuple):
-    """A capacity of some devices, and how much is asked of one; what is left of it, in billionths.
+    """A capacity of devices of which as much is ``asked``; what is left of it, in billionths.
 
     That is the ``most`` on one device, and what is ``left`` on all of them together, of a ``total``.
     """
@@ -369,13 +369,19 @@ class CapacityLeft(NamedTuple):
 def capacities_left(
     request: DeviceRequest, devices: Sequence[Device], books: Books, names: Iterable[str]
 ) -> Iterator[CapacityLeft]:
-    """Tell what is left of the capacities of these *names*, each of which some device has."""
+    """Tell what is left of the capacities of these *names*, each of which some device has.
+
+    What a request comes to may differ: without an amount of its own it is a device's default, or all of it.
+    """
     for name in dict.fromkeys(names):
-        having = [device for device in devices if name in device.capacity]
-        left = [books.left(device, name) for device in having]
-        asked = _amount_of(request.capacity.get(name), having[0].capacity[name])
-        total = sum(device.capacity[name].value.nano for device in having)
-        yield CapacityLeft(name, asked, max(left), sum(left), total)
+        alike: dict[Quantity, list[Device]] = {}
+        for device in devices:
+            if (capacity := device.capacity.get(name)) is not None:
+                alike.setdefault(_amount_of(request.capacity.get(name), capacity), []).append(device)
+        for asked, having in alike.items():
+            left = [books.left(device, name) for device in having]
+            total = sum(device.capacity[name].value.nano for device in having)
+            yield CapacityLeft(name, asked, max(left), sum(left), total)
 
 
 def _capacities(need: _Need, devices: Sequence[Device], books: Books) -> str:

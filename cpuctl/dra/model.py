@@ -61,7 +61,7 @@ SHARES_SINCE = 36
 
 
 class Device(NamedTuple):
-    """One device of a slice; names of attributes and capacities have their domain.
+    """One device of a slice; attributes have a domain in their names, capacities are named as published.
 
     ``allows_many`` devices are shared by claims, each of which consumes some capacity. ``unsupported`` names
     what of the device is not understood here, empty where all is. ``shares`` are what it counts as.

@@ -6,7 +6,7 @@ de98098, ``pkg/driver``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -67,8 +67,8 @@ class ClaimRules(NamedTuple):
 class ClaimOutcome(NamedTuple):
     """A claim of a pod: its name there and its own, its devices, and the CPUs that the driver gives for them.
 
-    ``containers`` are those that name it. ``prepared`` is None where the driver has not been asked, or none
-    of the devices is its own.
+    ``containers`` are those that name it, by whichever of the pod's names for it. ``prepared`` is None where
+    the driver has not been asked, or none of the devices is its own.
     """
 
     name: str
@@ -94,6 +94,20 @@ class PodClaims(NamedTuple):
     claims: tuple[ClaimOutcome, ...] = ()
     why: Unsatisfied | Undetermined | None = None
     problem: str = ""
+
+    @property
+    def distinct(self) -> Iterable[ClaimOutcome]:
+        """Its claims, each once, however many names the pod has for one."""
+        found: dict[Key, ClaimOutcome] = {}
+        for each in self.claims:
+            found.setdefault(each.key, each)
+        return found.values()
+
+    @property
+    def unknown(self) -> Undetermined | None:
+        """Why the CPUs of a claim are not known although its devices are; None where they are known."""
+        doubts = (each.prepared for each in self.claims)
+        return next((each for each in doubts if isinstance(each, Undetermined)), None)
 
 
 class _Held(NamedTuple):
@@ -154,7 +168,7 @@ class NodeClaims(Copied):
 
         Claims of running pods that nobody tells of may have any device.
         """
-        devices = {each.id: each for each in self.inventory.devices}
+        devices = {each.id: each for each in self._seen.devices}
         for claim in self.objects.claims.values():
             results = [
                 each for each in claim.results or () if (each.driver, each.pool, each.device) in devices
@@ -178,7 +192,7 @@ class NodeClaims(Copied):
             self._take_over(pod)
 
     def _take_over(self, pod: Pod) -> None:
-        outcomes = []
+        keys: dict[str, Key] = {}
         for each in pod.resource_claims:
             try:
                 key, claim = self._claim(pod, each)
@@ -194,9 +208,9 @@ class NodeClaims(Copied):
                 continue
             users = (*held.users, *((pod.uid,) if pod.uid not in held.users else ()))
             self.held[key] = held._replace(users=users, holder=f"pod {pod.full_name}")
-            outcomes.append(self._outcome(pod, each, key))
-        if outcomes:
-            self.pods[pod.uid] = PodClaims(pod, tuple(outcomes))
+            keys[each.name] = key
+        if keys:
+            self.pods[pod.uid] = PodClaims(pod, tuple(self._outcomes(pod, keys)))
 
     def allocate(self, pod: Pod) -> Pending | Undetermined | None:
         """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
@@ -231,8 +245,8 @@ class NodeClaims(Copied):
             self._book(key, _Held(claim, grants))
         for key in by_key:
             self.held[key] = self.held[key]._replace(users=(*self.held[key].users, pod.uid))
-        outcomes = (self._outcome(pod, each, claims[each.name][0]) for each in pod.resource_claims)
-        self.pods[pod.uid] = PodClaims(pod, tuple(outcomes))
+        keys = {name: key for name, (key, _) in claims.items()}
+        self.pods[pod.uid] = PodClaims(pod, tuple(self._outcomes(pod, keys)))
         return None
 
     def _miscounted(
@@ -272,9 +286,11 @@ class NodeClaims(Copied):
 
     def _counted(self, pod: Pod, container: str = "") -> Counted:
         """Tell what the claims of a pod count as, or those that one of its containers names."""
-        claims = self.pods.get(pod.uid, _NONE).claims
         return self.rules.counted(
-            _grants(each for each in claims if not container or container in each.containers)
+            grant
+            for each in self.pods.get(pod.uid, _NONE).distinct
+            if not container or container in each.containers
+            for grant in each.grants
         )
 
     def _book(self, key: Key, held: _Held) -> None:
@@ -338,29 +354,29 @@ class NodeClaims(Copied):
 
     def release(self, uid: str) -> None:
         """Take back what a pod has that has gone, where no other pod uses it."""
-        for each in self.pods.pop(uid, _NONE).claims:
-            held = self.held[each.key]
+        for key in (each.key for each in self.pods.pop(uid, _NONE).distinct):
+            held = self.held[key]
             users = tuple(user for user in held.users if user != uid)
-            self.held[each.key] = held._replace(users=users)
+            self.held[key] = held._replace(users=users)
             if users:
                 continue
             for grant in held.grants:
                 self.books.release(grant)
-            if isinstance(held.prepared, Prepared):
-                self.driver.unprepare(held.prepared.cpus)
-            del self.held[each.key]
+            cpus = held.prepared.cpus if isinstance(held.prepared, Prepared) else CPUSet()
+            self.driver.unprepare(held.claim.full_name, cpus)
+            del self.held[key]
 
     def wanted(self, pod: Pod) -> list[Claim]:
         """Return the claims of a pod that are not allocated, as far as they are known."""
-        claims = []
+        claims = {}
         for each in pod.resource_claims:
             try:
                 key, claim = self._claim(pod, each)
             except _UnknownError:
                 continue
             if key not in self.held:
-                claims.append(claim)
-        return claims
+                claims[key] = claim
+        return list(claims.values())
 
     def holders(self, devices: Iterable[Device]) -> tuple[str, ...]:
         """Name the claims that have some of these devices, or a share of them."""
@@ -371,16 +387,18 @@ class NodeClaims(Copied):
             if any(grant.device.id in ids for grant in each.grants)
         )
 
-    def _outcome(self, pod: Pod, each: PodClaim, key: Key) -> ClaimOutcome:
-        held = self.held[key]
-        return ClaimOutcome(
-            name=each.name,
-            claim=held.claim.full_name,
-            key=key,
-            grants=held.grants,
-            prepared=held.prepared,
-            containers=_users(pod, each.name),
-        )
+    def _outcomes(self, pod: Pod, keys: Mapping[str, Key]) -> Iterator[ClaimOutcome]:
+        """Describe the claims of a pod, by its names for them; several may stand for one claim."""
+        for name, key in keys.items():
+            held = self.held[key]
+            yield ClaimOutcome(
+                name=name,
+                claim=held.claim.full_name,
+                key=key,
+                grants=held.grants,
+                prepared=held.prepared,
+                containers=_users(pod, [each for each, other in keys.items() if other == key]),
+            )
 
     def _claim(self, pod: Pod, each: PodClaim) -> tuple[Key, Claim]:
         """Find a claim of a pod; one made from a template is the pod's own, and may be there already."""
@@ -429,11 +447,6 @@ def _as_the_scheduler_sees(inventory: Inventory, rules: ClaimRules) -> Inventory
     return inventory._replace(devices=devices, skips=rules.minor >= _SKIPS_SINCE)
 
 
-def _grants(claims: Iterable[ClaimOutcome]) -> list[Grant]:
-    """Return the devices of claims, each claim once."""
-    return [grant for each in {each.key: each for each in claims}.values() for grant in each.grants]
-
-
 def _key_of(claim: Claim) -> Key:
     return claim.namespace, claim.name
 
@@ -443,5 +456,8 @@ def _without_capacity(request: DeviceRequest) -> DeviceRequest:
     return request._replace(capacity={}, alternatives=alternatives)
 
 
-def _users(pod: Pod, name: str) -> tuple[str, ...]:
-    return tuple(each.name for each in pod.all_containers if name in each.resources.claims)
+def _users(pod: Pod, names: Sequence[str]) -> tuple[str, ...]:
+    """Name the containers that use a claim by one of its names."""
+    return tuple(
+        each.name for each in pod.all_containers if any(name in each.resources.claims for name in names)
+    )

@@ -37,8 +37,8 @@ class NotPrepared(NamedTuple):
 class Driver(Copied):
     """The driver at work: it knows which CPUs claims have.
 
-    With *fixed*, cores are told apart by socket and cluster, too, as they should be. ``untold`` names the
-    claims that have CPUs of groups already of which nobody knows which: what is picked beside them is open.
+    With *fixed*, cores are told apart by socket and cluster, too, as they should be. ``untold`` are claims
+    whose CPUs of groups nobody knows, and why: what is picked beside them is open.
     """
 
     def __init__(self, machine: DriverMachine, settings: DriverSettings, *, fixed: bool = False) -> None:
@@ -46,7 +46,7 @@ class Driver(Copied):
         self.settings = settings
         self.available = machine.all_cpus - settings.reserved
         self.prepared = CPUSet()
-        self.untold: tuple[str, ...] = ()
+        self.untold: dict[str, str] = {}
         self._topology = driver_topology(machine, fixed=fixed)
         self._groups = {each.name: each for each in driver_devices(machine, settings)}
 
@@ -60,10 +60,9 @@ class Driver(Copied):
     ) -> Prepared | NotPrepared | Undetermined:
         """Pick the CPUs of a claim for the devices that it was given, and keep them from others."""
         if self.untold:
-            return Undetermined(
-                f"which CPUs claim {self.untold[0]} has is not known: the node's /var/run/cdi/{DRIVER}.json "
-                "tells it"
-            )
+            other, why = next(iter(self.untold.items()))
+            self.untold = {**self.untold, claim: f"it came while those of {other} were not"}
+            return Undetermined(f"which CPUs claim {other} has is not known: {why}")
         ours = [each for each in grants if each.device.driver == DRIVER]
         found = (
             self._named(claim, ours)
@@ -89,15 +88,17 @@ class Driver(Copied):
             ours = [each for each in grants if each.device.driver == DRIVER]
             named = self._named(claim, ours) if self.settings.mode is DeviceMode.INDIVIDUAL else None
             if not isinstance(named, CPUSet):
-                self.untold += (claim,)
+                why = f"the node's /var/run/cdi/{DRIVER}.json tells it"
+                self.untold = {**self.untold, claim: why}
                 return None
             cpus = named
         self.prepared |= cpus
         return Prepared(cpus)
 
-    def unprepare(self, cpus: CPUSet) -> None:
-        """Give the CPUs of a claim back."""
+    def unprepare(self, claim: str, cpus: CPUSet) -> None:
+        """Give the CPUs of a claim back, also where nobody knows them."""
         self.prepared -= cpus
+        self.untold = {name: why for name, why in self.untold.items() if name != claim}
 
     def _named(self, claim: str, grants: Sequence[Grant]) -> CPUSet | NotPrepared:
         cpus = CPUSet()

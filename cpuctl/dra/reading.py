@@ -378,30 +378,26 @@ def decode_device(named: Cursor, cursor: Cursor, driver: str, pool: str) -> Devi
             for name, each in cursor.optional("attributes", Cursor.members, {}).items()
         },
         capacity={
-            _qualified(name, driver): _capacity(each)
-            for name, each in cursor.optional("capacity", Cursor.members, {}).items()
+            name: _capacity(each) for name, each in cursor.optional("capacity", Cursor.members, {}).items()
         },
         allows_many=cursor.optional("allowMultipleAllocations", Cursor.boolean, False),
         unsupported=", ".join(odd),
-        shares=tuple(_shares(cursor, driver)),
+        shares=tuple(_shares(cursor)),
     )
 
 
-def _shares(cursor: Cursor, driver: str) -> Iterator[NodeShare]:
+def _shares(cursor: Cursor) -> Iterator[NodeShare]:
     for resource, each in cursor.optional("nodeAllocatableResourceMappings", Cursor.members, {}).items():
         multiplier = each.optional("allocationMultiplier", Cursor.quantity, _ONE)
-        yield NodeShare(resource, multiplier, _capacity_key(each, driver), old=True)
+        yield NodeShare(resource, multiplier, each.optional("capacityKey", Cursor.text, ""), old=True)
     for resource, each in cursor.optional("nodeAllocatableResources", Cursor.members, {}).items():
         mapping = each.required("mapping")
         name = "capacityMultiplier" if mapping.get("capacityKey") is not None else "deviceMultiplier"
         multiplier = mapping.optional(name, Cursor.quantity, _ONE)
         overhead = each.get("overhead") is not None
-        yield NodeShare(resource, multiplier, _capacity_key(mapping, driver), overhead=overhead)
-
-
-def _capacity_key(cursor: Cursor, driver: str) -> str:
-    key = cursor.optional("capacityKey", Cursor.text, "")
-    return _qualified(key, driver) if key else ""
+        yield NodeShare(
+            resource, multiplier, mapping.optional("capacityKey", Cursor.text, ""), overhead=overhead
+        )
 
 
 def _qualified(name: str, driver: str) -> str:

@@ -53,7 +53,8 @@ def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceReq
         matching = _matching(claims, request, devices)
         fit = devices if matching is None else matching
         free = [each for each in fit if each.id not in claims.books.taken]
-        shared = (name for each in free if each.allows_many for name in each.capacity)
+        shared = [each for each in free if each.allows_many]
+        names = (name for each in shared for name in each.capacity)
         yield Standing(
             claim=claim.full_name,
             request=label,
@@ -62,7 +63,7 @@ def _of_request(claims: NodeClaims, claim: Claim, label: str, request: DeviceReq
             devices=len(devices),
             matching=None if matching is None else len(matching),
             free=len(free),
-            capacities=tuple(capacities_left(request, free, claims.books, shared)),
+            capacities=tuple(capacities_left(request, shared, claims.books, names)),
             holders=claims.holders(fit),
         )
 

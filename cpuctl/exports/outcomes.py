@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:
-    from cpuctl.answers.decisions import Refusal, Verdict
+    from cpuctl.answers.decisions import Pod, Refusal, Verdict
     from cpuctl.answers.plan import Summary
     from cpuctl.answers.start import PolicyInPlace, Start
 
@@ -48,6 +48,12 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
     "PassedOver": "passed over",
 }
 """What a kubelet does with files that do not keep it from starting."""
+
+
+def is_served(pod: Pod) -> bool:
+    """Tell whether a pod is admitted and starts with its resource claims, whose CPUs are known."""
+    unknown = any("whyUnknown" in each for each in pod.get("claims", ()))
+    return pod["outcome"] == "Admitted" and "claimProblem" not in pod and not unknown
 
 
 def what_if_sentence(policy: PolicyInPlace) -> str:

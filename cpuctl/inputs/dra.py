@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 _NODE = "node"
 """The node's name where nothing tells it."""
 _FEW_IDS = 5
-_BOOLEAN = ("true", "false")
 _FLAGS: Mapping[str, tuple[str, ...]] = {
     "--cpu-device-mode": tuple(DeviceMode),
     "--group-by": tuple(GroupBy),
     "--reserved-cpus": (),
-    "--expose-pcie-roots": _BOOLEAN,
-    "--publish-node-allocatable-resource-mapping": _BOOLEAN,
+    "--expose-pcie-roots": (),
+    "--publish-node-allocatable-resource-mapping": (),
     "--hostname-override": (),
 }
 """The driver's flags, and a setting of its configuration file that has none, with the values they take."""
-_SWITCHES = [name for name, values in _FLAGS.items() if values is _BOOLEAN]
+_SWITCHES = ("--expose-pcie-roots", "--publish-node-allocatable-resource-mapping")
 
 
 class DriverWords(NamedTuple):
@@ -81,14 +80,25 @@ def read_driver_arguments(text: str) -> DriverWords:
     for name, allowed in _FLAGS.items():
         if allowed and told.get(name, allowed[0]) not in allowed:
             raise _bad_arguments(f"{name}: expected {' or '.join(allowed)}, found {told[name]!r}")
+    switched = {name: _switch(name, told.get(name, "false")) for name in _SWITCHES}
     return DriverWords(
         mode=DeviceMode(told.get("--cpu-device-mode", DeviceMode.GROUPED)),
         group_by=GroupBy(told.get("--group-by", GroupBy.NUMA_NODE)),
         reserved=told.get("--reserved-cpus", ""),
-        expose_pcie_roots=told.get("--expose-pcie-roots") == "true",
-        node_allocatable_mapping=told.get("--publish-node-allocatable-resource-mapping") == "true",
+        expose_pcie_roots=switched["--expose-pcie-roots"],
+        node_allocatable_mapping=switched["--publish-node-allocatable-resource-mapping"],
         node=told.get("--hostname-override", ""),
     )
+
+
+def _switch(name: str, text: str) -> bool:
+    from cpuctl.golang.conversions import parse_bool
+    from cpuctl.golang.text import GoError
+
+    try:
+        return parse_bool(text)
+    except GoError:
+        raise _bad_arguments(f"{name}: expected true or false, found {text!r}") from None
 
 
 def _bad_arguments(message: str, hint: str = "") -> UsageError:

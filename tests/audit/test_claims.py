@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuctl.answering.audit_answer import audit_document
-from cpuctl.audit.checks import Verdict, audit, verdicts
+from cpuctl.audit.checks import Verdict, audit, unchecked, verdicts
 from cpuctl.audit.reading import take_snapshot
 from cpuctl.audit.snapshot import ConfiguredKubelet, KubeletState, NodeSnapshot
 from cpuctl.capture.collected import no_progress
@@ -183,6 +183,27 @@ def test_a_file_that_nobody_can_read() -> None:
     (finding,) = audit(seen(node), ("claims",))
     assert finding.code == "claims-unusable"
     assert WEB not in finding.message
+    node.files["run/cdi/dra.cpu.json"] = node.files.pop(CDI_FILE)
+    (finding,) = audit(seen(node), ("claims",))
+    assert finding.place.subject == "run/cdi/dra.cpu.json"
+
+
+def test_what_could_not_be_looked_at_is_said() -> None:
+    def gaps(snapshot: NodeSnapshot) -> list[str]:
+        return [each.missing.partition(":")[0] for each in unchecked(snapshot, ["claims"])]
+
+    untold = ConfiguredKubelet(untold="maxPods is no number")
+    assert gaps(seen(driver_node())) == []
+    assert gaps(seen(driver_node())._replace(configured=untold)) == ["the kubelet's configuration"]
+    assert gaps(seen(driver_node(), known=False)) == ["the kubelet's dra_manager_state"]
+    ungrouped = seen(driver_node())._replace(hierarchies=None)
+    assert gaps(ungrouped) == ["control groups"]
+    driverless = seen(clean_node())
+    assert gaps(driverless._replace(configured=untold, hierarchies=None)) == [], "no driver runs there"
+    (entry,) = driverless.state.claims.claims if driverless.state.claims else ()
+    held = ClaimsStateFile((entry._replace(devices=("dra.cpu/node-a/cpudevnuma000",)),))
+    prepared = driverless._replace(state=driverless.state._replace(claims=held))
+    assert gaps(prepared) == ["the driver's var/run/cdi/dra.cpu.json"]
 
 
 def test_who_has_which_cpus_is_told() -> None:

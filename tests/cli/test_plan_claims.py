@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.inputs.dra import read_driver_arguments
 from tests.capture import node_texts
 from tests.cli.conftest import Cpuctl
 from tests.dra.claims import allocated, claim, cpus, gpu_class, gpu_slice, pod, single_cpus
@@ -107,6 +108,7 @@ def test_individual_cpus_follow_the_drivers_flags(cpuctl: Cpuctl, tmp_path: Path
         ("--group-by=core", "--group-by: expected numanode or socket or machine, found 'core'"),
         ("--reserved-cpus", "flag needs an argument: --reserved-cpus"),
         ("--expose-pcie-roots=yes", "--expose-pcie-roots: expected true or false"),
+        ("--expose-pcie-roots=tRUE", "--expose-pcie-roots: expected true or false"),
         ("'", "expected the flags of the driver"),
     ],
 )
@@ -114,6 +116,14 @@ def test_flags_that_the_driver_does_not_take(cpuctl: Cpuctl, manifest: str, flag
     result = cpuctl("plan", "-f", manifest, *MACHINE, "--driver-args", flags)
     assert result.code == 2
     assert words in result.err
+
+
+def test_switches_are_read_as_go_reads_them() -> None:
+    switch = "--expose-pcie-roots"
+    for word in ("", "=1", "=t", "=T", "=TRUE", "=True", "=true"):
+        assert read_driver_arguments(switch + word).expose_pcie_roots, word
+    for word in ("=0", "=f", "=F", "=FALSE", "=False", "=false", "=1 --expose-pcie-roots=0"):
+        assert not read_driver_arguments(switch + word).expose_pcie_roots, word
 
 
 def test_a_driver_that_nobody_tells_of_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
@@ -184,6 +194,9 @@ def test_a_running_pods_claim_counts(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (taken,) = known["pods"][0]["claims"]
     assert [each["device"] for each in taken["devices"]] == ["cpudevnuma001"]
     assert taken["whyUnknown"].startswith("which CPUs claim default/old has is not known")
+    for command in ("plan", "explain"):
+        assert cpuctl(command, "-f", written(tmp_path, new + old), *words).code == 3
+    assert cpuctl("dra", "allocate", written(tmp_path, new + old), *MACHINE).code == 3
 
 
 def test_cpus_of_claims_are_the_nodes_where_they_count(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.answering.dra_answer import claim_warnings
 from cpuctl.cpuset import CPUSet
 from cpuctl.dra.allocation import Unsatisfied
 from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings
+from cpuctl.dra.prepare import Prepared
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.inputs.dra import LoadedDriver
 from cpuctl.inputs.pods import GivenPods
@@ -15,6 +17,7 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.operations.claims import ClaimsPlan, node_claims, plan_claims
 from cpuctl.pods.identity import with_uids
+from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.manifests import decode_manifests
 from tests.dra.claims import NODE, allocated, claim, cpus, given, gpu_class, gpu_slice, pod, single_cpus
 from tests.dra.test_claims import why
@@ -126,6 +129,62 @@ def test_pods_that_go_give_back_devices_and_cpus() -> None:
     assert str(node.pods[last.uid].claims[0].cpus) == "0-5,16-21"
     assert str(kept.pods[a.uid].claims[0].cpus) == "0-5,16-21", "a copy goes its own way"
     assert kept.copy().allocate(last) is not None
+
+
+TWO_NAMES = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  resourceClaims: [{name: one, resourceClaimName: c}, {name: two, resourceClaimName: c}]
+  containers: [{name: main, resources: {requests: {cpu: 4}, claims: [{name: one}]}}]
+"""
+
+
+def test_a_claim_that_a_pod_knows_by_two_names_is_one_claim() -> None:
+    found = planned(claim("c", cpus(4)) + TWO_NAMES)
+    assert given(found) == ["0-1,16-17"] * 2
+    assert [each.containers for each in found.pods[0].claims] == [("main",)] * 2
+    assert list(claim_warnings(found.claims, found.pods)) == []
+    found.claims.release(found.pods[0].pod.uid)
+    assert (found.claims.held, found.driver.shared) == ({}, MACHINE.online)
+
+
+def test_a_claim_that_two_containers_use_by_two_names_is_the_first_ones() -> None:
+    other = "{name: side, resources: {claims: [{name: two}]}}"
+    found = planned(claim("c", cpus(4)) + TWO_NAMES.replace("[{name: main", f"[{other}, {{name: main"))
+    assert "is named by containers side, main" in found.pods[0].problem
+
+
+def test_before_consumable_capacity_a_group_that_a_claim_has_is_taken() -> None:
+    text = allocated("old", "cpudevnuma000", users="u") + claim("c", cpus(4)) + pod("a", "c")
+    found = planned(text, minor=35)
+    assert [each.device.name for each in found.pods[0].claims[0].grants] == ["cpudevnuma001"]
+
+
+def test_cpus_that_nobody_tells_are_free_when_their_pods_are_gone() -> None:
+    text = allocated("old", "cpudevnuma000", consumed=4, users="u")
+    text += "".join(claim(name, cpus(4)) + pod(name, name) for name in "ab")
+    found = decode_manifests(text + pod("r", "old").replace("{name: r}", "{name: r, uid: u}"), "test.yaml")
+    a, b, running = with_uids(found.pods)
+    node = node_claims(found.dra, LoadedDriver(GROUPED, MACHINE, NODE), Sources(), running=[running])
+
+    def come(pod: Pod) -> object:
+        assert node.allocate(pod) is None
+        node.prepare(pod)
+        return node.pods[pod.uid].claims[0].prepared
+
+    assert isinstance(come(a), Undetermined)
+    node.release("u")
+    beside = come(b)
+    assert isinstance(beside, Undetermined)
+    assert beside.text.endswith(
+        "claim default/a has is not known: it came while those of default/old were not"
+    )
+    node.release(a.uid)
+    node.release(b.uid)
+    assert come(a) == Prepared(CPUSet.parse("0-1,16-17"))
 
 
 ONE = gpu_class() + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}") + pod("a", "g")

@@ -51,7 +51,8 @@ Examples:
   cpuctl dra allocate -f app/ --cpu-device-mode individual --reserved-cpus 0,4
   cpuctl dra allocate pods.yaml -m synthetic:2s4n16c2t --group-by socket
 
-Exit codes: 0 all pods get their claims, 2 usage, 3 some do not (with --exit-zero 0), 4 unusable input.
+Exit codes: 0 all pods get their claims, 2 usage, 3 some do not, or which CPUs is not known (with --exit-zero
+0), 4 unusable input.
 """
 
 FixedOption = Annotated[
@@ -93,5 +94,5 @@ def allocate(
     plan = plan_claims(given, driver, sources, fixed=fixed)
     print_sources(sources, style)
     emit(claims_document(plan, driver, sources.entries), style)
-    if not exit_zero and any(pod.why or pod.problem for pod in plan.pods):
+    if not exit_zero and any(pod.why or pod.problem or pod.unknown for pod in plan.pods):
         raise typer.Exit(EXIT_NO)

@@ -177,9 +177,10 @@ Examples:
   cpuctl plan -f pods.yaml --policy koordinator,bind=spread
   cpuctl plan -f pods.yaml --compare . ./mine.py:Mine
 
-Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not or
-the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input, 5 nothing could be
-written, 6 files are written, and that could not be said or undone.
+Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not, or
+does not start with its resource claims, or their CPUs are not known, or the kubelet would not start (with
+--exit-zero 0), 2 usage, 4 unusable input, 5 nothing could be written, 6 files are written, and that could not
+be said or undone.
 """
 
 
@@ -432,12 +433,12 @@ def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metr
 
 def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> bool:
     """Tell whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
+    from cpuctl.exports.outcomes import is_served
+
     if document["kind"] == "PlanComparison":
         sides = (document["a"], document["b"])
         started = all(side["start"]["outcome"] == "Started" for side in sides)
         verdicts = [verdict for pod in document["pods"] for verdict in (pod["a"], pod["b"]) if verdict]
         return started and all(verdict["outcome"] == "Admitted" for verdict in verdicts)
     started = document["start"]["outcome"] == "Started"
-    return started and all(
-        pod["outcome"] == "Admitted" and "claimProblem" not in pod for pod in document["pods"]
-    )
+    return started and all(map(is_served, document["pods"]))

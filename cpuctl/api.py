@@ -385,7 +385,8 @@ class Node:
         from cpuctl.engine.saved_files import SavedFiles
 
         files = SavedFiles(cpu=self._node.cpu.state_file(), memory=self._node.memory.state_file())
-        return self._planning.initial._replace(files=files, running=running, known=True, digests={})
+        initial = self._planning.initial._replace(files=files, running=running, known=True)
+        return initial._replace(texts={}, digests={})
 
     def _govern(self, given: GivenPods) -> None:
         """Let the API server know the LimitRanges and ResourceQuotas that were read with pods."""

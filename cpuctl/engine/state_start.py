@@ -61,10 +61,10 @@ def start_on(
     refusals = dict(_refusals(node, managers.gates, files, kubelet.config.root_dir))
     refused = next(iter(refusals.values()), None)
     begun = StateStart(doubted(refused or last_checks(managers), kubelet), managers, node, refusals)
-    if not files.by_others or isinstance(begun.outcome, Undetermined):
+    if kubelet.released or not files.by_others or isinstance(begun.outcome, Undetermined):
         return begun
     others = {
-        minor: start_on(info, kubelet._replace(version=KubeletVersion(minor)), read)
+        minor: start_on(info, kubelet._replace(version=KubeletVersion(minor), released=True), read)
         for minor, read in files.by_others.items()
     }
     return begun._replace(outcome=_agreed(begun, others, kubelet.version.minor))

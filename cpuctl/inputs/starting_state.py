@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import StoredPod
 
-_OF_GRANTS: tuple[StateFileName, ...] = (ALLOCATED_FILE, ACTUATED_FILE)
 _ASSUMED = (
     "no state files tell which CPUs and memory the running pods have: they are given some anew, one pod "
     "after the other"
@@ -46,17 +45,35 @@ _FRESH = "as a fresh node, the state files of this one are not looked at"
 class StartingState(NamedTuple):
     """What a plan starts from; without state files a node is fresh.
 
-    ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names;
-    ``granted_texts`` those files that tell which resources pods have been granted (KEP-1287); ``names`` what
-    pods are called, by UID, whether they run or not: namespace and name.
+    ``files`` are what ``reader`` makes of ``texts``, by their names; what has no text is the same for every
+    reader. ``known``: who runs has been said. ``digests`` are the SHA-256 of the texts; ``names`` what pods
+    are called, by UID, whether they run or not: namespace and name.
     """
 
     files: SavedFiles = SavedFiles()
     running: tuple[StoredPod, ...] = ()
     known: bool = False
     digests: Mapping[str, str] = {}
-    granted_texts: Mapping[StateFileName, str] = {}
     names: Mapping[str, tuple[str, str]] = {}
+    texts: Mapping[StateFileName, str] = {}
+    reader: StateReader | None = None
+
+    def as_read_by(self, kubelet: Kubelet) -> StartingState:
+        """Return what a kubelet makes of the files, whichever one these have been read for."""
+        if not self.texts:
+            return self
+        reader = state_reader(kubelet)
+        files = self.files if reader == self.reader else read_saved(self.texts, reader)
+        others = self.files.by_others if reader == self.reader else read_by_others(self.texts, kubelet)
+        return self._replace(files=files._replace(by_others=others), reader=reader)
+
+    def without_memory(self) -> StartingState:
+        """Leave the Memory Manager's file out."""
+        files = self.files
+        others = {minor: read._replace(memory=None) for minor, read in files.by_others.items()}
+        texts = dict(self.texts)
+        texts.pop(MEMORY_FILE, None)
+        return self._replace(files=files._replace(memory=None, by_others=others), texts=texts)
 
     def name_of(self, uid: str) -> str:
         """Name a pod, by its UID where nobody tells another."""
@@ -80,20 +97,18 @@ def load_starting_state(
     if name and CPU_FILE not in texts:
         sources.warnings.append(f"no {CPU_FILE} in {name}: nobody has exclusive CPUs yet, as on a fresh node")
     initial = starting_state_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
-    granted = {each: texts[each] for each in _OF_GRANTS if each in texts}
     digests = _digests(texts) if texts else {}
     known = load_pod_names(machine, sources) if texts else None
     names = known.pods if known else {}
-    return initial._replace(known=bool(running), digests=digests, granted_texts=granted, names=names)
+    return initial._replace(known=bool(running), digests=digests, names=names)
 
 
 def starting_state_of(
     texts: Mapping[StateFileName, str], running: tuple[StoredPod, ...], kubelet: Kubelet
 ) -> StartingState:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
-    files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
-    files = files._replace(by_others=read_by_others(texts, kubelet))
-    return StartingState(files=files, running=running, known=bool(running))
+    initial = StartingState(running=running, known=bool(running), texts=texts)
+    return initial.as_read_by(kubelet)
 
 
 def read_saved(texts: Mapping[StateFileName, str], reader: StateReader) -> SavedFiles:
@@ -245,6 +260,7 @@ def start_from(
     from cpuctl.engine.start import Started
     from cpuctl.engine.state_start import start_on
 
+    initial = initial.as_read_by(kubelet)
     begun = start_on(info, kubelet, initial.files, fit=True, devices=devices)
     if begun.node is None or not isinstance(begun.outcome, Started):
         assert not isinstance(begun.outcome, Started)

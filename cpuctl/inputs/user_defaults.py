@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,10 +90,19 @@ def _file() -> str:
 def _configured() -> dict[str, Cursor]:
     """Read the file, if there is one."""
     name = _file()
-    # Where a home is closed, as root's is to somebody whom su let in, there is no file (Path would raise).
-    if not name.startswith("/") or not os.path.exists(name):  # noqa: PTH110
+    if not name.startswith("/"):
         return {}
+    try:
+        found = os.stat(name)  # noqa: PTH116  # Path takes longer, and nothing more is asked of it
+    except OSError:
+        # Where a home is closed, as root's is to somebody whom su let in, there is no file, either.
+        return {}
+    return _members(name, (found.st_ino, found.st_mtime_ns, found.st_size))
 
+
+@lru_cache(maxsize=1)
+def _members(name: str, _as_it_is: tuple[int, ...]) -> dict[str, Cursor]:
+    """Read the file as it is now, once: a fleet asks for each of its nodes."""
     from cpuctl.documents.cursor import Cursor
     from cpuctl.documents.files import read_input
     from cpuctl.documents.loading import load_documents

@@ -107,7 +107,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
     planning = planner.planning
     if len(planning.wanted) > MOST_PODS:
         return None
-    setups = (planning.loaded.setup._replace(version=version) for version in (one, other))
+    setups = (planning.loaded.setup._replace(version=version, released=True) for version in (one, other))
     here, there = (load_setup(each, Sources()).kubelet for each in setups)
     names = [
         name

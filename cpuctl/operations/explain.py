@@ -66,8 +66,10 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
     replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
     if isinstance(replay, Replay):
-        # From here on it is replayed without its warnings, which have been heard.
-        quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()))
+        # From here on it is replayed without its warnings, which have been heard, and as the release that is
+        # assumed, if one is: all others come to the same start.
+        kubelet = replay.scenario.kubelet._replace(released=True)
+        quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()), kubelet=kubelet)
         if text:
             replay = replay._replace(scenario=quiet)
         else:
@@ -139,10 +141,7 @@ def _more_pages(
 
     def start_on(info: MachineInfo) -> Starter:
         source = planning.source._replace(info=info)
-        files = initial.files
-        others = {minor: read._replace(memory=None) for minor, read in files.by_others.items()}
-        without = initial._replace(files=files._replace(memory=None, by_others=others))
-        changed = planning._replace(source=source, initial=without)
+        changed = planning._replace(source=source, initial=initial.without_memory())
         if stale and not again:
             return partial(_with_memory_anew, changed)
         return partial(changed.start, sources=Sources())

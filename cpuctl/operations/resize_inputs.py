@@ -85,7 +85,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
-    if not planning.initial.granted_texts:
+    if planning.initial.texts.keys().isdisjoint(_IN_ANSWERS):
         return pods
     from cpuctl.engine.resize.running import with_checkpoints
 
@@ -100,7 +100,7 @@ def _pods_state(name: StateFileName, planning: Planning) -> Mapping[str, Recorde
     from cpuctl.checkpoints.pods_state import read_pods_state
     from cpuctl.checkpoints.reader import StateReader
 
-    text = planning.initial.granted_texts.get(name)
+    text = planning.initial.texts.get(name)
     if text is None:
         return {}
     given = planning.inputs.state

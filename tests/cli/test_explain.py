@@ -13,6 +13,9 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
+from cpuctl.engine.state_start import StateStart, start_on
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.machine.machine_info import MachineInfo
 from tests.cli.conftest import Cpuctl, Result
 from tests.support.schemas import follow_schema
 
@@ -371,6 +374,27 @@ def test_warnings_about_the_state_are_told_once(cpuctl: Cpuctl, tmp_path: Path) 
     words = [word for word in node.words if word not in ("-q", "--pods", node.pods)]
     result = explain(cpuctl, *words, "--pods", stranger, *pods(first="1/1,1Gi", new="8/8,1Gi"))
     assert result.err.count("the state names pods that do not run here") == 1
+
+
+def test_all_releases_start_once_where_nobody_names_one(
+    cpuctl: Cpuctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changes are tried on the one that is assumed: whether the others start has been asked."""
+    started: list[bool] = []
+
+    def counting(info: MachineInfo, kubelet: Kubelet, *words: Any, **named: Any) -> StateStart:
+        started.append(kubelet.released)
+        return start_on(info, kubelet, *words, **named)
+
+    node = Running(cpuctl, tmp_path)
+    monkeypatch.setattr("cpuctl.engine.state_start.start_on", counting)
+    told = document(cpuctl, *node.words, *pods(new="4/4,1Gi"))
+    assert started.count(False) == 1
+    named = document(cpuctl, *node.words, "--kubelet-version", "1.36", *pods(new="4/4,1Gi"))
+    assert told["suggestions"]
+    assert [each["change"] for each in told["suggestions"]] == [
+        each["change"] for each in named["suggestions"]
+    ]
 
 
 PENDING = ANSWERS["a resize is pending"]

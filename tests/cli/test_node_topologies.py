@@ -76,12 +76,15 @@ def test_pods_that_an_object_leaves_out_are_named(form: str, cpuctl: Cpuctl, tmp
         "spec": {"containers": [container]},
     }
     (tmp_path / "gpu.json").write_text(json.dumps(gpu))
-    words = ("plan", "-m", TWO, *SINGLE, *V36, "-q", "-o", form)
-    planned = cpuctl(*words, "-T", "big=40/40,1Gi", "-T", "a=4/4,1Gi", "-f", str(tmp_path / "gpu.json"))
+    pods = ("-T", "big=40/40,1Gi", "-T", "a=4/4,1Gi", "-f", str(tmp_path / "gpu.json"))
+    words = ("plan", "-m", TWO, *SINGLE, *V36, *pods, "-o", form)
+    planned = cpuctl(*words)
     assert planned.code == 3
     big, gpu_line = sorted(line for line in planned.err.splitlines() if "is left out" in line)
     assert big.startswith("warning: default/big is left out: ")
     assert gpu_line.startswith("warning: default/gpu is left out: undetermined: it asks for a.b/c")
+    quiet = cpuctl(*words, "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (3, planned.out, "")
 
 
 def test_a_publisher_is_asked_for_with_objects_alone(cpuctl: Cpuctl) -> None:

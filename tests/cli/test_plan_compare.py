@@ -11,6 +11,8 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_differences import CPUS_V1, machine_of_books
+from tests.machine.support.archives import write_tree
 from tests.support.schemas import follow_schema
 
 STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
@@ -146,6 +148,43 @@ def test_a_state_file_is_that_of_both(cpuctl: Cpuctl, tmp_path: Path) -> None:
     assert outcomes(document) == ("Started", "Refused")
     assert document["b"]["start"]["error"].startswith("some of strictly reserved cpus")
     assert document["pods"][0]["containers"][0]["a"]["cpus"] == "4,68"
+
+
+def test_a_side_that_names_its_release_reads_state_files_as_that_one_does(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """Whatever the plan's own release is, and whether it is known."""
+    kubelet = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0", "--state", str(tmp_path))
+    node = ("plan", "-q", "-m", "synthetic:1s1n8c1t,mem=8Gi", *kubelet, "-T", "a=1/1,1Gi")
+    (tmp_path / "dra_manager_state").write_text("{")
+    assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.30")) == ("Started", "Started")
+    assert outcomes(compared(cpuctl, *node, "--compare", "1.27", "1.36")) == ("Started", "Refused")
+    (tmp_path / "dra_manager_state").unlink()
+    # CPUs by container id: 1.37 does not read that any more.
+    (tmp_path / "cpu_manager_state").write_text(CPUS_V1)
+    for own in ((), ("--kubelet-version", "1.36"), ("--kubelet-version", "1.38")):
+        document = compared(cpuctl, *node, *own, "--compare", "1.36", "1.37")
+        assert outcomes(document) == ("Refused", "Refused")
+        assert "failed to migrate checkpoint from v1" in document["a"]["start"]["error"]
+        assert "cannot unmarshal string" in document["b"]["start"]["error"]
+
+
+def test_differences_of_releases_that_are_named_are_shown_though_the_nodes_own_is_not_known(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    write_tree({**machine_of_books(), "s/dra_manager_state": "{"}, tmp_path)
+    node = (
+        "plan",
+        "-q",
+        "-m",
+        str(tmp_path / "m"),
+        "--kubelet-args",
+        "--cpu-manager-policy=static --reserved-cpus=0",
+        "-T",
+        "a=2/2,1Gi",
+    )
+    document = compared(cpuctl, *node, "--state", str(tmp_path / "s"), "--compare", "1.30", "1.33")
+    assert [each["name"] for each in document["differences"]] == ["knows_books"]
 
 
 @pytest.mark.parametrize(

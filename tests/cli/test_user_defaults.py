@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cpuctl
+from cpuctl.documents.files import read_input
+from tests.cli.conftest import ROOT, Cpuctl
 
 RECORDED = "fixtures/machines/2s-2numa-32cpu.tar.xz"
 SMALL = "synthetic:1s1n4c2t"
@@ -70,13 +73,14 @@ def test_whoever_is_nearer_decides(cpuctl: Cpuctl, configured: Path, monkeypatch
     words = ("plan", *POD)
     found = sources(cpuctl, *words)
     assert (found["machine"]["value"], found["kubeletVersion"]["value"]) == ("synthetic:1s1n2c1t", "1.33")
-    assert f"(from {configured})" not in cpuctl(*words).err
     assert f"note: kubelet version: 1.33 ({configured})\n" in cpuctl(*words).err
     monkeypatch.setenv("CPUCTL_MACHINE", SMALL)
     monkeypatch.setenv("CPUCTL_KUBELET_VERSION", "1.34")
     found = sources(cpuctl, *words)
     assert (found["machine"]["value"], found["kubeletVersion"]["value"]) == (SMALL, "1.34")
-    found = sources(cpuctl, *words, "-m", RECORDED, "--kubelet-version", "1.35")
+    options = ("-m", RECORDED, "--kubelet-version", "1.35")
+    assert str(configured) not in cpuctl(*words, *options).err
+    found = sources(cpuctl, *words, *options)
     assert found["machine"] == {"value": RECORDED, "from": "given"}
     assert found["kubeletVersion"] == {"value": "1.35", "from": "given"}
     assert sources(cpuctl, "topology", "show", RECORDED)["machine"] == {"value": RECORDED, "from": "given"}
@@ -138,6 +142,26 @@ def test_a_variable_that_is_wrong_is_named(cpuctl: Cpuctl, monkeypatch: pytest.M
     monkeypatch.setenv("CPUCTL_KUBELET_VERSION", "newest")
     result = cpuctl("plan", *POD)
     assert (result.code, "error: CPUCTL_KUBELET_VERSION: " in result.err) == (2, True), result
+
+
+def test_a_fleet_reads_the_file_once_and_another_run_what_it_is_then(
+    cpuctl: Cpuctl, configured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+
+    def counting(name: str, *words: Any) -> bytes:
+        reads.append(name)
+        return read_input(name, *words)
+
+    monkeypatch.setattr("cpuctl.documents.files.read_input", counting)
+    for name in ("2s-2numa-32cpu.tar.xz", "2s-8numa-64cpu.tar.xz"):
+        shutil.copy(ROOT / "fixtures/machines" / name, tmp_path)
+    for version in ("1.33", "1.34"):
+        configured.write_text(f"kubeletVersion: '{version}'\n")
+        os.utime(configured, (0, int(version[2:])))
+        result = cpuctl("fleet", "list", str(tmp_path), "--jobs", "1", "-o", "json")
+        assert {node["kubelet"]["version"] for node in json.loads(result.out)["nodes"]} == {version}
+    assert reads.count(str(configured)) == 2
 
 
 def test_an_empty_file_is_none(cpuctl: Cpuctl, configured: Path) -> None:

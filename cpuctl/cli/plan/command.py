@@ -272,10 +272,10 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
         return
     if style.output is PlanOutput.NRT:
         emit_topology(planning, planned.node, publisher, style)
-        _name_others(planned)
+        _name_others(planned, style)
     elif style.output is PlanOutput.NRI:
         _emit_answers(planned, style)
-        _name_others(planned)
+        _name_others(planned, style)
     else:
         _emit(planned.document, style)
 
@@ -292,13 +292,13 @@ def _emit_answers(planned: "Planned", style: Style) -> None:
     emit(nri_document(plan, planned.node if isinstance(planned.node, Node) else None), style)
 
 
-def _name_others(planned: "Planned") -> None:
+def _name_others(planned: "Planned", style: Style) -> None:
     """Name the pods that an answer for other programs leaves out: they are why it ends with 3."""
     from cpuctl.exports.outcomes import rejection_text
 
     for pod in planned.document["pods"] if planned.document["kind"] == "Plan" else []:
         if pod["outcome"] != "Admitted":
-            complain(f"warning: {pod['namespace']}/{pod['name']} is left out: {rejection_text(pod)}")
+            note(f"warning: {pod['namespace']}/{pod['name']} is left out: {rejection_text(pod)}", style)
 
 
 def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:

@@ -47,9 +47,10 @@ def preferred_by_cpus(asked: HintRound, manager: TopologyManager) -> tuple[NodeM
     if not isinstance(merged, Merged) or merged.hint.preferred or not cpus:
         return ()
     memory = _first(asked, "memory")
-    for size in range(1, manager.everything.bit_count() + 1):
-        example = NodeMask((1 << size) - 1)
-        found = [nodes for nodes in _sets(manager.everything, example) if _preferred(cpus, nodes)]
+    lowest = NO_NODES
+    for node in _nodes(manager.everything):
+        lowest |= node
+        found = [nodes for nodes in _sets(manager.everything, lowest) if _preferred(cpus, nodes)]
         if found:
             both = [nodes for nodes in found if memory and _preferred(memory, nodes)]
             return tuple(sorted(both or found, key=manager.fit.key))
@@ -63,10 +64,15 @@ def _first(asked: HintRound, provider: ProviderName) -> HintList | None:
 
 def _sets(everything: NodeMask, like: NodeMask) -> list[NodeMask]:
     """List all sets of NUMA nodes of one size, lowest first; of too many only the one that is there."""
-    bits, size = [NODE_0 << node for node in CPUSet(everything)], like.bit_count()
-    if comb(len(bits), size) > MOST_TRIED:
+    nodes, size = _nodes(everything), like.bit_count()
+    if comb(len(nodes), size) > MOST_TRIED:
         return [like]
-    return sorted(sum(chosen, NO_NODES) for chosen in combinations(bits, size))
+    return sorted(sum(chosen, NO_NODES) for chosen in combinations(nodes, size))
+
+
+def _nodes(everything: NodeMask) -> list[NodeMask]:
+    """List the NUMA nodes that there are, each as a set of its own."""
+    return [NODE_0 << node for node in CPUSet(everything)]
 
 
 def _preferred(hints: HintList, nodes: NodeMask) -> bool:

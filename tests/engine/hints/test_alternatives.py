@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -16,10 +17,12 @@ NODES = 4
 ALL = range(1, 1 << NODES)
 
 
-def manager(policy: str, distances: tuple[tuple[int, ...], ...] = ()) -> TopologyManager:
-    rows = distances or tuple((10,) * NODES for _ in range(NODES))
+def manager(
+    policy: str, distances: tuple[tuple[int, ...], ...] = (), nodes: Sequence[int] = range(NODES)
+) -> TopologyManager:
+    rows = distances or tuple((10,) * len(nodes) for _ in nodes)
     info = MachineInfo(
-        nodes=tuple(InfoNode(node, (), distances=rows[node]) for node in range(NODES)),
+        nodes=tuple(InfoNode(node, (), distances=row) for node, row in zip(nodes, rows, strict=True)),
         num_cpus=1,
         num_sockets=1,
     )
@@ -74,3 +77,14 @@ def test_where_not_all_prefer_one_the_cpu_managers_own_are_listed() -> None:
     assert preferred_by_cpus(other, given) == (0b0010, 0b0100)
     agreed = asked(given, cpu, cpu)
     assert preferred_by_cpus(agreed, given) == ()
+
+
+def test_of_too_many_sets_the_lowest_is_one_of_nodes_that_there_are() -> None:
+    """There are 38,760 sets of six of twenty nodes."""
+    nodes = range(0, 40, 2)
+    given = manager("best-effort", nodes=nodes)
+    lowest = NodeMask(sum(1 << node for node in nodes[:6]))
+    everything = NodeMask(sum(1 << node for node in nodes))
+    cpu = [Hint(lowest, preferred=True), Hint(everything, preferred=False)]
+    round_ = asked(given, cpu, [Hint(everything, preferred=True)])
+    assert preferred_by_cpus(round_, given) == (lowest,)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import FieldPath
-from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames
+from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, PodClaim
 from cpuctl.quantity import Quantity
 
 
@@ -39,9 +39,10 @@ class PodDraft(NamedTuple):
     """A Pod object, or the pod template of a workload.
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
-    come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_level``
-    is None where ``spec.resources`` has none, which is not the same as an empty list. ``field_refs`` are
-    those of volumes, ``empty_dirs`` the places and sizes of limited ones.
+    come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_claims`` are the
+    claims that containers may name. ``pod_level`` is None where ``spec.resources`` has none, which is not the
+    same as an empty list. ``field_refs`` are those of volumes, ``empty_dirs`` the places and sizes of limited
+    ones.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class PodDraft(NamedTuple):
     inits: tuple[ContainerDraft, ...] = ()
     ephemeral: tuple[EphemeralDraft, ...] = ()
     claim_names: ClaimNames = ClaimNames()
+    pod_claims: tuple[PodClaim, ...] = ()
     pod_level: tuple[Claim, ...] | None = None
     os_given: bool = False
     restart_policy: str = ""

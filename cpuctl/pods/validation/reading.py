@@ -16,7 +16,7 @@ from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraf
 from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
-from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, is_hugepages
+from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, PodClaim, is_hugepages
 from cpuctl.quantity import Quantity, amount_text
 
 _CONFIG_SOURCE, _MIRROR = "kubernetes.io/config.source", "kubernetes.io/config.mirror"
@@ -53,6 +53,7 @@ def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str
         claim_names=ClaimNames.of(
             text_of(member_of(item, "name")) for item in items_of(spec.get("resourceClaims"))
         ),
+        pod_claims=tuple(map(_pod_claim, items_of(spec.get("resourceClaims")))),
         pod_level=_pod_level(spec),
         os_given=spec.get("os") is not None,
         restart_policy=text_of(spec.get("restartPolicy")),
@@ -251,6 +252,18 @@ def _claims(value: object) -> tuple[Claim, ...]:
     return tuple(
         Claim(text_of(member_of(item, "name")), text_of(member_of(item, "request")))
         for item in items_of(value)
+    )
+
+
+def _pod_claim(value: object) -> PodClaim:
+    source = member_of(value, "source")
+    named = value if source is None else source
+    claim, template = (member_of(named, each) for each in ("resourceClaimName", "resourceClaimTemplateName"))
+    return PodClaim(
+        text_of(member_of(value, "name")),
+        None if claim is None else text_of(claim),
+        None if template is None else text_of(template),
+        in_source=source is not None,
     )
 
 

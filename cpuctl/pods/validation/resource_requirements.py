@@ -1,7 +1,7 @@
 """Requests, limits and claims of containers, overhead and the pod level: names, amounts, overcommitment.
 
-Rule: ``validateResourceRequirements`` and ``validateResourceClaimNames`` in ``pkg/apis/core/validation``,
-1.36, names of resources there and in ``pkg/apis/core/helper``.
+Rule: ``validateResourceRequirements``, ``validatePodResourceClaims`` and ``validateResourceClaimNames`` in
+``pkg/apis/core/validation``, 1.36, names of resources there and in ``pkg/apis/core/helper``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuctl.object_names import label_problems, qualified_name_problems
+from cpuctl.golang.text import quoted
+from cpuctl.object_names import label_problems, qualified_name_problems, subdomain_problems
 from cpuctl.pods.model import ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.finding import FieldPath, Finding
@@ -49,6 +50,86 @@ class ClaimNames(NamedTuple):
         return (
             cls(found, f"must be one of the names in pod.spec.resourceClaims: {listed}") if found else cls()
         )
+
+
+class PodClaim(NamedTuple):
+    """An entry of ``spec.resourceClaims``: its name, and the claim or template that it names, None for none.
+
+    ``in_source``: it names them in a ``source``, as entries up to 1.30 do.
+    """
+
+    name: str
+    claim: str | None = None
+    template: str | None = None
+    in_source: bool = False
+
+    def as_kept(self, minor: int) -> PodClaim:
+        """Return what an API server of 1.*minor* keeps of it: it drops members that it does not know."""
+        return self if self.in_source == (minor < _FLAT_SINCE) else PodClaim(self.name)
+
+
+_FLAT_SINCE = 31
+"""The first minor whose entries name claim or template themselves, and not in a ``source``."""
+_JSON_SINCE = 34
+"""The first minor that shows as JSON what is no plain value; others show it as Go source does."""
+_ENTRY_CODE = "pod-claim"
+
+
+def check_pod_claims(
+    claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str = ""
+) -> Iterator[Finding]:
+    """Check the claims that a pod brings: each names one claim, or one template of claims.
+
+    *pod* is its name, empty for a template of pods.
+    """
+    seen: set[str] = set()
+    for number, entry in enumerate(each.as_kept(rules.minor) for each in claims):
+        place = field_path.item(number)
+        name = place.child("name")
+        if not entry.name:
+            yield name.required(_ENTRY_CODE)
+        elif entry.name in seen:
+            yield name.duplicate(_ENTRY_CODE, entry.name)
+        else:
+            for problem in label_problems(entry.name):
+                yield name.invalid(_ENTRY_CODE, entry.name, problem)
+            if rules.minor < _FLAT_SINCE and pod and entry.template is not None:
+                made = f"{pod}-{entry.name}"
+                for problem in subdomain_problems(made) if not label_problems(entry.name) else ():
+                    yield name.invalid(_ENTRY_CODE, made, f"final ResourceClaim name: {problem}")
+        seen.add(entry.name)
+        yield from _check_source(entry, place if rules.minor >= _FLAT_SINCE else place.child("source"), rules)
+
+
+def _check_source(entry: PodClaim, place: FieldPath, rules: ServerRules) -> Iterator[Finding]:
+    why = ""
+    if entry.claim is not None and entry.template is not None:
+        why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+    elif entry.claim is None and entry.template is None:
+        why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+    if why:
+        yield place.rejected(_ENTRY_CODE, f"Invalid value: {_entry_text(entry, rules)}: {why}")
+    for member, named in (
+        ("resourceClaimName", entry.claim),
+        ("resourceClaimTemplateName", entry.template),
+    ):
+        for problem in subdomain_problems(named) if named is not None else ():
+            yield place.child(member).invalid(_ENTRY_CODE, named or "", problem)
+
+
+def _entry_text(entry: PodClaim, rules: ServerRules) -> str:
+    """Show an entry as Go does; where it shows a pointer, nobody can foretell the address."""
+    named = {"ResourceClaimName": entry.claim, "ResourceClaimTemplateName": entry.template}
+    if rules.minor >= _JSON_SINCE:
+        import json
+
+        return json.dumps({"Name": entry.name, **named}, ensure_ascii=False, separators=(",", ":"))
+    pointers = ", ".join(
+        f"{member}:(*string)({'nil' if name is None else '0x...'})" for member, name in named.items()
+    )
+    if rules.minor < _FLAT_SINCE:
+        return f"core.ClaimSource{{{pointers}}}"
+    return f"core.PodResourceClaim{{Name:{quoted(entry.name)}, {pointers}}}"
 
 
 def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, field_path: FieldPath) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from cpuctl.pods.validation.field_refs import check_field_ref
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.resource_requirements import (
     check_claims,
+    check_pod_claims,
     check_requirements,
     container_resource,
     is_hugepages,
@@ -333,6 +334,9 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
 
 def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
     """Check what *pod* asks for, which is the draft with or without defaults."""
+    if rules.claims or draft.stored:
+        name = "" if draft.is_template else draft.pod.name
+        yield from check_pod_claims(draft.pod_claims, draft.spec.child("resourceClaims"), rules, name)
     yield from check_containers(draft, pod, rules)
     if rules.pod_level:
         yield from check_pod_resources(draft, pod, draft.spec, rules)

@@ -15,6 +15,9 @@ from tests.pods.validation.linting import findings, messages, rules
 
 LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 SUBDOMAIN = r"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+GPU = "{name: gpu, resourceClaimName: gpu}"
+ONE_OF = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+AT_MOST = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
 CLAIMS = "must be one of the names in pod.spec.resourceClaims"
 
 
@@ -123,10 +126,10 @@ CASES = [
         metadata="{name: web, uid: abc}",
     ),
     # Claims
-    Case("a claim of the pod", claims("{name: gpu}", of_pod="{name: gpu}")),
+    Case("a claim of the pod", claims("{name: gpu}", of_pod=GPU)),
     Case(
         "requests of one claim",
-        claims("{name: gpu, request: a}, {name: gpu, request: b}", of_pod="{name: gpu}"),
+        claims("{name: gpu, request: a}, {name: gpu, request: b}", of_pod=GPU),
     ),
     Case(
         "no such claim",
@@ -135,7 +138,10 @@ CASES = [
     ),
     Case(
         "no such claim among others",
-        claims("{name: gpu}", of_pod="{name: nic}, {name: fpga}"),
+        claims(
+            "{name: gpu}",
+            of_pod="{name: nic, resourceClaimName: nic}, {name: fpga, resourceClaimTemplateName: fpga}",
+        ),
         (f'spec.containers[0].resources.claims[0]: Not found: "gpu": {CLAIMS}: fpga, nic',),
     ),
     Case(
@@ -145,28 +151,71 @@ CASES = [
     ),
     Case(
         "a claim twice",
-        claims("{name: gpu}, {name: gpu}", of_pod="{name: gpu}"),
+        claims("{name: gpu}, {name: gpu}", of_pod=GPU),
         ('spec.containers[0].resources.claims[1]: Duplicate value: "gpu"',),
     ),
     Case(
         "a request twice",
-        claims("{name: gpu, request: a}, {name: gpu, request: a}", of_pod="{name: gpu}"),
+        claims("{name: gpu, request: a}, {name: gpu, request: a}", of_pod=GPU),
         ('spec.containers[0].resources.claims[1]: Duplicate value: "gpu/a"',),
     ),
     Case(
         "all of a claim after a part",
-        claims("{name: gpu, request: a}, {name: gpu}", of_pod="{name: gpu}"),
+        claims("{name: gpu, request: a}, {name: gpu}", of_pod=GPU),
         ('spec.containers[0].resources.claims[1]: Duplicate value: "gpu"',),
     ),
     Case(
         "a part of a claim after all",
-        claims("{name: gpu}, {name: gpu, request: a}", of_pod="{name: gpu}"),
+        claims("{name: gpu}, {name: gpu, request: a}", of_pod=GPU),
         ('spec.containers[0].resources.claims[1]: Duplicate value: "gpu"',),
     ),
     Case(
         "a request that is no label",
-        claims("{name: gpu, request: A}", of_pod="{name: gpu}"),
+        claims("{name: gpu, request: A}", of_pod=GPU),
         (f'spec.containers[0].resources.claims[0].request: Invalid value: "A": {LABEL}',),
+    ),
+    Case(
+        "entries that name nothing, or both",
+        "{containers: [{name: a}], resourceClaims: [{name: gpu}, {name: nic, resourceClaimName: a, resourceClaimTemplateName: b}]}",
+        (
+            f'spec.resourceClaims[0]: Invalid value: {{"Name":"gpu","ResourceClaimName":null,"ResourceClaimTemplateName":null}}: {ONE_OF}',
+            f'spec.resourceClaims[1]: Invalid value: {{"Name":"nic","ResourceClaimName":"a","ResourceClaimTemplateName":"b"}}: {AT_MOST}',
+        ),
+    ),
+    Case(
+        "an entry that names nothing, shown as Go source",
+        "{containers: [{name: a}], resourceClaims: [{name: gpu}]}",
+        (
+            f'spec.resourceClaims[0]: Invalid value: core.PodResourceClaim{{Name:"gpu", ResourceClaimName:(*string)(nil), ResourceClaimTemplateName:(*string)(nil)}}: {ONE_OF}',
+        ),
+        minor=33,
+    ),
+    Case(
+        "an entry whose source names both, or is not there",
+        "{containers: [{name: a}], resourceClaims: [{name: gpu, source: {resourceClaimName: a, resourceClaimTemplateName: b}}, {name: nic, resourceClaimName: a}]}",
+        (
+            f"spec.resourceClaims[0].source: Invalid value: core.ClaimSource{{ResourceClaimName:(*string)(0x...), ResourceClaimTemplateName:(*string)(0x...)}}: {AT_MOST}",
+            f"spec.resourceClaims[1].source: Invalid value: core.ClaimSource{{ResourceClaimName:(*string)(nil), ResourceClaimTemplateName:(*string)(nil)}}: {ONE_OF}",
+        ),
+        minor=30,
+    ),
+    Case(
+        "a source that no API server knows any more",
+        "{containers: [{name: a}], resourceClaims: [{name: gpu, source: {resourceClaimName: a}}]}",
+        (
+            f'spec.resourceClaims[0]: Invalid value: {{"Name":"gpu","ResourceClaimName":null,"ResourceClaimTemplateName":null}}: {ONE_OF}',
+        ),
+    ),
+    Case(
+        "names of entries, and what they name",
+        "{containers: [{name: a}], resourceClaims: [{resourceClaimName: a}, {name: A, resourceClaimName: ''}, {name: b, resourceClaimTemplateName: T}, {name: b, resourceClaimName: a}]}",
+        (
+            "spec.resourceClaims[0].name: Required value",
+            f'spec.resourceClaims[1].name: Invalid value: "A": {LABEL}',
+            f'spec.resourceClaims[1].resourceClaimName: Invalid value: "": {SUBDOMAIN}',
+            f'spec.resourceClaims[2].resourceClaimTemplateName: Invalid value: "T": {SUBDOMAIN}',
+            'spec.resourceClaims[3].name: Duplicate value: "b"',
+        ),
     ),
     # Overhead and system
     Case(

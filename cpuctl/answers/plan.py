@@ -17,7 +17,7 @@ from cpuctl.answers.decisions import (
     TablesPart,
     Verdict,
 )
-from cpuctl.answers.dra import DriverPart
+from cpuctl.answers.dra import DriverPart, PodClaim
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
 from cpuctl.answers.start import (
@@ -230,6 +230,8 @@ class ComparisonSummary(TypedDict):
     """Pods with another outcome or reason, or that only one side has."""
     containers: Count
     """Containers with other CPUs of their own or of their pod, memory or devices."""
+    claims: NotRequired[Count]
+    """Resource claims with other CPUs or devices; not there where no pod has any."""
     sharedPoolDiffers: bool
     """Whether both kubelets start, and the node's shared pool is another afterwards."""
     sharing: Count
@@ -278,7 +280,34 @@ class ComparedContainer(TypedDict):
     """Exclusive CPUs that it has in b only."""
 
 
-class ComparedPod(TypedDict):
+class ComparedClaim(TypedDict):
+    name: str
+    """As the pod calls it."""
+    moves: bool
+    """Whether it has other CPUs or devices."""
+    a: PodClaim | None
+    """null where the pod has nothing for it on this side."""
+    b: PodClaim | None
+    onlyA: CPUList
+    """CPUs that it has in a only."""
+    onlyB: CPUList
+    """CPUs that it has in b only."""
+
+
+class ClaimProblems(TypedDict):
+    a: str | None
+    """null where nothing keeps the pod from starting, or it is not admitted."""
+    b: str | None
+
+
+class ComparedClaimsPart(TypedDict, total=False):
+    claims: list[ComparedClaim]
+    """Only of pods with resource claims."""
+    claimProblems: ClaimProblems
+    """Why the pod does not start on a side that admits it."""
+
+
+class ComparedPod(ComparedClaimsPart):
     namespace: str
     name: str
     uid: str

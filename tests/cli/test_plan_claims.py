@@ -242,3 +242,37 @@ def test_a_capture_tells_the_cpus_of_claims_that_are_prepared(cpuctl: Cpuctl, tm
         assert (new["cpus"], document["driver"]["node"]) == ("0,4", "node-a")
         told = answer(cpuctl, "audit", "-m", machine, "--exit-zero", schema="audit")
         assert [(each["uid"], each["cpus"]) for each in told["claims"]] == [(uid, "1,5")]
+
+
+def test_a_comparison_tells_which_claims_move(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    large = pod("a", "one").replace("claims: [", "requests: {cpu: 30}, claims: [")
+    text = claim("one", cpus(4)) + claim("two", cpus(4)) + large + pod("b", "two")
+    words = ("plan", "-f", written(tmp_path, text), *MACHINE, "--compare", ".", "kubeReserved.cpu=8")
+    document = answer(cpuctl, *words, schema="plancomparison")
+    rejected, moved = document["pods"]
+    (lost,), (gained,) = rejected["claims"], moved["claims"]
+    assert (lost["a"]["cpus"], lost["b"], lost["onlyA"]) == ("0-1,16-17", None, "0-1,16-17")
+    assert (gained["a"]["cpus"], gained["b"]["cpus"]) == ("2-3,18-19", "0-1,16-17")
+    assert (gained["moves"], gained["onlyA"], gained["onlyB"]) == (True, "2-3,18-19", "0-1,16-17")
+    assert (document["summary"]["claims"], moved["changed"], moved["verdictDiffers"]) == (2, True, False)
+    told = cpuctl(*words, "-q").out
+    assert ["claim", "two", "2-3,18-19", "0-1,16-17", "2-3,18-19", "0-1,16-17"] in map(
+        str.split, told.splitlines()
+    )
+    assert "Pods that differ: 2 of 2 (1 verdict, what is held by 2 claims)" in told
+    same = answer(cpuctl, *words[:-2], ".", "maxPods=50", schema="plancomparison")
+    assert (same["summary"]["claims"], same["summary"]["changed"]) == (0, 0)
+
+
+def test_a_comparison_is_no_success_where_a_pod_does_not_start(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
+    result = cpuctl("plan", "-f", manifest, *MACHINE, "--compare", ".", ".")
+    assert result.code == 3
+    assert "A: default/b: claim default/c is pod default/a's already" in result.out
+
+
+def test_an_entry_that_names_no_claim_is_no_pods(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = pod("a", "c").replace(", resourceClaimName: c", "")
+    document = answer(cpuctl, "plan", "-f", written(tmp_path, text), *MACHINE)
+    assert document["pods"][0]["outcome"] == "Forbidden"
+    assert "must specify one of: `resourceClaimName`" in document["pods"][0]["message"]

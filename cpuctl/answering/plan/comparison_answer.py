@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import plan as answers
     from cpuctl.answers.capacity import Fragmentation
     from cpuctl.answers.decisions import ExclusiveContainer, Pod, Verdict
+    from cpuctl.answers.dra import PodClaim
     from cpuctl.answers.sources import Sources
     from cpuctl.answers.values import ContainerKind
 
@@ -84,21 +85,24 @@ def comparison_document(one: PlannedSide, other: PlannedSide, sources: Sources) 
     """Set two plans side by side."""
     pods = [_pair(uid, one, other) for uid in {**one.pods, **other.pods}]
     moved = [container for pod in pods for container in pod["containers"] if container["moves"]]
+    summary: answers.ComparisonSummary = {
+        "pods": len(pods),
+        "changed": sum(pod["changed"] for pod in pods),
+        "verdicts": sum(pod["verdictDiffers"] for pod in pods),
+        "containers": len(moved),
+        "sharedPoolDiffers": _shared_pool_differs(one.answer, other.answer),
+        "sharing": len({*_sharing(one), *_sharing(other)}),
+        "undetermined": sum(_is_undetermined(pod) for pod in pods),
+    }
+    if any("claims" in pod for pod in pods):
+        summary["claims"] = sum(claim["moves"] for pod in pods for claim in pod.get("claims", ()))
     return {
         "apiVersion": API_VERSION,
         "kind": "PlanComparison",
         "sources": sources,
         "a": one.answer,
         "b": other.answer,
-        "summary": {
-            "pods": len(pods),
-            "changed": sum(pod["changed"] for pod in pods),
-            "verdicts": sum(pod["verdictDiffers"] for pod in pods),
-            "containers": len(moved),
-            "sharedPoolDiffers": _shared_pool_differs(one.answer, other.answer),
-            "sharing": len({*_sharing(one), *_sharing(other)}),
-            "undetermined": sum(_is_undetermined(pod) for pod in pods),
-        },
+        "summary": summary,
         "pods": pods,
     }
 
@@ -143,17 +147,54 @@ def _pair(uid: str, one: PlannedSide, other: PlannedSide) -> answers.ComparedPod
     pods = [side.pods[uid] for side in (one, other) if uid in side.pods]
     before, after = one.admitted(uid), other.admitted(uid)
     containers = [_container(name, kind, before, after) for name, kind in _kinds(pods).items()]
+    claims = list(_claims(before, after))
     differs = _compared(one.verdict(uid)) != _compared(other.verdict(uid))
     return {
+        **_claims_part(claims, before, after),
         "namespace": pods[0]["namespace"],
         "name": pods[0]["name"],
         "uid": uid,
-        "changed": differs or any(each["moves"] for each in containers),
+        "changed": differs or any(each["moves"] for each in (*containers, *claims)),
         "verdictDiffers": differs,
         "a": one.verdict(uid),
         "b": other.verdict(uid),
         "containers": containers,
     }
+
+
+def _claims(before: Pod | None, after: Pod | None) -> Iterator[answers.ComparedClaim]:
+    """Set the claims of a pod side by side, by its names for them."""
+    one, other = (
+        {each["name"]: each for each in pod.get("claims", ())} if pod else {} for pod in (before, after)
+    )
+    for name in one | other:
+        had, has = one.get(name), other.get(name)
+        cpus = [CPUSet.parse(each["cpus"] or "") if each else CPUSet() for each in (had, has)]
+        yield {
+            "name": name,
+            "moves": _held(had) != _held(has),
+            "a": had,
+            "b": has,
+            "onlyA": str(cpus[0] - cpus[1]),
+            "onlyB": str(cpus[1] - cpus[0]),
+        }
+
+
+def _held(claim: PodClaim | None) -> tuple[str | None, list[tuple[str, str]]]:
+    """Return what a claim has: its CPUs, and its devices."""
+    if claim is None:
+        return None, []
+    return claim["cpus"], sorted((each["driver"], each["device"]) for each in claim["devices"])
+
+
+def _claims_part(
+    claims: list[answers.ComparedClaim], before: Pod | None, after: Pod | None
+) -> answers.ComparedClaimsPart:
+    part: answers.ComparedClaimsPart = {"claims": claims} if claims else {}
+    one, other = (pod.get("claimProblem") if pod else None for pod in (before, after))
+    if one or other:
+        part["claimProblems"] = {"a": one, "b": other}
+    return part
 
 
 def _compared(verdict: Verdict | None) -> tuple[str, str]:

@@ -47,7 +47,7 @@ from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, r
 
 if TYPE_CHECKING:
     from cpuctl.answers.metrics import Metrics
-    from cpuctl.answers.plan import NotStartedPlan, PlanComparison, StartedPlan
+    from cpuctl.answers.plan import ComparedPod, NotStartedPlan, PlanComparison, StartedPlan
     from cpuctl.engine.start import StartResult
     from cpuctl.operations.plan import Plan, Rounds
 
@@ -431,6 +431,14 @@ def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metr
     return {"metrics": list(plan_metrics(document))}
 
 
+def _served_twice(pod: "ComparedPod") -> bool:
+    """Tell whether a pod is admitted wherever it is planned, and starts with claims whose CPUs are known."""
+    verdicts = (verdict for verdict in (pod["a"], pod["b"]) if verdict)
+    claims = (each for claim in pod.get("claims", ()) for each in (claim["a"], claim["b"]) if each)
+    unknown = "claimProblems" in pod or any("whyUnknown" in claim for claim in claims)
+    return not unknown and all(verdict["outcome"] == "Admitted" for verdict in verdicts)
+
+
 def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> bool:
     """Tell whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
     from cpuctl.exports.outcomes import is_served
@@ -438,7 +446,6 @@ def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> 
     if document["kind"] == "PlanComparison":
         sides = (document["a"], document["b"])
         started = all(side["start"]["outcome"] == "Started" for side in sides)
-        verdicts = [verdict for pod in document["pods"] for verdict in (pod["a"], pod["b"]) if verdict]
-        return started and all(verdict["outcome"] == "Admitted" for verdict in verdicts)
+        return started and all(map(_served_twice, document["pods"]))
     started = document["start"]["outcome"] == "Started"
     return started and all(map(is_served, document["pods"]))

@@ -13,6 +13,7 @@ from cpuctl.exports.wording import counted, few
 if TYPE_CHECKING:
     from cpuctl.answers.capacity import Capacity
     from cpuctl.answers.decisions import Verdict
+    from cpuctl.answers.dra import PodClaim
     from cpuctl.answers.plan import (
         ComparedPod,
         ComparisonSummary,
@@ -91,6 +92,20 @@ def _pod(pod: ComparedPod) -> Iterator[tuple[Cell, ...]]:
         others = ", ".join(what for what in container["moves"] if what not in ("cpus", "podPool"))
         yield (name, Cell(container["name"]), *sides, *moved, Cell(others, "yellow"))
         name = Cell("")
+    for claim in pod.get("claims", ()):
+        had, has = (_claimed(claim[side]) for side in _SIDES)
+        moved = (Cell(claim[key], "yellow") for key in _ONLY)
+        others = "devices" if claim["moves"] and not (claim["onlyA"] or claim["onlyB"]) else ""
+        yield (name, Cell(f"claim {claim['name']}"), had, has, *moved, Cell(others, "yellow"))
+
+
+def _claimed(claim: PodClaim | None) -> Cell:
+    """Show the CPUs of a claim, or that nobody knows them; one of other devices alone has none."""
+    if claim is None:
+        return Cell("-")
+    if "whyUnknown" in claim:
+        return Cell("not known", "yellow")
+    return Cell(claim["cpus"] or few([each["device"] for each in claim["devices"]]), "cyan")
 
 
 def _runs(verdict: Verdict | None, placement: Placement | None) -> Cell:
@@ -113,6 +128,8 @@ def _refusals(document: PlanComparison) -> Iterator[Cell]:
             verdict = pod[side]
             if verdict is not None and verdict["outcome"] != "Admitted":
                 reasons.setdefault(rejection_text(verdict), []).append(f"{pod['namespace']}/{pod['name']}")
+            elif "claimProblems" in pod and (problem := pod["claimProblems"][side]):
+                reasons.setdefault(problem, []).append(f"{pod['namespace']}/{pod['name']}")
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
 
@@ -204,5 +221,7 @@ def _found(summary: ComparisonSummary) -> str:
         found.append(counted(summary["verdicts"], "verdict"))
     if summary["containers"]:
         found.append(f"what is held by {counted(summary['containers'], 'container')}")
+    if moved := summary.get("claims", 0):
+        found.append(f"what is held by {counted(moved, 'claim')}")
     found += [sharing] if pool else []
     return f"Pods that differ: {summary['changed']} of {summary['pods']} ({', '.join(found)})"

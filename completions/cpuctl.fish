@@ -155,6 +155,7 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--state' \
     'resize:--pods' \
     'resize:--devices' \
+    'resize:--driver-args' \
     'resize:--ephemeral-storage' \
     'resize:--memory' \
     'resize:--kubelet-config' \
@@ -394,6 +395,7 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint new:-m' \
     'checkpoint new:--machine' \
     'checkpoint new:--devices' \
+    'checkpoint new:--driver-args' \
     'checkpoint new:--memory' \
     'checkpoint new:--root' \
     'checkpoint new:--kubelet-config' \
@@ -638,6 +640,7 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'Start from a sta
 complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; default: the live host\'s, else storage is ignored.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
@@ -1008,6 +1011,7 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A p
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'

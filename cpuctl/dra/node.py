@@ -188,6 +188,10 @@ class NodeClaims(Copied):
                     holder="a running pod",
                 )
             self.held[_key_of(claim)] = held
+        self.take_over(pods)
+
+    def take_over(self, pods: Iterable[Pod]) -> None:
+        """Let pods that run use the claims that they name."""
         for pod in pods:
             self._take_over(pod)
 

@@ -161,6 +161,19 @@ class Admitted(ByContent):
 Verdict = Admitted | Rejected | Forbidden | Pending | KubeletFault | Undetermined
 
 
+def why_not(verdict: Rejected | Forbidden | Pending | KubeletFault | Undetermined) -> str:
+    """Say in a few words why a pod does not run, or why nobody knows whether it does."""
+    match verdict:
+        case Rejected():
+            return f"{verdict.reason}: {verdict.message}"
+        case Forbidden():
+            return "; ".join(verdict.refusals)
+        case Pending():
+            return verdict.message
+        case KubeletFault() | Undetermined():
+            return verdict.why
+
+
 class AllocationError(_Outcome):
     """The kubelet's error text for CPUs that cannot be picked."""
 

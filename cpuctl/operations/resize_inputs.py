@@ -69,6 +69,8 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     pods = _with_checkpoints(pods, planning)
     saved = initial.files.cpu is not None or initial.files.memory is not None
     running = tuple(each.allocated for each in pods) if saved else ()
+    if saved and planning.claims is not None:
+        planning.claims.take_over(planning.wanted)
     initial = initial._replace(running=running, known=bool(running))
     node = planning._replace(initial=initial).start(planning.kubelet, sources)
     if not isinstance(node, Node):
@@ -126,7 +128,7 @@ def _admit(
     node: Node, pods: Sequence[RunningPod], planning: Planning
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Admit pods in their order; return what no API server stores, and say of others that do not get in."""
-    from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined
+    from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined, why_not
 
     never_stored, outside = {}, {}
     for each in pods:
@@ -134,20 +136,12 @@ def _admit(
         if isinstance(admission.verdict, Forbidden):
             never_stored[each.allocated.uid] = admission.verdict.refusals
         elif not isinstance(admission.verdict, Admitted):
-            why, name = _why(admission.verdict), each.allocated.full_name
+            why, name = why_not(admission.verdict), each.allocated.full_name
             unknown = isinstance(admission.verdict, Undetermined)
             what = f"whether {name} is admitted cannot be said" if unknown else f"{name} is not admitted"
             outside[each.allocated.uid] = f"{what} ({why})"
     planning.sources.warnings += outside.values()
     return never_stored, outside
-
-
-def _why(verdict: object) -> str:
-    from cpuctl.engine.outcome import Rejected
-
-    if isinstance(verdict, Rejected):
-        return f"{verdict.reason}: {verdict.message}"
-    return str(getattr(verdict, "why", verdict))
 
 
 def _warn_of_strangers(node: Node, running: Sequence[StoredPod], planning: Planning) -> None:

@@ -276,3 +276,38 @@ def test_an_entry_that_names_no_claim_is_no_pods(cpuctl: Cpuctl, tmp_path: Path)
     document = answer(cpuctl, "plan", "-f", written(tmp_path, text), *MACHINE)
     assert document["pods"][0]["outcome"] == "Forbidden"
     assert "must specify one of: `resourceClaimName`" in document["pods"][0]["message"]
+
+
+RESERVED = ("--driver-args", "--reserved-cpus 8-10,24-26")
+
+
+def test_a_resize_asks_the_driver_first(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    large = pod("large", "big").replace("claims: [", "requests: {cpu: 1}, claims: [")
+    manifest = written(tmp_path, claim("four", cpus(4)) + claim("big", cpus(14)) + pod("web", "four") + large)
+    words = ("resize", "-f", manifest, *MACHINE, "--set", "large:cpu=2")
+    assert cpuctl(*words).code == 0
+    result = cpuctl(*words, *RESERVED)
+    assert result.code == 4
+    assert f"error: default/large is not admitted ({BIG}" in result.err
+
+
+def test_pods_of_a_state_hold_their_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    one = pod("a", "c").replace("claims: [", "requests: {cpu: 1}, claims: [")
+    words = ("--kubelet-version", "1.37", "--feature-gates", "DRANodeAllocatableResources=true")
+    driver = ("--driver-args", "--publish-node-allocatable-resource-mapping")
+    manifest = written(tmp_path, allocated("c", "cpudevnuma000", consumed=20, pool="node") + one)
+    state = str(tmp_path / "state")
+    assert cpuctl("checkpoint", "new", "-f", manifest, *MACHINE, *words, "--write-state", state).code == 0
+    resize = ("resize", "-f", manifest, *MACHINE, *words, *driver, "--state", state)
+    assert cpuctl(*resize, "--set", "a:cpu=12").code == 0
+    result = cpuctl(*resize, "--set", "a:cpu=13")
+    assert result.code == 3, "20 of 32 CPUs are the claim's"
+    assert "default/a: deferred" in result.out
+
+
+def test_state_files_are_made_of_pods_that_get_their_claims(cpuctl: Cpuctl, manifest: str) -> None:
+    words = ("checkpoint", "new", "--kubelet-version", "1.36", "-f", manifest, *MACHINE)
+    assert cpuctl(*words).code == 0
+    result = cpuctl(*words, *RESERVED)
+    assert result.code == 3
+    assert f"not changed: default/large is not admitted: {BIG}" in result.out

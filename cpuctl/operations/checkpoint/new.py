@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.outcome import Admitted, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Undetermined, why_not
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.starting_state import StartingState
 from cpuctl.inputs.state_files import StateInput
@@ -63,9 +63,8 @@ def _of_start(outcome: NotStarted) -> Refused:
 
 def _of_pod(admission: Admission) -> Refused:
     verdict = admission.verdict
-    why = getattr(verdict, "why", "")
-    if isinstance(verdict, Rejected):
-        why = f"{verdict.reason}: {verdict.message}"
+    assert not isinstance(verdict, Admitted)
+    why = why_not(verdict)
     advice = "leave it out; cpuctl explain says more"
     if isinstance(verdict, Undetermined):
         return Refused(f"whether {admission.pod.full_name} is admitted cannot be said: {why}", advice)

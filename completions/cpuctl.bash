@@ -63,7 +63,7 @@ _cpuctl_options() {
         'fleet') options='-h --help' ;;
         'fleet list') options='-f --filename -T --template --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet check') options='--nrt --pods --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet diff') options='--resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet diff') options='--nodes --nodes-before --pods --pods-before --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'schema') options='-h --help' ;;
         'completion') options='-h --help' ;;
@@ -188,6 +188,10 @@ _cpuctl_value() {
         'fleet check:--resume' | \
         'fleet check:--kubelet-config' | \
         'fleet check:...' | \
+        'fleet diff:--nodes' | \
+        'fleet diff:--nodes-before' | \
+        'fleet diff:--pods' | \
+        'fleet diff:--pods-before' | \
         'fleet diff:--resume' | \
         'fleet diff:--kubelet-config' | \
         'fleet diff:1' | \

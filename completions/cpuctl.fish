@@ -515,6 +515,10 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet check:--scheduler' \
     'fleet check:-o' \
     'fleet check:--output' \
+    'fleet diff:--nodes' \
+    'fleet diff:--nodes-before' \
+    'fleet diff:--pods' \
+    'fleet diff:--pods-before' \
     'fleet diff:--resume' \
     'fleet diff:--kubelet-config' \
     'fleet diff:--config-dir' \
@@ -1201,7 +1205,11 @@ complete -c cpuctl -n '__cpuctl_at "fleet check"' -l exit-zero -d 'Exit 0 also w
 complete -c cpuctl -n '__cpuctl_at "fleet check"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "fleet diff:1"' -F
 complete -c cpuctl -n '__cpuctl_argument "fleet diff:2"' -F
-complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l resume -r -F -d 'Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l nodes -r -F -d 'Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose recordings do not, as in fleet list. Without --nodes-before they count for BEFORE, too.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l nodes-before -r -F -d 'The Nodes of BEFORE.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l pods -r -F -d 'The pods that run on the nodes of AFTER, as kubectl get pods -A -o json prints them, for --check state and audit.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l pods-before -r -F -d 'The pods that ran on those of BEFORE.'
+complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l resume -r -F -d 'Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o jsonl, and ask the rest.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "fleet diff"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'

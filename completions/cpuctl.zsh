@@ -850,7 +850,11 @@ _cpuctl_run() {
             ;;
         'fleet diff')
             _arguments \
-                '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
+                '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not, as in fleet list. Without --nodes-before they count for BEFORE, too.]:FILE:_files' \
+                '(--nodes-before)'--nodes-before='[The Nodes of BEFORE.]:FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the nodes of AFTER, as kubectl get pods -A -o json prints them, for --check state and audit.]:FILE:_files' \
+                '(--pods-before)'--pods-before='[The pods that ran on those of BEFORE.]:FILE:_files' \
+                '(--resume)'--resume='[Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o jsonl, and ask the rest.]:FILE:_files' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \

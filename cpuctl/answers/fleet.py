@@ -105,7 +105,8 @@ class FactDifference(TypedDict):
 class GroupPlacements(TypedDict):
     """Whether the given pods are placed otherwise than on the group that it is compared with."""
 
-    differ: bool
+    differ: bool | None
+    """Null where nobody can say whether the kubelets would start."""
     pods: list[str]
     """Those that are, by namespace and name."""
 

@@ -121,6 +121,8 @@ def _oddity(group: FleetGroup) -> tuple[str, bool]:
     placements = group.get("placements")
     if placements is None:
         return line, False
+    if placements["differ"] is None:
+        return f"{line}; how it places the pods is not known: would the kubelets start?", True
     if not placements["differ"]:
         return f"{line}; places the pods alike", False
     return f"{line}; places pods otherwise: {few(placements['pods'])}", True

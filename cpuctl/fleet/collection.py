@@ -60,14 +60,38 @@ def collect(names: Sequence[str]) -> Collection:
     sources = dict.fromkeys(source for name in names for source in _sources(name, passed_over))
     if not sources:
         hint = "cpuctl capture FILE records a node"
+        if all(map(_is_list, names)):
+            raise InputError("names no recordings", where=", ".join(map(_list_name, names)), hint=hint)
         raise InputError("no recordings were found", where=", ".join(names), hint=hint)
     return Collection(tuple(_named(list(sources))), tuple(passed_over))
 
 
 def _sources(name: str, passed_over: list[str]) -> Iterator[str]:
-    listed = _listed(name) if name == STDIN or name.startswith(LIST) else [name]
+    listed = _listed(name) if _is_list(name) else [name]
     for each in listed:
         yield from _of_name(each, passed_over)
+
+
+def _is_list(name: str) -> bool:
+    return name == STDIN or name.startswith(LIST)
+
+
+def _list_name(name: str) -> str:
+    return "<stdin>" if name == STDIN else name.removeprefix(LIST)
+
+
+def refuse_missing(name: str) -> None:
+    """Raise InputError for a name of a collection that stands for nothing that is there.
+
+    As one of many, it would be a node that cannot be read.
+    """
+    path, sign, _ = name.rpartition("#")
+    of_node = sign and Path(path).exists()
+    if not (_is_list(name) or has_magic(name) or of_node or name == LIVE or name.startswith(SYNTHETIC)):
+        try:
+            Path(name).lstat()
+        except OSError as error:
+            raise unreadable(error, name) from None
 
 
 def _listed(name: str) -> list[str]:
@@ -75,7 +99,7 @@ def _listed(name: str) -> list[str]:
 
     Empty lines and comments do not count; a name with line breaks needs NULs.
     """
-    where = "<stdin>" if name == STDIN else name.removeprefix(LIST)
+    where = _list_name(name)
     try:
         with sys.stdin.buffer if name == STDIN else Path(where).open("rb") as file:
             data = file.read(_MAX_LIST_BYTES + 1)
@@ -131,10 +155,10 @@ def may_be_recording(path: Path) -> bool:
 
     if path.is_dir():
         return (path / "sys").is_dir() or _is_must_gather(path)
+    if path.name.endswith(_ARCHIVES) and (path.is_file() or not path.exists()):
+        return True  # a link to what is gone, too
     if not path.is_file():
         return False
-    if path.name.endswith(_ARCHIVES):
-        return True
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)

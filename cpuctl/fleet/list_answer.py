@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.metrics import gauge
-from cpuctl.engine.outcome import Admitted
-from cpuctl.errors import CpuctlError
+from cpuctl.engine.outcome import Admitted, Undetermined
 from cpuctl.fleet.grouping import group_answers, groups_of
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.starting_state import StartingState
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from cpuctl.answers.metrics import Metric
     from cpuctl.engine.admission import Admission
     from cpuctl.fleet.grouping import Group
+
+Placements: TypeAlias = Mapping[str, Hashable]
+"""What becomes of pods, by their names: equal where they are placed alike."""
 
 
 def fleet_document(
@@ -72,9 +75,9 @@ def with_placements(
     Each group is planned on one of its nodes, taken as fresh: what runs there now is no trait of the group.
     """
     nodes = {group.nodes[0]["node"]: group.nodes[0]["source"] for group in groups}
-    placed: dict[str, Mapping[str, Hashable]] = {}
+    placed: dict[str, Placements | None] = {}
 
-    def on(node: str) -> Mapping[str, Hashable]:
+    def on(node: str) -> Placements | None:
         if node not in placed:
             kubelet = inputs.kubelet._replace(fallback_version=releases.get(node, ""))
             placed[node] = placements(inputs._replace(machine=nodes[node], kubelet=kubelet))
@@ -88,18 +91,25 @@ def with_placements(
             yield {**answer, "placements": _compared(on(answer["nodes"][0]), on(other))}
 
 
-def _compared(here: Mapping[str, Hashable], there: Mapping[str, Hashable]) -> GroupPlacements:
+def _compared(here: Placements | None, there: Placements | None) -> GroupPlacements:
+    if here is None or there is None:
+        return {"differ": None, "pods": []}
     differing = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     return {"differ": bool(differing), "pods": differing}
 
 
-def placements(inputs: PlanningInputs) -> Mapping[str, Hashable]:
-    """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts."""
+def placements(inputs: PlanningInputs) -> Placements | None:
+    """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts.
+
+    None is where nobody can say whether it would. Raise InputError for pods that cannot be planned.
+    """
     try:
         planning = read_planning(inputs, pods_needed=True)
-    except CpuctlError:
+    except ConfigRefusedError:
         return {}
     plan = Planner(planning._replace(initial=StartingState())).plan(planning.kubelet, Sources())
+    if isinstance(plan.node, Undetermined):
+        return None
     return {each.pod.full_name: _outcome(each) for each in plan.admissions}
 
 

@@ -27,6 +27,7 @@ from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
     from cpuctl.answers import fleet as answers
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.sources import Sources
     from cpuctl.pods.model import StoredPod
 
@@ -81,14 +82,15 @@ def _planned(planner: FleetPlanner, coming: Coming, copy: int | None) -> Iterato
 
 def fleet_plan_document(
     inputs: FleetPlanInputs,
+    given: GivenPods,
     cluster: Cluster,
     rows: Sequence[answers.PlannedNode | answers.UnreadableNode],
     sources: Sources,
     progress: Callable[[int, int], None],
 ) -> answers.FleetPlan:
-    """Plan on the nodes that *rows* survey, and put what becomes of pods into one document.
+    """Plan *given* pods on the nodes that *rows* survey, and put what becomes of them into one document.
 
-    Raise UsageError for nodes and pods that there are not, InputError where no node can be planned on.
+    Raise UsageError for nodes that there are not, InputError where no node can be planned on.
     """
     rows = rows or nodes_alone(cluster)
     inputs.check({row["node"] for row in rows})
@@ -96,7 +98,7 @@ def fleet_plan_document(
     nodes = [row for row in rows if row["node"] not in left_out]
     readable = [row for row in nodes if row["outcome"] == "Read"]
     fleet_inputs = cluster.fleet_inputs(inputs)
-    coming = coming_pods(inputs, cluster, first_kubelet(readable, fleet_inputs), sources)
+    coming = coming_pods(inputs, given, cluster, first_kubelet(readable, fleet_inputs), sources)
     sources.warnings += doubts(readable, cluster, coming.pods)
     topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
     planner = FleetPlanner(readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import NotStarted
     from cpuctl.fleet.topology_plugin import PluginOptions
     from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.scheduler.model import NodeObject
@@ -160,12 +161,21 @@ class Coming(NamedTuple):
     daemons: dict[str, frozenset[str]]
 
 
-def coming_pods(inputs: FleetPlanInputs, cluster: Cluster, kubelet: Kubelet, sources: Sources) -> Coming:
+def given_pods(inputs: FleetPlanInputs, sources: Sources) -> GivenPods:
+    """Read the pods that are to be planned.
+
+    Raise UsageError where there are none, InputError for what cannot be read.
+    """
+    return load_pods(inputs.filenames, inputs.templates, sources, needed=not inputs.drained)
+
+
+def coming_pods(
+    inputs: FleetPlanInputs, given: GivenPods, cluster: Cluster, kubelet: Kubelet, sources: Sources
+) -> Coming:
     """Read pods in the order in which the scheduler takes them: by priority, then as they are given.
 
-    Pods of drained nodes come first, after those of DaemonSets. Raise UsageError where there are none.
+    Pods of drained nodes come first, after those of DaemonSets.
     """
-    given = load_pods(inputs.filenames, inputs.templates, sources, needed=not inputs.drained)
     pods = [*_moved(inputs, cluster, sources), *given.pods]
     if cluster.objects is None and any(_selects(pod.node_selection) for pod in pods):
         sources.warnings.append(

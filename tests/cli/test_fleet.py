@@ -20,9 +20,11 @@ import yaml
 from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet
 from cpuctl.cli.fleet.options import FleetOutput
 from cpuctl.cli.output import Style
+from cpuctl.cli.render.layouts.fleetlist import fact_value
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.machine.sysfs_writer import small_machine
 from tests.support.schemas import follow_schema
 
 MACHINES = ROOT / "fixtures/machines"
@@ -294,3 +296,82 @@ def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
         for at, (name, release) in enumerate(releases.items())
     }
     assert [node["start"] for node in answer["nodes"][:3]] == [each["start"] for each in alone.values()]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("list", "-f", "no.yaml"), "no.yaml: cannot be read: no such file or directory"),
+        (("list", "-T", "web=x"), "-T 'web=x': not a pod template"),
+        (("list", "--kubelet-version", "1.99"), "--kubelet-version: kubelet 1.99 is not supported"),
+        (("check", "--kubelet-config", "no.yaml"), "no.yaml: cannot be read: no such file or directory"),
+        (("diff", "{fleet}", "--kubelet-args", "@no.txt"), "no.txt: cannot be read"),
+        (("plan", "-f", "no.yaml"), "no.yaml: cannot be read: no such file or directory"),
+        (("plan",), "no pods to plan"),
+        (("list", "--resume", "no.jsonl"), "no.jsonl: cannot be read"),
+    ],
+)
+def test_what_no_node_could_use_is_an_error_before_any_is_read(
+    words: tuple[str, ...], error: str, fleet: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be the error of every node, or of none where pods are compared that nobody could read."""
+
+    def nobody(*_: object) -> None:
+        raise AssertionError("nodes are asked")
+
+    monkeypatch.setattr("cpuctl.cli.fleet.asking.ask", nobody)
+    verb, *rest = words
+    result = cpuctl("fleet", verb, str(fleet), *(word.format(fleet=fleet) for word in rest))
+    assert (result.code in (2, 4), result.out) == (True, "")
+    assert error in result.err
+
+
+def test_an_earlier_run_that_answers_something_else_is_told(
+    fleet: Path, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    words = ("fleet", "list", f"{fleet}/*.xz", *STATIC, "-o", "jsonl")
+    (tmp_path / "earlier").write_text(cpuctl(*words).out)
+    resumed = ("--resume", str(tmp_path / "earlier"))
+    assert "--resume" not in cpuctl(*words, *resumed).err
+    other = cpuctl(*words, *resumed, "--kubelet-version", "1.35")
+    assert (
+        f"note: --resume: {tmp_path}/earlier has no answer to this question: all nodes were asked"
+        in other.err.splitlines()
+    )
+
+
+@pytest.mark.parametrize("form", ["table", "nrt"])
+def test_equal_errors_of_recordings_are_told_once(form: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    for number in range(5):
+        (tmp_path / f"node{number}.tar").write_bytes(b"")
+    result = cpuctl("fleet", "list", str(tmp_path), "-o", form)
+    (line,) = (each for each in (result.out + result.err).splitlines() if "ends too early" in each)
+    why = "cannot be read as an archive: the archive ends too early"
+    assert line == f"node0, node1, node2 and 2 more: {why}"
+
+
+def test_a_node_is_a_line_of_a_narrow_terminal(
+    tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is wrong with it; where names are short."""
+    for name, text in small_machine("2s8n16c2t").items():
+        if not name.endswith("meminfo"):
+            file = tmp_path / "node-0001" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    shutil.copy(MACHINES / "2s-8numa-64cpu.tar.xz", tmp_path / "node-0002.tar.xz")
+    monkeypatch.setenv("COLUMNS", "80")
+    options = "--cpu-manager-policy=static --topology-manager-policy=single-numa-node"
+    reserved = "--kube-reserved=cpu=500m,memory=100Mi"
+    lines = cpuctl("fleet", "list", str(tmp_path), f"--kubelet-args={options} {reserved}").out.splitlines()
+    table = [line for line in lines if line.startswith(("NODE ", "node-0001 ", "node-0002 "))]
+    at = lines.index(table[0])
+    assert lines[at : at + 3] == table
+    assert [line.split()[-1] for line in table] == ["STATUS", "undetermined", "ok"]
+
+
+def test_a_long_value_without_spaces_is_cut_and_not_left_out() -> None:
+    hard = "imagefs.available=15%,imagefs.inodesFree=5%,memory.available=100Mi,nodefs.available=10%"
+    assert fact_value("evictionHard", hard) == f"{hard[:56]} ..."
+    assert fact_value("cores", " ".join(map(str, range(60)))).endswith(" 20 21 ...")
+    assert (fact_value("CPUs", "8"), fact_value("CPUs", "")) == ("8", "none")

@@ -155,3 +155,46 @@ def test_a_machine_that_was_replaced_does_not_hide_the_others(tmp_path: Path, cp
 def written(description: str, folder: Path) -> None:
     """Write all files that a kernel would show of a machine."""
     write_tree(small_machine(description), folder)
+
+
+def test_a_collection_that_is_not_there_is_an_error(fleets: Path, cpuctl: Cpuctl) -> None:
+    """A fleet of which all nodes are gone would be another answer."""
+    for before, after in ((f"{fleets}/befor", f"{fleets}/after"), (f"{fleets}/before", f"{fleets}/aftr")):
+        result = cpuctl("fleet", "diff", before, after, *RELEASE)
+        missing = before if before.endswith("befor") else after
+        expected = f"error: {missing}: cannot be read: no such file or directory\n"
+        assert (result.code, result.out, result.err) == (4, "", expected)
+
+
+def test_nodes_tell_the_release_of_kubelets_whose_recordings_do_not(
+    fleets: Path, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Of the nodes as they are now, and as they were."""
+    shutil.copy(MACHINES / "2s-2numa-32cpu.tar.xz", fleets / "before/node4.tar.xz")
+    names = []
+    for release in ("v1.31.2", "v1.34.1"):
+        info = {"allocatable": {}, "nodeInfo": {"kubeletVersion": release}}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node4"}, "status": info}
+        names.append(tmp_path / f"{release}.json")
+        names[-1].write_text(json.dumps(node))
+    words = ("fleet", "diff", f"{fleets}/before/node4.tar.xz", f"{fleets}/after/node4.tar.xz", "-o", "json")
+    assert json.loads(cpuctl(*words, "--nodes", str(names[0])).out)["changes"] == []
+    both = cpuctl(*words, "--nodes-before", str(names[0]), "--nodes", str(names[1])).out
+    assert [(each["what"], each["before"], each["after"]) for each in json.loads(both)["changes"]] == [
+        ("kubelet", "1.31.2", "1.34.1")
+    ]
+
+
+def test_pods_say_whose_the_findings_are(fleets: Path, cpuctl: Cpuctl) -> None:
+    """Of the nodes as they are, and as they were; what nobody knows of is not found."""
+    pods = json.loads((NODES / "v2-2-numa/pods.json").read_text())
+    for pod in pods["items"]:
+        pod["spec"]["nodeName"] = "node3"
+    (fleets / "pods.json").write_text(json.dumps(pods))
+    for option, word in (("--pods", "new"), ("--pods-before", "no more")):
+        told = ("--check", "state", option, str(fleets / "pods.json"))
+        lines = cpuctl(*words(fleets, *told)).out.splitlines()
+        found = [line for line in lines if line.startswith("node3: ") and "the pod does not run" in line]
+        assert [line.split(": ")[1:3] for line in found] == [[word, "warning"]] * 2
+    alone = cpuctl(*words(fleets, "--pods", str(fleets / "pods.json")))
+    assert (alone.code, "--pods: is read by the checks state and audit only" in alone.err) == (2, True)

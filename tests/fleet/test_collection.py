@@ -119,3 +119,20 @@ def test_what_is_called_like_an_archive_is_of_the_fleet(fleet: Path) -> None:
     found = collect([str(fleet)])
     assert [each.name for each in found.recordings] == ["node1", "node3", "node4", "node2"]
     assert [Path(name).name for name in found.passed_over] == ["README.md", "pods.json"]
+
+
+def test_an_archive_that_a_link_misses_is_one_of_the_fleet(tmp_path: Path) -> None:
+    """A collection that is not whole must not look so."""
+    (tmp_path / "node1.tar.gz").symlink_to(tmp_path / "elsewhere/node1.tar.gz")
+    (tmp_path / "notes.txt").symlink_to(tmp_path / "elsewhere/notes.txt")
+    found = collect([str(tmp_path)])
+    assert [each.name for each in found.recordings] == ["node1"]
+    assert found.passed_over == (str(tmp_path / "notes.txt"),)
+
+
+def test_a_list_without_names_is_called_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "list").write_text("# none yet\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    for name, where in (("-", "<stdin>"), (f"@{tmp_path}/list", f"{tmp_path}/list")):
+        with pytest.raises(InputError, match=f"^{where}: names no recordings$"):
+            collect([name])

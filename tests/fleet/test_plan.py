@@ -16,7 +16,7 @@ from cpuctl.fleet import lots, plan, plan_nodes
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
-from cpuctl.fleet.plan_inputs import FleetPlanInputs, load_cluster
+from cpuctl.fleet.plan_inputs import FleetPlanInputs, given_pods, load_cluster
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader, NodeSurveyor
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
@@ -43,7 +43,7 @@ def document(
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs))
     recordings = [Recording(name, source) for name, source in fleet.items()]
     rows = list(ask(surveyor, recordings, in_this_process, nobody))
-    answer = fleet_plan_document(inputs, cluster, rows, sources, nobody)  # type: ignore[arg-type]
+    answer = fleet_plan_document(inputs, given_pods(inputs, sources), cluster, rows, sources, nobody)  # type: ignore[arg-type]
     return answer, sources
 
 

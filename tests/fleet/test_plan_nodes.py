@@ -20,7 +20,7 @@ from cpuctl.fleet import plan_nodes
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
-from cpuctl.fleet.plan_inputs import FleetPlanInputs, load_cluster
+from cpuctl.fleet.plan_inputs import FleetPlanInputs, given_pods, load_cluster
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
@@ -160,7 +160,9 @@ def test_who_comes_is_new_though_one_with_its_uid_runs(tmp_path: Path) -> None:
 def planned(fleet: Mapping[str, str], inputs: FleetPlanInputs) -> Any:
     sources = Sources()
     cluster = load_cluster(inputs, sources)
-    return fleet_plan_document(inputs, cluster, surveyed(fleet, inputs), sources, lambda *_: None)
+    return fleet_plan_document(
+        inputs, given_pods(inputs, sources), cluster, surveyed(fleet, inputs), sources, lambda *_: None
+    )
 
 
 @settings(max_examples=15, deadline=None)

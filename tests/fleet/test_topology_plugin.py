@@ -12,7 +12,7 @@ from cpuctl.errors import UsageError
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
-from cpuctl.fleet.plan_inputs import FleetPlanInputs, load_cluster
+from cpuctl.fleet.plan_inputs import FleetPlanInputs, given_pods, load_cluster
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeSurveyor
 from cpuctl.fleet.topologies import TopologyPublisher
 from cpuctl.fleet.topology_plugin import PluginOptions
@@ -55,7 +55,7 @@ def planned(
     surveyor = NodeSurveyor(FleetInputs(inputs.kubelet, inputs.devices, cluster.running))
     recordings = [Recording(name, source) for name, source in (fleet or {}).items()]
     rows: Any = list(ask(surveyor, recordings, in_this_process, nobody)) if recordings else []
-    return fleet_plan_document(inputs, cluster, rows, sources, nobody), sources
+    return fleet_plan_document(inputs, given_pods(inputs, sources), cluster, rows, sources, nobody), sources
 
 
 def objects(path: Path, arguments: str = SINGLE, **fleet: str) -> str:
@@ -103,7 +103,7 @@ def test_without_the_plug_in_the_scheduler_does_not_see_that() -> None:
     cluster = load_cluster(inputs, Sources())
     surveyor = NodeSurveyor(FleetInputs(inputs.kubelet))
     rows: Any = list(ask(surveyor, [Recording("n1", TWO["n1"])], in_this_process, nobody))
-    answer = fleet_plan_document(inputs, cluster, rows, Sources(), nobody)
+    answer = fleet_plan_document(inputs, given_pods(inputs, Sources()), cluster, rows, Sources(), nobody)
     assert [pod["outcome"] for pod in answer["pods"]] == ["Admitted", "Admitted", "Rejected"]
     assert "plugin" not in answer["pods"][0]
 

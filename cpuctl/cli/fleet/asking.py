@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.kubelet_options import kubelet_inputs
@@ -24,14 +25,17 @@ from cpuctl.fleet.asking import (
     processors,
 )
 from cpuctl.fleet.collection import collect
-from cpuctl.inputs.sources import refuse_stdin_twice
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.kubelet import load_kubelet
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from typer import Context
 
-    from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.pods.model import Pod
 
 
 class FleetSelection(NamedTuple):
@@ -47,25 +51,26 @@ class FleetAnswers(NamedTuple):
     """The answers in the order of the nodes, but for those that were written as lines.
 
     ``unreadable`` tells whether a recording could not be used, ``stopped`` is the exit code where a signal
-    ends it, or 0.
+    ends it, or 0; ``resumed`` tells whether an answer of an earlier run was taken.
     """
 
     rows: list[Any]
     passed_over: tuple[str, ...]
     unreadable: bool
     stopped: int
+    resumed: bool = False
 
 
 def ask_fleet(
     words: FleetSelection, question: Question, style: Style, seen: Callable[[Row], object] = lambda _: None
 ) -> FleetAnswers:
     """Ask all nodes; where answers are to be lines, write each as it comes. *seen* is called with each."""
+    known = _earlier(words.resume) if words.resume else NOTHING_KNOWN
     found = collect(words.recordings)
     if found.passed_over:
         note(f"note: passed over, as they are no recordings: {few(found.passed_over)}", style)
-    known = _earlier(words.resume) if words.resume else NOTHING_KNOWN
     rows: list[Row] = []
-    count, unreadable = 0, False
+    count, unreadable, resumed = 0, False, False
     with noted() as stop, ProgressBar(style) as progress:
         answers = ask(
             question,
@@ -76,6 +81,7 @@ def ask_fleet(
         )
         for count, row in enumerate(answers, 1):  # noqa: B007  # it is told after an interrupt
             unreadable = unreadable or row["outcome"] == "Unreadable"
+            resumed = resumed or row["answerKey"] in known
             seen(row)
             if style.output.value == "jsonl":
                 _write_line(row)
@@ -86,17 +92,29 @@ def ask_fleet(
         answers.close()
     if stop:
         note(f"note: interrupted, {counted(count, 'node')} answered", style)
-    return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0)
+    return FleetAnswers(rows, found.passed_over, unreadable, stop.exit_code if stop else 0, resumed)
+
+
+def tell_unresumed(resume: str, style: Style, *asked: FleetAnswers) -> None:
+    """Say where nothing of an earlier run was of use: it was asked something else, perhaps."""
+    if resume and not any(each.resumed for each in asked):
+        note(f"note: --resume: {resume} has no answer to this question: all nodes were asked", style)
 
 
 def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
     """Return what all kubelets are told; a configuration on standard input is read here, once.
 
-    Raise UsageError where one of the *names* of other inputs is standard input, too.
+    Raise UsageError where one of the *names* of other inputs is standard input, too, and InputError for what
+    cannot be read: that would be the error of every node.
     """
     inputs = kubelet_inputs(context)
     refuse_stdin_twice(inputs.config, *names)
-    return inputs._replace(config_data=read_input(STDIN)) if inputs.config == STDIN else inputs
+    if inputs.config == STDIN:
+        inputs = inputs._replace(config_data=read_input(STDIN))
+    if inputs != KubeletInputs():
+        with suppress(ConfigRefusedError):  # what no kubelet would load is an answer
+            load_kubelet(inputs, Sources(), machine=None)
+    return inputs
 
 
 def releases_of(nodes: str) -> Mapping[str, str]:
@@ -106,6 +124,21 @@ def releases_of(nodes: str) -> Mapping[str, str]:
     from cpuctl.fleet.plan_inputs import load_releases
 
     return load_releases(nodes)
+
+
+def pods_of(name: str) -> Mapping[str, Sequence[Pod]] | None:
+    """Return the pods in a file by the names of their nodes, None without a file."""
+    if not name:
+        return None
+    from cpuctl.fleet.plan_inputs import pods_by_node
+
+    return pods_by_node(name)
+
+
+def tell_strange_pods(names: Collection[str], pods: Mapping[str, Sequence[Pod]] | None, style: Style) -> None:
+    """Say where none of the pods that were given is on a node of these *names*."""
+    if pods and not pods.keys() & names:
+        note("note: no pod of --pods is on any of these nodes: are recordings called as their nodes?", style)
 
 
 def _mapper(words: FleetSelection) -> Mapper:

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, releases_of
+from cpuctl.cli.fleet.asking import (
+    FleetSelection,
+    ask_fleet,
+    fleet_inputs,
+    pods_of,
+    releases_of,
+    tell_strange_pods,
+    tell_unresumed,
+)
 from cpuctl.cli.fleet.options import (
     FleetOutput,
     FleetOutputOption,
@@ -97,7 +105,7 @@ def check(
     style, names = Style(output, color=not no_color, quiet=quiet), named_checks(checks, published=bool(nrt))
     _refuse_unread(names, nrt=nrt, pods=pods)
     published = _published(nrt, pods, style) if nrt else None
-    there = _pods_by_node(pods)
+    there = pods_of(pods)
     checker = NodeChecker(kubelet, names, published, releases_of(nodes), there)
     clean, names_asked = True, set[str]()
 
@@ -107,6 +115,7 @@ def check(
         clean = clean and row["outcome"] == "Read" and is_clean(cast("CheckedNode", row), strict=strict)
 
     asked = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
+    tell_unresumed(resume, style, asked)
     if not asked.stopped:
         _tell_unknown(names_asked, published, there, style)
     # Metrics of half a fleet would be taken for those of all of it.
@@ -139,16 +148,7 @@ def _tell_unknown(
     """Say what was given of nodes that are none of the fleet."""
     if unknown := sorted(set(published.topologies if published else ()) - names):
         note(f"note: NodeResourceTopologies without a recording are left out: {few(unknown)}", style)
-    if pods and not names & pods.keys():
-        note("note: no pod of --pods is on any of these nodes: are recordings called as their nodes?", style)
-
-
-def _pods_by_node(name: str) -> "Mapping[str, Sequence[Pod]] | None":
-    if not name:
-        return None
-    from cpuctl.fleet.plan_inputs import pods_by_node
-
-    return pods_by_node(name)
+    tell_strange_pods(names, pods, style)
 
 
 def _published(nrt: str, pods: str, style: Style) -> "PublishedNodes":

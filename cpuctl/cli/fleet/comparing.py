@@ -1,22 +1,34 @@
 """``cpuctl fleet diff``: what changed on the nodes of a fleet."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs
-from cpuctl.cli.fleet.options import JobsOption, ResumeOption, SchedulerOption
+from cpuctl.cli.fleet.asking import (
+    FleetSelection,
+    ask_fleet,
+    fleet_inputs,
+    pods_of,
+    releases_of,
+    tell_strange_pods,
+    tell_unresumed,
+)
+from cpuctl.cli.fleet.options import JobsOption, SchedulerOption
 from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.panels import OUTPUT
-from cpuctl.errors import InputError
+from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs import option_names
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
+    from cpuctl.answers.fleet import FleetCheckName
+    from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.fleet.asking import Question
+    from cpuctl.inputs.configuration import KubeletInputs
 
 app = command_group()
 
@@ -31,6 +43,7 @@ Examples:
 \b
   cpuctl fleet diff before/ after/
   cpuctl fleet diff before/ after/ --check config,state    # findings, too
+  cpuctl fleet diff before/ after/ --nodes-before old.json --nodes new.json
   cpuctl fleet diff 'monday/*.tar.xz' @tuesday.txt -o json
   cpuctl fleet diff before/ after/ --exit-code -q > changes.txt
 
@@ -65,14 +78,68 @@ DiffOutputOption = Annotated[
 ]
 
 
+NodesAfterOption = Annotated[
+    str,
+    typer.Option(
+        "--nodes",
+        metavar="FILE",
+        help="Nodes, as kubectl get nodes -o json prints them: they tell the release of kubelets whose "
+        "recordings do not, as in fleet list. Without --nodes-before they count for BEFORE, too.",
+        rich_help_panel=INPUT,
+    ),
+]
+NodesBeforeOption = Annotated[
+    str,
+    typer.Option("--nodes-before", metavar="FILE", help="The Nodes of BEFORE.", rich_help_panel=INPUT),
+]
+PodsAfterOption = Annotated[
+    str,
+    typer.Option(
+        option_names.PODS,
+        metavar="FILE",
+        help="The pods that run on the nodes of AFTER, as kubectl get pods -A -o json prints them, for "
+        "--check state and audit.",
+        rich_help_panel=INPUT,
+    ),
+]
+PodsBeforeOption = Annotated[
+    str,
+    typer.Option(
+        "--pods-before", metavar="FILE", help="The pods that ran on those of BEFORE.", rich_help_panel=INPUT
+    ),
+]
+ListedResumeOption = Annotated[
+    str,
+    typer.Option(
+        "--resume",
+        metavar="FILE",
+        help="Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with "
+        "-o jsonl, and ask the rest.",
+        rich_help_panel=INPUT,
+    ),
+]
+
+
+class _Side(NamedTuple):
+    """One of both collections, with what is known of its nodes beside recordings."""
+
+    selection: FleetSelection
+    nodes: str
+    pods: str
+
+
 @app.command(name="diff", help=HELP, cls=KubeletCommand)
 def diff(
     context: typer.Context,
     before: BeforeArgument,
     after: AfterArgument,
     checks: ComparedChecksOption = "",
+    nodes: NodesAfterOption = "",
+    nodes_before: NodesBeforeOption = "",
+    pods: PodsAfterOption = "",
+    pods_before: PodsBeforeOption = "",
     jobs: JobsOption = 0,
-    resume: ResumeOption = "",
+    resume: ListedResumeOption = "",
     scheduler: SchedulerOption = "",
     exit_code: DifferenceOption = False,
     output: DiffOutputOption = ListOutput.TABLE,
@@ -81,17 +148,19 @@ def diff(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Ask both collections, compare, answer."""
-    from cpuctl.fleet.checking import NodeChecker, named_checks
+    from cpuctl.fleet.collection import refuse_missing
     from cpuctl.fleet.diff import fleet_diff_document
-    from cpuctl.fleet.listing import NodeLister
 
-    kubelet = fleet_inputs(context, before, after)
+    names = _named_checks(checks, pods=pods or pods_before)
+    kubelet = fleet_inputs(context, before, after, nodes, nodes_before, pods, pods_before)
+    for name in (before, after):
+        refuse_missing(name)
     style = Style(output, color=not no_color, quiet=quiet)
-    collections = [FleetSelection([name], jobs, resume, scheduler) for name in (before, after)]
-    listed = _asked(collections, NodeLister(kubelet), style)
-    checked: tuple[list[Any], list[Any]] = ([], [])
-    if checks:
-        checked = _asked(collections, NodeChecker(kubelet, named_checks(checks)), style)
+    sides = [
+        _Side(FleetSelection([name], jobs, resume, scheduler), *beside)
+        for name, *beside in ((before, nodes_before or nodes, pods_before), (after, nodes, pods))
+    ]
+    listed, checked = _asked(sides, kubelet, names, style)
     document = fleet_diff_document(*listed, checked)
     emit(document, style)
     summary = document["summary"]
@@ -101,15 +170,44 @@ def diff(
         raise typer.Exit(EXIT_NO)
 
 
+def _named_checks(checks: str, *, pods: str) -> "Sequence[FleetCheckName]":
+    """Return the checks that are made; raise UsageError for pods that none of them would read."""
+    from cpuctl.fleet.checking import named_checks
+
+    names = named_checks(checks) if checks else ()
+    if pods and not {"state", "audit"}.intersection(names):
+        hint = "add --check state,audit"
+        raise UsageError("is read by the checks state and audit only", where=option_names.PODS, hint=hint)
+    return names
+
+
+_Rows = tuple[list[Any], list[Any]]
+
+
 def _asked(
-    collections: "list[FleetSelection]", question: "Question", style: Style
-) -> "tuple[list[Any], list[Any]]":
-    """Ask both; an interrupt leaves nothing, as half of a fleet compared is none."""
-    found = []
-    for each in collections:
-        asked = ask_fleet(each, question, style._replace(output=ListOutput.JSON))
-        if asked.stopped:
-            raise typer.Exit(asked.stopped)
-        found.append(asked.rows)
-    before, after = found
-    return before, after
+    sides: "Sequence[_Side]", kubelet: "KubeletInputs", checks: "Sequence[FleetCheckName]", style: Style
+) -> tuple[_Rows, _Rows]:
+    """List the nodes of both sides and check them, where checks are named; before and after of each."""
+    from cpuctl.fleet.checking import NodeChecker
+    from cpuctl.fleet.listing import NodeLister
+
+    # All files before any node: what is wrong with them is known at once.
+    known = [(releases_of(side.nodes), pods_of(side.pods)) for side in sides]
+    lists, found = [], []
+    for side, (releases, pods) in zip(sides, known, strict=True):
+        lists.append(_answers(side, NodeLister(kubelet, releases), style))
+        tell_strange_pods({row["node"] for row in lists[-1].rows}, pods, style)
+        if checks:
+            checker = NodeChecker(kubelet, checks, releases=releases, pods=pods)
+            found.append(_answers(side, checker, style._replace(quiet=True)))
+    tell_unresumed(sides[0].selection.resume, style, *lists, *found)
+    rows = [each.rows for each in (*lists, *found)] + [[], []]
+    return (rows[0], rows[1]), (rows[2], rows[3])
+
+
+def _answers(side: _Side, question: "Question", style: Style) -> "FleetAnswers":
+    """Ask one side; an interrupt leaves nothing, as half of a fleet compared is none."""
+    asked = ask_fleet(side.selection, question, style._replace(output=ListOutput.JSON))
+    if asked.stopped:
+        raise typer.Exit(asked.stopped)
+    return asked

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, releases_of
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, releases_of, tell_unresumed
 from cpuctl.cli.fleet.options import (
     JobsOption,
     NodesOption,
@@ -127,6 +127,8 @@ def list_nodes(
 ) -> None:
     """Ask every node, group them, answer."""
     from cpuctl.fleet.listing import NodeLister
+    from cpuctl.inputs.pods import load_pods
+    from cpuctl.inputs.sources import Sources
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     style = Style(output, color=not no_color, quiet=quiet)
@@ -135,11 +137,13 @@ def list_nodes(
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
         raise UsageError("there is no list of nodes to draw", where=f"-o {output}")
+    load_pods(filename, template, Sources(), needed=False)  # an error here is no node's
     words, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
     if output is FleetListOutput.NRT:
         asked = _published(words, kubelet, publisher, style, releases)
     else:
         asked = ask_fleet(words, NodeLister(kubelet, releases), style)
+    tell_unresumed(resume, style, asked)
     if not written and not (output is FleetListOutput.PROM and asked.stopped):
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
         _answer(_document(asked, pods, releases), pictures, style)
@@ -163,13 +167,16 @@ def _published(
 
     asked = ask_fleet(words, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
     remarks: dict[str, list[str]] = {}
+    errors: dict[str, list[str]] = {}
     for row in asked.rows:
         if row["outcome"] == "Unreadable":
-            why = row["error"].removeprefix(f"{row['node']}: ")
-            complain(f"{row['node']}: {why}")
+            error = row["error"].removeprefix(f"{row['source']}: ").removeprefix(f"{row['node']}: ")
+            errors.setdefault(error, []).append(row["node"])
             continue
         for remark in row["remarks"]:
             remarks.setdefault(remark, []).append(row["node"])
+    for error, nodes in errors.items():
+        complain(f"{few(nodes)}: {error}")
     for remark, nodes in remarks.items():
         note(f"note: {few(nodes)}: {remark}", style)
     objects = [row["object"] for row in asked.rows if row["outcome"] == "Read"]

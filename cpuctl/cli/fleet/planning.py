@@ -186,10 +186,10 @@ def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin
 
 def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sources: Sources) -> "FleetPlan":
     from cpuctl.fleet.plan_answer import fleet_plan_document
-    from cpuctl.fleet.plan_inputs import load_cluster
+    from cpuctl.fleet.plan_inputs import given_pods, load_cluster
     from cpuctl.fleet.plan_nodes import NodeSurveyor
 
-    cluster = load_cluster(inputs, sources)
+    cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs))
     rows = []
     if fleet.recordings:
@@ -199,5 +199,5 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
         rows = asked.rows
     with ProgressBar(style) as progress:
         return fleet_plan_document(
-            inputs, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)
+            inputs, given, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)
         )

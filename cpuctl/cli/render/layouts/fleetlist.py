@@ -34,7 +34,7 @@ _UNREADABLE = Cell("unreadable", "red")
 _STATUS = {
     "Started": Cell("ok", "green"),
     "Refused": Cell("would not start", "red"),
-    "Undetermined": Cell("start undetermined", "yellow"),
+    "Undetermined": Cell("undetermined", "yellow"),
 }
 _FAULTS = {
     "endless loop": Cell("would hang", "bold red"),
@@ -110,7 +110,9 @@ def _oddity(group: FleetGroup, groups: Sequence[FleetGroup], *, wide: bool) -> I
     if left := len(group["differences"]) - len(shown):
         yield Cell(f"  and {left} more (-o wide)")
     if placements := group.get("placements"):
-        if placements["differ"]:
+        if placements["differ"] is None:
+            yield Cell("  how it places the pods is not known: would the kubelets start?", "yellow")
+        elif placements["differ"]:
             yield Cell(f"  places pods otherwise: {few(placements['pods'])}", "yellow")
         else:
             yield Cell("  places the pods alike")
@@ -134,7 +136,10 @@ def fact_value(fact: str, value: str) -> str:
     """Write what a fact is: memory as people do, long lists cut."""
     if fact.endswith("memory") and value:
         return byte_text(int(value))
-    return shorten(value, _LONGEST_VALUE, placeholder=" ...") if value else "none"
+    if len(value) <= _LONGEST_VALUE:
+        return value or "none"
+    words = shorten(value, _LONGEST_VALUE, placeholder=" ...")
+    return words if words != "..." else f"{value[: _LONGEST_VALUE - 4]} ..."
 
 
 def _nodes(nodes: Sequence[FleetNode], places: dict[str, int], *, wide: bool) -> Table:

@@ -138,6 +138,7 @@ def driver_beside(
     from cpuctl.dra.conflicts import conflicts
     from cpuctl.dra.discovery import discover
 
+    node = _node_name(words, source, dra, sources)
     settings = DriverSettings(
         mode=words.mode,
         group_by=words.group_by,
@@ -145,14 +146,42 @@ def driver_beside(
         expose_pcie_roots=words.expose_pcie_roots,
         node_allocatable_mapping=words.node_allocatable_mapping,
     )
+    if words._replace(node="") == DriverWords() and (told := _told(dra, node, source.machine)) is not None:
+        settings = told
+        sources.add("driverArguments", f"{flags_of(told)} (as its ResourceSlices are)", "given")
     machine = discover(source.machine, source.files, pcie_roots=settings.expose_pcie_roots)
-    node = _node_name(words, source, dra, sources)
     sources.warnings += _doubts(machine, settings, source.machine)
     sources.warnings += (each.text for each in conflicts(machine, settings, kubelet))
     cdi = read_cdi(source.files)
     if cdi is not None:
         sources.add("preparedClaims", f"{len(cdi.claims)} in {cdi.path}", "capture")
     return LoadedDriver(settings, machine, node, cdi.claims if cdi else {})
+
+
+def _told(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
+    """Tell how the driver is set up whose slices for the node are given; None where there are none."""
+    from cpuctl.dra.driver import DRIVER
+    from cpuctl.dra.published import of_driver, settings_told
+    from cpuctl.dra.reading import decode_slices
+
+    own = (
+        cursor
+        for kind, cursor in dra
+        if kind == "ResourceSlice" and cursor.required("spec").required("driver").text() == DRIVER
+    )
+    return settings_told(of_driver(decode_slices(own, node).devices), machine.online)
+
+
+def flags_of(settings: DriverSettings) -> str:
+    """Write the flags that make these settings."""
+    words = [f"--cpu-device-mode {settings.mode}"]
+    if settings.mode is DeviceMode.GROUPED:
+        words.append(f"--group-by {settings.group_by}")
+    if settings.reserved:
+        words.append(f"--reserved-cpus {settings.reserved}")
+    words += ["--expose-pcie-roots"] if settings.expose_pcie_roots else []
+    words += ["--publish-node-allocatable-resource-mapping"] if settings.node_allocatable_mapping else []
+    return " ".join(words)
 
 
 def _node_name(words: DriverWords, source: MachineSource, dra: Iterable[DRAObject], sources: Sources) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.documents.cursor import Cursor
@@ -12,6 +12,7 @@ from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.model import SHARES_SINCE, Device, DeviceClass
 from cpuctl.dra.node import ClaimRules, NodeClaims, PodClaims
 from cpuctl.dra.prepare import Driver
+from cpuctl.dra.published import differences, of_driver
 from cpuctl.dra.reading import Slices, decode_claim_objects, decode_device, decode_slices
 from cpuctl.dra.slices import device_object, driver_devices
 
@@ -70,19 +71,20 @@ def node_claims(
     Raise InputError for a claim, class or slice that makes no sense.
     """
     objects = decode_claim_objects(dra)
-    slices = _of_others(decode_slices(objects.slices, loaded.node))
-    _tell(slices, sources)
+    slices, own = decode_slices(objects.slices, loaded.node), own_devices(loaded)
+    _tell(slices, own, sources)
     if DRIVER not in objects.classes:
         sources.add("deviceClass", f"{DRIVER}, as the driver's manifests have it", "default")
     inventory = Inventory(
-        devices=(*own_devices(loaded), *slices.devices),
+        # What is published counts for the scheduler, without that what the driver would publish.
+        devices=slices.devices if DRIVER in slices.drivers else (*own, *slices.devices),
         classes={DRIVER: _OWN_CLASS, **objects.classes},
         incomplete=slices.incomplete,
         invalid=slices.invalid,
     )
     driver = Driver(loaded.machine, loaded.settings, fixed=fixed)
     rules = ClaimRules() if loaded.gates is None else ClaimRules.of(loaded.gates)
-    node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided)
+    node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided - {DRIVER})
     if loaded.settings.node_allocatable_mapping and not rules.counts:
         sources.warnings.append(
             "DRANodeAllocatableResources is off: the driver maps devices to the node's CPUs in vain"
@@ -95,23 +97,17 @@ def node_claims(
     return node
 
 
-def _of_others(slices: Slices) -> Slices:
-    """Leave out what slices of the driver tell, except that there are some: the machine tells it."""
-    own = f"{DRIVER}/"
-    return slices._replace(
-        devices=tuple(each for each in slices.devices if each.driver != DRIVER),
-        undecided=slices.undecided - {DRIVER},
-        incomplete=tuple(each for each in slices.incomplete if not each.startswith(own)),
-        invalid={pool: why for pool, why in slices.invalid.items() if not pool.startswith(own)},
-    )
-
-
-def _tell(slices: Slices, sources: Sources) -> None:
-    """Say which slices do not count, and which pools are not whole."""
+def _tell(slices: Slices, own: Sequence[Device], sources: Sources) -> None:
+    """Say which slices do not count, which pools are not whole, and where the driver would publish others."""
     if slices.passed_over:
         sources.warnings.append(f"{slices.passed_over} ResourceSlices of other nodes are passed over")
     if DRIVER in slices.drivers:
-        sources.warnings.append(f"ResourceSlices of {DRIVER} are passed over: the machine tells its devices")
+        published = of_driver(slices.devices)
+        sources.add("driverDevices", f"{len(published)} in ResourceSlices of {DRIVER}", "given")
+        sources.warnings += (
+            f"ResourceSlices of {DRIVER} are not what the driver would publish with these flags: {each}"
+            for each in differences(published, own)
+        )
     sources.warnings += (
         f"pool {each} is incomplete: it has more ResourceSlices than are among the manifests, and the "
         "scheduler waits for them"

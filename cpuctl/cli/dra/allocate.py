@@ -39,7 +39,8 @@ app: typer.Typer = command_group()
 HELP = """Dry-run ResourceClaims: which devices and CPUs pods get.
 
 Beside pods, -f holds their ResourceClaims, ResourceClaimTemplates and DeviceClasses, and ResourceSlices of
-other drivers on this node. Pods come one after the other; the scheduler takes the first devices that fit, in
+other drivers on this node; those of dra.cpu itself count where they are told, as they do for the scheduler.
+Pods come one after the other; the scheduler takes the first devices that fit, in
 the order of slices, and the driver dra.cpu picks CPUs of groups as the kubelet would. Selectors other than
 device.driver == "..." are evaluated by cel-python: pip install 'cpuctl[dra]'.
 

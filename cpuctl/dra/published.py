@@ -1,0 +1,90 @@
+"""ResourceSlices of the driver ``dra.cpu`` that somebody recorded: its settings, and what is odd of them.
+
+A scheduler goes by what is published, a driver by the machine and its flags: claims get devices of the one,
+and CPUs of the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.dra.driver import DRIVER, DeviceMode, DriverSettings, GroupBy
+from cpuctl.dra.model import Attribute, Device
+from cpuctl.dra.slices import CPU_CAPACITY, MACHINE_DEVICE, PCIE_ROOT
+from cpuctl.machine.wording import some_of
+
+_MODES: Mapping[str, tuple[DeviceMode, GroupBy]] = {
+    r"cpudev\d+": (DeviceMode.INDIVIDUAL, GroupBy.NUMA_NODE),
+    r"cpudevnuma\d+": (DeviceMode.GROUPED, GroupBy.NUMA_NODE),
+    r"cpudevsocket\d+": (DeviceMode.GROUPED, GroupBy.SOCKET),
+    MACHINE_DEVICE: (DeviceMode.GROUPED, GroupBy.MACHINE),
+}
+_CPU_ID = f"{DRIVER}/cpuID"
+_FEW = 5
+
+
+def of_driver(devices: Iterable[Device]) -> tuple[Device, ...]:
+    """Return the devices of the driver."""
+    return tuple(each for each in devices if each.driver == DRIVER)
+
+
+def settings_told(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:
+    """Tell how a driver is set up that publishes these devices; None where their names say nothing.
+
+    Which CPUs are reserved only individual ones tell: groups have a number of CPUs.
+    """
+    name = devices[0].name if devices else ""
+    found = next((mode for pattern, mode in _MODES.items() if re.fullmatch(pattern, name, re.ASCII)), None)
+    if found is None:
+        return None
+    mode, group_by = found
+    numbers = [each.attributes.get(_CPU_ID) for each in devices]
+    known = [each for each in numbers if type(each) is int and each >= 0]
+    whole = mode is DeviceMode.INDIVIDUAL and len(known) == len(devices)
+    return DriverSettings(
+        mode=mode,
+        group_by=group_by,
+        reserved=online - CPUSet.of(known) if whole else CPUSet(),
+        expose_pcie_roots=any(PCIE_ROOT in each.attributes for each in devices),
+        node_allocatable_mapping=any(each.shares for each in devices),
+    )
+
+
+def differences(published: Sequence[Device], own: Sequence[Device]) -> Iterator[str]:
+    """Say what is *published* and differs from what a driver would publish of its *own*."""
+    there, due = ({each.name: each for each in devices} for devices in (published, own))
+    if unknown := [name for name in there if name not in due]:
+        yield f"{some_of(unknown, _FEW)}: the driver has no such device, and prepares no claim for it"
+    if missing := [name for name in due if name not in there]:
+        yield f"{some_of(missing, _FEW)}: not published"
+    both = [(there[name], due[name]) for name in there if name in due]
+    for one, other in both:
+        have, should = (_count(each) for each in (one, other))
+        if have != should:
+            yield f"{one.name}: {have} CPUs are published, {should} it would be"
+    yield from _odd_attributes(both)
+    if [one.name for one, _ in both] != [name for name in due if name in there]:
+        yield "the devices are in another order, and the scheduler takes the first that fit"
+
+
+def _odd_attributes(both: Sequence[tuple[Device, Device]]) -> Iterator[str]:
+    odd: dict[str, list[str]] = {}
+    for one, other in both:
+        # That their numbers differ is said before.
+        for name in sorted((one.attributes.keys() | other.attributes.keys()) - {f"{DRIVER}/numCPUs"}):
+            if _value(one.attributes.get(name)) != _value(other.attributes.get(name)):
+                odd.setdefault(name, []).append(one.name)
+    for name, names in odd.items():
+        yield f"{some_of(names, _FEW)}: another {name}"
+
+
+def _count(device: Device) -> str | None:
+    capacity = device.capacity.get(CPU_CAPACITY)
+    return None if capacity is None else str(capacity.value)
+
+
+def _value(attribute: Attribute | None) -> tuple[type, Attribute | None]:
+    """Return an attribute with its type: 1 is not true."""
+    return type(attribute), attribute

@@ -5,7 +5,7 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan explain resize pods replay policies topology config checkpoint audit cgroups dra capture fleet schema completion' ;;
+        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit cgroups dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'policies') verbs='list show new' ;;
         'topology') verbs='show map distances synthetic devices' ;;
@@ -23,6 +23,7 @@ _cpuctl_options() {
         '') options='-V --version -h --help' ;;
         'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'advise') options='-f --filename -T --template -m --machine --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --budget --what-if --keep --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
@@ -90,6 +91,12 @@ _cpuctl_value() {
         'explain:--events' | \
         'explain:--devices' | \
         'explain:--kubelet-config' | \
+        'advise:-f' | \
+        'advise:--filename' | \
+        'advise:--pods' | \
+        'advise:--devices' | \
+        'advise:--kubelet-config' | \
+        'advise:...' | \
         'resize:-f' | \
         'resize:--filename' | \
         'resize:--state' | \
@@ -219,6 +226,14 @@ _cpuctl_value() {
         'explain:--ephemeral-storage' | \
         'explain:--memory' | \
         'explain:--kubelet-args' | \
+        'advise:-T' | \
+        'advise:--template' | \
+        'advise:--driver-args' | \
+        'advise:--ephemeral-storage' | \
+        'advise:--memory' | \
+        'advise:--kubelet-args' | \
+        'advise:--budget' | \
+        'advise:--snippet' | \
         'resize:-T' | \
         'resize:--template' | \
         'resize:--driver-args' | \
@@ -305,6 +320,8 @@ _cpuctl_value() {
         'plan:--machine' | \
         'explain:-m' | \
         'explain:--machine' | \
+        'advise:-m' | \
+        'advise:--machine' | \
         'resize:-m' | \
         'resize:--machine' | \
         'pods show:-m' | \
@@ -370,6 +387,7 @@ _cpuctl_value() {
         'plan:--config-dir' | \
         'plan:--write-state' | \
         'explain:--config-dir' | \
+        'advise:--config-dir' | \
         'resize:--config-dir' | \
         'resize:--write-state' | \
         'pods show:--config-dir' | \
@@ -406,6 +424,7 @@ _cpuctl_value() {
         'fleet plan:--config-dir') value='directory' ;;
         'plan:--kubelet-version' | \
         'explain:--kubelet-version' | \
+        'advise:--kubelet-version' | \
         'resize:--kubelet-version' | \
         'resize:--apiserver-version' | \
         'pods show:--kubelet-version' | \
@@ -438,6 +457,7 @@ _cpuctl_value() {
         'fleet plan:--kubelet-version') value='words 1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' ;;
         'plan:--feature-gates' | \
         'explain:--feature-gates' | \
+        'advise:--feature-gates' | \
         'resize:--feature-gates' | \
         'resize:--apiserver-feature-gates' | \
         'pods show:--feature-gates' | \
@@ -475,6 +495,8 @@ _cpuctl_value() {
         'plan:--output') value='words table wide json yaml prom nrt nri' ;;
         'explain:-o' | \
         'explain:--output' | \
+        'advise:-o' | \
+        'advise:--output' | \
         'resize:-o' | \
         'resize:--output' | \
         'policies list:-o' | \
@@ -516,6 +538,7 @@ _cpuctl_value() {
         'capture:-o' | \
         'capture:--output') value='words table wide json yaml' ;;
         'explain:1') value='pod' ;;
+        'advise:--keep') value='words cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes' ;;
         'resize:--set') value='resize' ;;
         'resize:--resize-semantics') value='words kep reference' ;;
         'pods show:--cgroup-version' | \
@@ -567,7 +590,7 @@ _cpuctl_value() {
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
         'fleet diff:--check') value='words config state audit' ;;
-        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
+        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

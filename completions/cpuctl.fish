@@ -53,6 +53,7 @@ end
 
 set -g __cpuctl_paths 'plan' \
     'explain' \
+    'advise' \
     'resize' \
     'pods' \
     'pods show' \
@@ -146,6 +147,27 @@ set -g __cpuctl_values 'plan:-f' \
     'explain:--policy' \
     'explain:-o' \
     'explain:--output' \
+    'advise:-f' \
+    'advise:--filename' \
+    'advise:-T' \
+    'advise:--template' \
+    'advise:-m' \
+    'advise:--machine' \
+    'advise:--pods' \
+    'advise:--devices' \
+    'advise:--driver-args' \
+    'advise:--ephemeral-storage' \
+    'advise:--memory' \
+    'advise:--kubelet-config' \
+    'advise:--config-dir' \
+    'advise:--kubelet-args' \
+    'advise:--kubelet-version' \
+    'advise:--feature-gates' \
+    'advise:--budget' \
+    'advise:--keep' \
+    'advise:--snippet' \
+    'advise:-o' \
+    'advise:--output' \
     'resize:-f' \
     'resize:--filename' \
     'resize:-T' \
@@ -557,6 +579,7 @@ set -g __cpuctl_values 'plan:-f' \
 complete -c cpuctl -f
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a plan -d 'Dry-run pods: which CPUs each container would get, and why.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a explain -d 'Why a pod is admitted or rejected, and what would change it.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a advise -d 'Which settings serve pods best here, each tried on the engine.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a resize -d 'Dry-run an in-place resize of a running pod, CPU by CPU.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show what follows from pods\' resources; check manifests.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a replay -d 'Replay a node\'s history over time, and check expectations.'
@@ -636,6 +659,34 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l no-color -d 'No colour, as with
 complete -c cpuctl -n '__cpuctl_at "explain"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -F
+complete -c cpuctl -n '__cpuctl_at "advise"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; default: the live host\'s, else storage is ignored.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l budget -x -d 'Settings to try on the engine, at most.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l what-if -d 'Also try the policies (plug-ins) that come with cpuctl, which no kubelet has: cpuctl policies list. They are tried with the reserved CPUs as they are.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l keep -x -a 'cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes' -d 'Leave a setting as it is: a field of the configuration, such as cpuManagerPolicy, or an option of a policy, such as full-pcpus-only. May be given several times.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l snippet -x -d 'Only a KubeletConfiguration with the settings of row N, to paste.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -s o -l output -x -a 'table wide json yaml' -d 'Output format.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -F
 complete -c cpuctl -n '__cpuctl_at "resize"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
@@ -1252,7 +1303,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as w
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -31,6 +31,7 @@ _cpuctl_commands() {
             verbs=(
                 'plan:Dry-run pods: which CPUs each container would get, and why.'
                 'explain:Why a pod is admitted or rejected, and what would change it.'
+                'advise:Which settings serve pods best here, each tried on the engine.'
                 'resize:Dry-run an in-place resize of a running pod, CPU by CPU.'
                 'pods:Show what follows from pods'\'' resources; check manifests.'
                 'replay:Replay a node'\''s history over time, and check expectations.'
@@ -190,6 +191,37 @@ _cpuctl_run() {
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[POD]: _cpuctl_ask pod'
+            ;;
+        'advise')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
+                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
+                '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--budget)'--budget='[Settings to try on the engine, at most.]:N: ' \
+                '(--what-if)'--what-if'[Also try the policies (plug-ins) that come with cpuctl, which no kubelet has\: cpuctl policies list. They are tried with the reserved CPUs as they are.]' \
+                '*'--keep='[Leave a setting as it is\: a field of the configuration, such as cpuManagerPolicy, or an option of a policy, such as full-pcpus-only. May be given several times.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
+                '(--snippet)'--snippet='[Only a KubeletConfiguration with the settings of row N, to paste.]:N: ' \
+                '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[PODS]...:_files'
             ;;
         'resize')
             _arguments \
@@ -906,7 +938,7 @@ _cpuctl_run() {
         'schema')
             _arguments \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
-                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology)'
+                '1::[NAME]:(advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology)'
             ;;
         'completion')
             _arguments \

@@ -20,6 +20,7 @@ class Entry(NamedTuple):
 _PODS = {
     "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
     "explain": Entry("explain", "Why a pod is admitted or rejected, and what would change it."),
+    "advise": Entry("advise", "Which settings serve pods best here, each tried on the engine."),
     "resize": Entry("resize", "Dry-run an in-place resize of a running pod, CPU by CPU."),
     "pods": Entry("pods.command", "Show what follows from pods' resources; check manifests."),
     "replay": Entry("replay", "Replay a node's history over time, and check expectations."),

@@ -62,6 +62,9 @@ CPU_POLICY_OPTIONS: Mapping[str, OptionHistory] = {
     SCALE_DELAY: OptionHistory(37),
 }
 
+CPU_SWITCHES = tuple(name for name in CPU_POLICY_OPTIONS if name != SCALE_DELAY)
+"""Those that are on or off."""
+
 _CLASHES = (
     (FULL_PCPUS_ONLY, DISTRIBUTE_CORES),
     (DISTRIBUTE_NUMA, DISTRIBUTE_CORES),
@@ -184,6 +187,19 @@ TOPOLOGY_OPTIONS: Mapping[str, OptionHistory] = {
     PREFER_CLOSEST: OptionHistory(26, 28, 32),
     MAX_NODES: OptionHistory(31, 31, 35),
 }
+
+POLICY_FIELDS = (
+    "cpuManagerPolicy",
+    "cpuManagerPolicyOptions",
+    "reservedSystemCPUs",
+    "topologyManagerPolicy",
+    "topologyManagerScope",
+    "topologyManagerPolicyOptions",
+    "memoryManagerPolicy",
+)
+"""The fields of a configuration that hold policies, their options and the reserved CPUs."""
+VARIED = (*POLICY_FIELDS, *CPU_SWITCHES, PREFER_CLOSEST)
+"""What ``cpuctl advise`` varies, unless it is to be kept: fields, and options by themselves."""
 
 TOPOLOGY_STAGE_GATES = {
     "alpha": "TopologyManagerPolicyAlphaOptions",

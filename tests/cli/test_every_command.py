@@ -95,6 +95,7 @@ def test_a_recording_is_taken_for_its_state_files(
 
 
 WITH_MACHINE: dict[str, tuple[str, ...]] = {
+    "advise": ("-T", "a=1/1", "--budget", "20"),
     "plan": ("-T", "a=1/1"),
     "explain": ("-T", "a=1/1"),
     "resize": ("-T", "a=1/1", *CHANGES),
@@ -159,7 +160,7 @@ OTHER_ARGUMENTS = {
     **dict.fromkeys((f"checkpoint {verb}" for verb in ("dump", "verify", "migrate", "repair")), "[STATE]"),
 }
 """Commands that are about something else than a machine or pods, or about two of these."""
-ABOUT_PODS = ("plan", "dra allocate", "resize", "pods show", "pods lint", "checkpoint new")
+ABOUT_PODS = ("plan", "advise", "dra allocate", "resize", "pods show", "pods lint", "checkpoint new")
 ABOUT_MACHINES = sorted(WITH_MACHINE.keys() - OTHER_ARGUMENTS.keys() - {*ABOUT_PODS})
 PODS_TWICE = ["fixtures/pods/database.yaml", "fixtures/pods/web.yaml"]
 
@@ -192,6 +193,7 @@ def test_a_machine_is_named_either_way(path: str, cpuctl: Cpuctl) -> None:
 def test_pods_are_named_either_way(path: str, cpuctl: Cpuctl) -> None:
     words = ["-m", MACHINE, *V36, "-q", "-o", "json"]
     words += ["--set", "database/server:cpu=4"] if path == "resize" else []
+    words += ["--budget", "20"] if path == "advise" else []
     each = [word for name in PODS_TWICE for word in ("-f", name)]
     by_option = run(cpuctl, path, *words, *each)
     assert PODS_TWICE[1] in by_option.out, by_option
@@ -249,6 +251,8 @@ def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -
 READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("plan", "-f"): ("-m", MACHINE),
     ("plan", "--pods"): ("-m", MACHINE, "-T", "a=1/1"),
+    ("advise", "-f"): ("-m", MACHINE),
+    ("advise", "--pods"): ("-m", MACHINE, "-T", "a=1/1"),
     ("explain", "-f"): ("-m", MACHINE),
     ("explain", "--pods"): ("-m", MACHINE, "a"),
     ("resize", "-f"): ("-m", MACHINE, *CHANGES),

@@ -59,6 +59,13 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
         }.items()
         for nodes, machine in (("2", TWO_NODES), ("8", EIGHT_NODES))
     },
+    "advise": (
+        *("advise", *TWO_NODES, *STATIC, "-f", "fixtures/pods"),
+        *("--keep", "reservedSystemCPUs", "--keep", "memoryManagerPolicy"),
+    ),
+    "advise, ended by its budget": (
+        *("advise", "-m", "synthetic:1s2n8c2t", *STATIC, "-T", "odd=3/3,1Gi", "--budget", "2", "-o", "wide"),
+    ),
     "topology map of an uneven machine": (
         *("topology", "map"),
         *("-m", "synthetic:1s2n8c2t,offline=3+5,isolated=8-9,ecores=6-7"),

@@ -23,6 +23,7 @@ SAID: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("plan", *MACHINE, "--kubelet-args", "--topology-manager-policy=restricted", *POD),
         f"on 1.37: admission, topology hints{FOLLOWS}",
     ),
+    "advise": (("advise", *MACHINE, *STATIC, *POD, "--budget", "1"), f"on 1.37: admission{FOLLOWS}"),
     "explain": (("explain", *MACHINE, *STATIC, *POD), f"on 1.37: admission{FOLLOWS}"),
     "config show": (("config", "show", *MACHINE), f"on 1.37: the configuration{FOLLOWS}"),
     "config check": (("config", "check", *MACHINE), f"on 1.37: the configuration{FOLLOWS}"),

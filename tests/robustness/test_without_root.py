@@ -20,6 +20,7 @@ SHORT = "-m synthetic:1s1n4c1t"
 STATIC = "--kubelet-config fixtures/kubelet/static.yaml"
 ON_36 = "--kubelet-version 1.36"
 LIVE = {
+    "advise": "-T a=1/1,1Gi --budget 20",
     "audit": "",
     "capture": f"{OWN}/node.tar.gz",
     "cgroups apply": "",

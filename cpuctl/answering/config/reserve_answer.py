@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.check_answer import remark_answer, remark_on
@@ -50,7 +50,7 @@ def _proposed(
             "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
             "memory": None if proposal.memory is None else _memory(proposal.memory, proposal.started),
             "settings": settings,
-            "snippet": "\n".join((*_HEAD, *_lines(settings), "")),
+            "snippet": snippet_text(settings),
             "flags": list(_flags(settings)),
             "replaces": [
                 place
@@ -127,24 +127,40 @@ def _settings(before: KubeletConfiguration, proposal: Proposal) -> answers.Propo
     if proposal.cpus is not None:
         settings["reservedSystemCPUs"] = config.reserved_system_cpus
     if proposal.memory is not None:
-        settings["reservedMemory"] = [
-            {"numaNode": item.numa_node, "limits": {name: str(each) for name, each in item.limits.items()}}
-            for item in config.reserved_memory
-        ]
+        settings["reservedMemory"] = reserved_memory_answer(config)
     return settings
 
 
-def _lines(settings: answers.ProposedSettings) -> Iterator[str]:
+def reserved_memory_answer(config: KubeletConfiguration) -> list[answers.MemoryReservation]:
+    """Write the reserved memory as a KubeletConfiguration has it."""
+    return [
+        {"numaNode": item.numa_node, "limits": {name: str(each) for name, each in item.limits.items()}}
+        for item in config.reserved_memory
+    ]
+
+
+def snippet_text(settings: Mapping[str, Any]) -> str:
+    """Write settings as a KubeletConfiguration: texts, mappings of texts, and reserved memory."""
+    return "\n".join((*_HEAD, *_lines(settings), ""))
+
+
+def _lines(settings: Mapping[str, Any]) -> Iterator[str]:
     """Write the settings as YAML; what looks like a number is quoted, as the kubelet takes text only."""
     for name, value in settings.items():
-        if not isinstance(value, list):
+        if isinstance(value, str):
             yield f'{name}: "{value}"'
-            continue
-        yield f"{name}:"
-        for item in value:
-            yield f"- numaNode: {item['numaNode']}"
-            yield "  limits:"
-            yield from (f'    {kind}: "{each}"' for kind, each in item["limits"].items())
+        elif isinstance(value, dict):
+            yield f"{name}:" if value else f"{name}: {{}}"
+            yield from (f'  {member}: "{each}"' for member, each in value.items())
+        else:
+            yield f"{name}:"
+            yield from (line for item in value for line in _memory_lines(item))
+
+
+def _memory_lines(item: answers.MemoryReservation) -> Iterator[str]:
+    yield f"- numaNode: {item['numaNode']}"
+    yield "  limits:"
+    yield from (f'    {kind}: "{each}"' for kind, each in item["limits"].items())
 
 
 def _flags(settings: answers.ProposedSettings) -> Iterator[str]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.cli.completion.command_tree import Argument, Command, Option
+from cpuctl.kubelet.policy_options import VARIED
 from cpuctl.kubelet.version import NEWEST, OLDEST
 from cpuctl.policies.catalogue import SHIPPED
 
@@ -67,7 +68,11 @@ _BY_METAVAR = {
     "config,state,audit": Value(Kind.WORDS, ("config", "state", "audit")),
     "config,state,audit,nrt": Value(Kind.WORDS, ("config", "state", "audit", "nrt")),
 }
-_BY_NAME = {"--check": Value(Kind.CHECKS), "--columns": Value(Kind.COLUMNS)}
+_BY_NAME = {
+    "--keep": Value(Kind.WORDS, VARIED),
+    "--check": Value(Kind.CHECKS),
+    "--columns": Value(Kind.COLUMNS),
+}
 
 
 def value_of(option: Option) -> Value:

@@ -114,7 +114,7 @@ def largest_request(node: Node) -> Largest:
     *node* has cleaned up (``settled``) and stays as it is.
     """
     assert node.policy is not None
-    cpus = _most(node)
+    cpus = most_requested(node)
     step = node.topology.cpus_per_core if node.policy.options.full_pcpus_only else 1
     more = cpus + max(step, 1)
     if more > free_cpus(node).bit_count():
@@ -122,10 +122,14 @@ def largest_request(node: Node) -> Largest:
     return Largest(cpus, RefusedRequest(more, _verdict(node, more)))
 
 
-def _most(node: Node) -> int:
-    """Try from all free CPUs downwards: on several NUMA nodes a request may fit where a smaller one fails."""
-    cpus = free_cpus(node).bit_count()
-    while cpus > 0:
+def most_requested(node: Node, step: int = 1) -> int:
+    """Tell the most CPUs that one more container would be admitted with, its own where there are any.
+
+    Multiples of *step* are tried from all free CPUs downwards: on several NUMA nodes a request may fit where
+    a smaller one fails. *node* is as in ``largest_request``.
+    """
+    cpus = (free_cpus(node) if node.policy else node.topology.cpus).bit_count()
+    while (cpus := cpus - cpus % step) > 0:
         verdict = _verdict(node, cpus)
         if isinstance(verdict, Admitted):
             return cpus
@@ -159,7 +163,7 @@ def _inside(node: Node, cpus: CPUMask) -> int:
     alone.allocatable = None
     assert alone.policy is not None
     alone.state.default &= cpus | alone.policy.reserved
-    return _most(alone)
+    return most_requested(alone)
 
 
 MAX_SHAPES = 32

@@ -1,0 +1,114 @@
+"""The answer of ``cpuctl advise`` as a plain document (schema: ``cpuctl schema advice``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.answering import API_VERSION
+from cpuctl.answering.config.reserve_answer import reserved_memory_answer, snippet_text
+from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.answering.plan.plan_document import planning_head, policy_answer
+from cpuctl.operations.advice import Advice, Proposed, Tried
+
+if TYPE_CHECKING:
+    from cpuctl.answers import advice as answers
+    from cpuctl.answers.start import UnstartedHead
+    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.operations.configuration import NotStartedOutcome
+    from cpuctl.operations.plan_inputs import Planning
+
+
+def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.AdvisedSettings:
+    """Describe settings to choose from, beside those that the kubelet has."""
+    now = planning.kubelet.config
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Advice",
+        **planning_head(planning),
+        "pods": len(planning.initial.running) + len(planning.wanted),
+        "search": {
+            "possible": advice.possible,
+            "alike": advice.alike,
+            "refused": advice.refused,
+            "failed": advice.failed,
+            "tried": advice.tried,
+            "budget": budget,
+            "ended": advice.ended,
+        },
+        "current": _current(advice),
+        "proposals": [_proposed(number, each, now, advice) for number, each in enumerate(advice.proposed, 1)],
+        "leftOut": [{"setting": each.setting, "why": each.why} for each in advice.left_out],
+    }
+
+
+def unloaded_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.UnloadedAdvice:
+    """Describe a kubelet that cannot load its configuration."""
+    return {"apiVersion": API_VERSION, "kind": "Advice", **head, "start": not_started_answer(start)}
+
+
+def _current(advice: Advice) -> answers.CurrentSettings | answers.FaultyCurrentSettings:
+    current = advice.current
+    if not isinstance(current, Tried):
+        return {"start": not_started_answer(current)}
+    return {
+        "start": {"outcome": "Started"},
+        "unbeaten": advice.current_unbeaten,
+        "service": _service(current),
+    }
+
+
+def _service(tried: Tried) -> answers.Service:
+    found = tried.service
+    return {
+        "admitted": found.admitted,
+        "undetermined": found.undetermined,
+        "notAdmitted": list(tried.not_admitted),
+        "onOneNumaNode": found.on_one_node,
+        "memoryToo": found.memory_too,
+        "coresAlone": found.cores,
+        "cacheCrossings": found.crossings,
+        "sharedPool": found.shared_pool,
+        "largestPod": found.largest,
+    }
+
+
+def _proposed(
+    number: int, proposed: Proposed, now: KubeletConfiguration, advice: Advice
+) -> answers.ProposedSettings:
+    tried = proposed.tried
+    settings = _settings(tried.choice.config, now)
+    document: answers.ProposedSettings = {
+        "number": number,
+        "changes": list(tried.choice.changes),
+        "beatsCurrent": not isinstance(advice.current, Tried) or tried.service.beats(advice.current.service),
+        "service": _service(tried),
+        "others": proposed.others,
+        "settings": settings,
+        "snippet": snippet_text(settings),
+        "dropIn": not _removes(now, settings),
+    }
+    if tried.policy is not None:
+        document["policy"] = policy_answer(tried.policy)
+    return document
+
+
+def _settings(config: KubeletConfiguration, now: KubeletConfiguration) -> dict[str, Any]:
+    """Write all that was varied, as fields of a KubeletConfiguration; what neither side has is left out."""
+    fields: dict[str, Any] = {"cpuManagerPolicy": config.cpu_manager_policy}
+    if config.cpu_manager_policy_options or now.cpu_manager_policy_options:
+        fields["cpuManagerPolicyOptions"] = dict(config.cpu_manager_policy_options)
+    if config.reserved_system_cpus:
+        fields["reservedSystemCPUs"] = config.reserved_system_cpus
+    fields["topologyManagerPolicy"] = config.topology_manager_policy
+    fields["topologyManagerScope"] = config.topology_manager_scope
+    if config.topology_manager_policy_options:
+        fields["topologyManagerPolicyOptions"] = dict(config.topology_manager_policy_options)
+    fields["memoryManagerPolicy"] = config.memory_manager_policy
+    if config.reserved_memory:
+        fields["reservedMemory"] = reserved_memory_answer(config)
+    return fields
+
+
+def _removes(now: KubeletConfiguration, settings: dict[str, Any]) -> bool:
+    options = settings.get("cpuManagerPolicyOptions", {})
+    return any(name not in options for name in now.cpu_manager_policy_options)

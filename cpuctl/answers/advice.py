@@ -1,0 +1,114 @@
+"""Which settings serve pods best on a machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypedDict, final
+
+from cpuctl.answers.start import NotStarted, PlanningHead, PolicyInPlace, Started, UnstartedHead
+from cpuctl.answers.values import ApiVersion, Bounds, Count
+
+
+class Service(TypedDict):
+    """What becomes of the pods with some settings."""
+
+    admitted: Count
+    """Pods."""
+    undetermined: Count
+    """Pods of which it cannot be said."""
+    notAdmitted: list[str]
+    """The other pods, by namespace and name."""
+    onOneNumaNode: Count
+    """Containers with CPUs of their own, all of them, and their devices and memory, next to one NUMA node."""
+    memoryToo: Count
+    """Those of them whose memory the Memory Manager keeps there."""
+    coresAlone: Count
+    """Cores of one container that no other container has CPUs of, nor the shared pool."""
+    cacheCrossings: Count | None
+    """Of all containers with CPUs of their own, the L3 caches beyond the first; null where none are known."""
+    sharedPool: Count
+    """CPUs of all containers without CPUs of their own."""
+    largestPod: Count
+    """The most CPUs, in whole cores, of one more container that would be admitted."""
+
+
+class CurrentSettings(TypedDict):
+    start: Started
+    unbeaten: bool
+    """Nothing that was tried beats the settings as they are."""
+    service: Service
+
+
+class FaultyCurrentSettings(TypedDict):
+    start: NotStarted
+    """Why the kubelet does not start with the settings as they are, or where it ends with these pods."""
+
+
+class _Changed(TypedDict, total=False):
+    policy: PolicyInPlace
+
+
+class ProposedSettings(_Changed):
+    number: Annotated[int, Bounds(1)]
+    changes: list[str]
+    """What differs from the settings as they are, in short."""
+    beatsCurrent: bool
+    service: Service
+    others: Count
+    """Other settings that were tried and come to the same."""
+    settings: dict[str, Any]
+    """The fields of a KubeletConfiguration."""
+    snippet: str
+    """A KubeletConfiguration with these settings, as YAML."""
+    dropIn: bool
+    """Whether it does as a drop-in file, which can change members of a mapping, but remove none."""
+
+
+class LeftOut(TypedDict):
+    setting: str
+    why: str
+
+
+class Search(TypedDict):
+    possible: Count
+    """Settings in all."""
+    alike: Count
+    """Those that cannot differ from others on this machine with these pods."""
+    refused: Count
+    """Those with which the kubelet does not start."""
+    failed: Count
+    """Those with which it hangs or crashes over these pods."""
+    tried: Count
+    """Those that were run on the engine, the present ones among them."""
+    budget: Count
+    ended: Literal["all", "budget", "stopped"]
+    """Why the search ended: all settings are known, the budget was used up, or somebody interrupted it."""
+
+
+@final
+class AdvisedSettings(PlanningHead):
+    """Settings that no others beat for these pods, each of them run on the engine."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Advice"]
+    pods: Count
+    """How many come, in the order given."""
+    search: Search
+    current: CurrentSettings | FaultyCurrentSettings
+    proposals: list[ProposedSettings]
+    leftOut: list[LeftOut]
+    """What was not tried."""
+
+
+@final
+class UnloadedAdvice(UnstartedHead):
+    """A configuration that the kubelet cannot load."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Advice"]
+    start: NotStarted
+
+
+Advice = Annotated[
+    AdvisedSettings | UnloadedAdvice,
+    "Settings that no others beat for these pods, or why the kubelet cannot load its configuration.",
+]

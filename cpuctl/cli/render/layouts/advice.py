@@ -1,0 +1,116 @@
+"""How advice on settings looks to people: a row for the settings as they are, and one for each proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.start import start_block
+from cpuctl.exports.wording import counted, few
+
+if TYPE_CHECKING:
+    from cpuctl.answers.advice import AdvisedSettings, ProposedSettings, Search, Service, UnloadedAdvice
+
+_FIGURES = ("PODS", "1 NODE", "MEMORY", "CORES", "CROSSED", "SHARED", "LARGEST")
+_ENDS = {
+    "all": "no others can be better",
+    "budget": "its budget ended the search (--budget): there may be better ones",
+    "stopped": "interrupted: there may be better ones",
+}
+
+
+def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterator[Block]:
+    """Lay out advice, or why there is none; wide adds what was not tried."""
+    who = f"Kubelet {document['kubelet']['version']}"
+    if "proposals" not in document:
+        yield start_block(document["start"], who)
+        return
+    current = document["current"]
+    if "service" not in current:
+        yield start_block(current["start"], f"{who}, with the settings as they are,")
+    yield _table(document)
+    yield _meaning()
+    yield Lines(tuple(_below(document)))
+    if wide:
+        yield from _left_out(document)
+
+
+def _table(document: AdvisedSettings) -> Table:
+    current = document["current"]
+    rows = [_proposal(each) for each in document["proposals"]]
+    if current["start"]["outcome"] == "Started":
+        rows.insert(0, _row("now", "as they are", current["service"], "dim"))
+    columns = (Column("ROW"), Column("SETTINGS"), *(Column(name, "right") for name in _FIGURES))
+    return Table(columns, tuple(rows))
+
+
+def _proposal(proposal: ProposedSettings) -> tuple[Cell, ...]:
+    style = "green" if proposal["beatsCurrent"] else ""
+    return _row(str(proposal["number"]), ", ".join(proposal["changes"]), proposal["service"], style)
+
+
+def _row(number: str, name: str, service: Service, style: str = "") -> tuple[Cell, ...]:
+    crossings = service["cacheCrossings"]
+    figures = (
+        service["admitted"],
+        service["onOneNumaNode"],
+        service["memoryToo"],
+        service["coresAlone"],
+        "?" if crossings is None else crossings,
+        service["sharedPool"],
+        service["largestPod"],
+    )
+    return (Cell(number, style), Cell(name, style), *(Cell(str(figure), style) for figure in figures))
+
+
+def _below(document: AdvisedSettings) -> Iterator[Cell]:
+    yield Cell(_verdict(document))
+    yield Cell(f"{counted(document['pods'], 'pod')}, in the order given.")
+    yield Cell(_searched(document["search"]))
+    uncertain = max((each["service"]["undetermined"] for each in document["proposals"]), default=0)
+    if uncertain:
+        yield Cell(f"Of {counted(uncertain, 'pod')} it is not known whether they are admitted.", "yellow")
+    if document["proposals"]:
+        yield Cell("With --snippet N a row is printed as a KubeletConfiguration to paste.")
+
+
+def _verdict(document: AdvisedSettings) -> str:
+    current, proposals = document["current"], document["proposals"]
+    better = [str(each["number"]) for each in proposals if each["beatsCurrent"]]
+    if current["start"]["outcome"] != "Started":
+        return "With these settings the kubelet starts, and none of them beats another."
+    if not proposals:
+        return "Nothing that was tried is better in anything than the settings as they are."
+    if better:
+        return f"Better than the settings as they are, and worse in nothing: {few(better)}."
+    if current["unbeaten"]:
+        return "Each row is better in something than the others, and worse in something else."
+    return "No row beats another."
+
+
+def _searched(search: Search) -> str:
+    told = {
+        "cannot differ": search["alike"],
+        "that the kubelet refuses": search["refused"],
+        "with which it fails": search["failed"],
+    }
+    rest = ", ".join(f"{count:,} {what}" for what, count in told.items() if count)
+    beside = f" ({rest})" if rest else ""
+    tried = f"{search['tried']:,} of {search['possible']:,} settings{beside}"
+    return f"Tried: {tried}; {_ENDS[search['ended']]}."
+
+
+def _meaning() -> Lines:
+    return Lines.of(
+        "PODS admitted; 1 NODE: containers with all their own CPUs on one NUMA node,",
+        "MEMORY: and with their memory there; CORES that one container has alone;",
+        "CROSSED: L3 caches beyond a container's first; SHARED: CPUs of all others;",
+        "LARGEST: CPUs, in whole cores, of one more container that would be admitted.",
+    )
+
+
+def _left_out(document: AdvisedSettings) -> Iterator[Lines]:
+    if document["leftOut"]:
+        lines = (f"not tried: {each['setting']}: {each['why']}" for each in document["leftOut"])
+        yield Lines.of(*lines)

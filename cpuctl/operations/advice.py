@@ -1,0 +1,269 @@
+"""Which settings serve pods best on a machine: each that a kubelet accepts is tried on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.capacity.service import Service, service_of, unbeaten
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.start import Started
+from cpuctl.errors import PolicyError, UsageError
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.starting_state import StartingState
+from cpuctl.kubelet.policy_options import VARIED
+from cpuctl.operations.advised_settings import Choice, Equivalence, LeftOut, Space
+from cpuctl.operations.configuration import check_kubelet
+from cpuctl.spelling import nearest
+
+if TYPE_CHECKING:
+    from cpuctl.engine.admission import Admission
+    from cpuctl.engine.capacity.probe import Progress
+    from cpuctl.engine.start import NotStarted
+    from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.policies import ChosenPolicy
+
+BUDGET = 2000
+"""Settings that are tried where nobody says how many."""
+Ended = Literal["all", "budget", "stopped"]
+
+
+class AdviceOptions(NamedTuple):
+    """How far to search: settings to try at most, and whether policies that no kubelet has are among them.
+
+    What is in ``keep`` stays as it is.
+    """
+
+    budget: int = BUDGET
+    what_if: bool = False
+    keep: frozenset[str] = frozenset()
+
+
+def read_kept(names: Iterable[str]) -> frozenset[str]:
+    """Read what is to stay as it is; raise UsageError for what is not varied."""
+    for name in names:
+        if name not in VARIED:
+            meant = nearest(name, VARIED)
+            hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(VARIED)}"
+            raise UsageError(f"{name!r} is nothing that is varied", where="--keep", hint=hint)
+    return frozenset(names)
+
+
+class Tried(NamedTuple):
+    """Settings that were tried, what they come to, and the names of the pods that are not admitted."""
+
+    choice: Choice
+    service: Service
+    not_admitted: tuple[str, ...] = ()
+    policy: ChosenPolicy | None = None
+
+
+class Proposed(NamedTuple):
+    """Settings that no other beats; so many ``others`` that were tried come to the same figures."""
+
+    tried: Tried
+    others: int
+
+
+class Advice(NamedTuple):
+    """What was found: the settings as they are (or why the kubelet does not start), and those to choose from.
+
+    Of ``possible`` settings, ``alike`` cannot differ from others, ``refused`` are such that the kubelet does
+    not start, ``failed`` such that it hangs or crashes. ``current_unbeaten``: nothing that was tried beats
+    the settings as they are.
+    """
+
+    current: Tried | NotStarted
+    current_unbeaten: bool
+    proposed: tuple[Proposed, ...]
+    left_out: tuple[LeftOut, ...]
+    possible: int
+    alike: int
+    refused: int
+    failed: int
+    tried: int
+    ended: Ended
+
+
+def advise(
+    planning: Planning,
+    options: AdviceOptions,
+    progress: Progress,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Advice:
+    """Try settings, the nearest to what the kubelet has first, until all are, or the budget is used up.
+
+    Pods that run come first, then the others in their order. *stopped* is asked between two settings.
+    """
+    plugins = dict(_plugins()) if options.what_if else {}
+    source = planning.source
+    space = Space(source.machine, source.info, planning.kubelet, plugins=tuple(plugins), keep=options.keep)
+    choices = space.choices()
+    try:
+        search = _Search(planning, plugins, space.left_out)
+        as_is = next((each for each in choices if not each.changes), Choice(planning.kubelet.config))
+        current = search.try_current(as_is)
+        changed = [each for each in choices if each.changes]
+        ended = search.run(changed, options.budget, progress, stopped)
+        return search.advice(current, len(choices), ended)
+    finally:
+        for each in plugins.values():
+            each.worker.stop()
+
+
+def _plugins() -> Iterator[tuple[str, ChosenPolicy]]:
+    """Load the policies that come with cpuctl, but for the one that stands for the kubelet's own."""
+    from cpuctl.operations.policies import choose_policy
+    from cpuctl.policies.catalogue import SHIPPED
+
+    return ((name, choose_policy(name)) for name in SHIPPED if name != "static")
+
+
+@dataclass(slots=True)
+class _Search:
+    """One search: what was tried, and what came of the rest."""
+
+    planning: Planning
+    plugins: dict[str, ChosenPolicy]
+    left_out: list[LeftOut]
+    equivalence: Equivalence | None = None
+    found: list[Tried] = field(default_factory=list)
+    seen: set[object] = field(default_factory=set)
+    alike: int = 0
+    refused: int = 0
+    failed: int = 0
+    tried: int = 0
+
+    def try_current(self, choice: Choice) -> Tried | NotStarted:
+        """Try the settings as they are."""
+        choice = choice._replace(config=self.planning.kubelet.config)
+        node = self._start(choice, self.planning.sources)
+        if not isinstance(node, Node):
+            return node
+        self.tried += 1
+        self._is_new(choice, node)
+        return self._serve(choice, node)
+
+    def run(
+        self, choices: Sequence[Choice], budget: int, progress: Progress, stopped: Callable[[], bool]
+    ) -> Ended:
+        """Try one setting after the other, as many as the budget allows."""
+        most = min(budget, len(choices))
+        for choice in choices:
+            if stopped():
+                return "stopped"
+            if self._is_known(choice):
+                self.alike += 1
+                continue
+            if self.tried >= budget:
+                return "budget"
+            progress("trying settings", self.tried, most)
+            self._try(choice)
+        return "all"
+
+    def _is_known(self, choice: Choice) -> bool:
+        return self.equivalence is not None and self._key(choice) in self.seen
+
+    def _key(self, choice: Choice) -> tuple[object, ...]:
+        assert self.equivalence is not None
+        devices = self.planning.devices is not None
+        return self.equivalence.key(choice, devices=devices), choice.config.reserved_system_cpus
+
+    def _try(self, choice: Choice) -> None:
+        node = self._start(choice, Sources())
+        if isinstance(node, StartRefused | KubeletFault | Undetermined):
+            self.refused += 1
+            return
+        if not self._is_new(choice, node):
+            self.alike += 1
+            return
+        self.tried += 1
+        try:
+            served = self._serve(choice, node)
+        except PolicyError as error:
+            self._leave_out(choice.policy, str(error))
+            return
+        if isinstance(served, Tried):
+            self.found.append(served)
+        else:
+            self.failed += 1
+
+    def _is_new(self, choice: Choice, node: Node) -> bool:
+        """Remember settings with which a kubelet has started; tell whether none like them were tried."""
+        if self.equivalence is None:
+            pods = (*self.planning.initial.granted, *self.planning.wanted)
+            self.equivalence = Equivalence(self.planning.source.info, node.topology, pods)
+        key = self._key(choice)
+        same = (key[0], node.policy.reserved if node.policy else None, _room(node))
+        new = same not in self.seen
+        self.seen |= {key, same}
+        return new
+
+    def _leave_out(self, policy: str, why: str) -> None:
+        if not any(each.setting == f"policy={policy}" for each in self.left_out):
+            self.left_out.append(LeftOut(f"policy={policy}", why))
+
+    def _start(self, choice: Choice, sources: Sources) -> Node | NotStarted:
+        planning = self.planning
+        fresh = planning._replace(initial=StartingState(), policy=self.plugins.get(choice.policy))
+        return fresh.start(planning.kubelet._replace(config=choice.config), sources)
+
+    def _serve(self, choice: Choice, node: Node) -> Tried | KubeletFault:
+        admissions = list(self._admissions(node))
+        if node.fault is not None:
+            return node.fault
+        others = (each.pod.full_name for each in admissions if not isinstance(each.verdict, Admitted))
+        service = service_of(node, admissions)
+        return Tried(choice, service, tuple(others), self.plugins.get(choice.policy))
+
+    def _admissions(self, node: Node) -> Iterator[Admission]:
+        """Let pods come: those that run have been created before, and are no new ones to an API server."""
+        server, node.server = node.server, None
+        for pod in self.planning.initial.granted:
+            yield node.admit(pod)
+        node.server = server
+        pods = self.planning.wanted
+        for pod in pods if node.what_if is None else node.what_if.order(node, pods):
+            yield node.admit(pod)
+
+    def advice(self, current: Tried | NotStarted, possible: int, ended: Ended) -> Advice:
+        """Take what nothing else beats, and what ``config check`` has nothing against."""
+        found = [current, *self.found] if isinstance(current, Tried) else self.found
+        front = unbeaten((each, each.service) for each in found)
+        while bad := [each for each, _ in front if each is not current and not self._passes(each)]:
+            found = [each for each in found if not any(each is other for other in bad)]
+            self.left_out += (LeftOut(", ".join(each.choice.changes), "config check objects") for each in bad)
+            front = unbeaten((each, each.service) for each in found)
+        alike = {service: sum(each.service == service for each in found) - 1 for _, service in front}
+        return Advice(
+            current=current,
+            current_unbeaten=any(each is current for each, _ in front),
+            proposed=tuple(Proposed(each, alike[service]) for each, service in front if each is not current),
+            left_out=tuple(self.left_out),
+            possible=possible,
+            alike=self.alike,
+            refused=self.refused,
+            failed=self.failed,
+            tried=self.tried,
+            ended=ended,
+        )
+
+    def _passes(self, tried: Tried) -> bool:
+        """Tell whether a check of the configuration finds no error that it does not find now."""
+        now, kubelet = self.planning.loaded, self.planning.kubelet
+        changed = now._replace(kubelet=kubelet._replace(config=tried.choice.config))
+        outcome, lints = check_kubelet(self.planning.source, changed)
+        if not isinstance(outcome, Started):
+            return False
+        errors = {each.code for each in lints if each.severity is Severity.ERROR}
+        known = {each.code for each in check_kubelet(self.planning.source, now)[1]} if errors else set()
+        return errors <= known
+
+
+def _room(node: Node) -> tuple[object, ...]:
+    """Tell what pods have to fit into, but for their own amounts."""
+    room = node.allocatable
+    return () if room is None else (room.pods, tuple(sorted(room.amounts.items())))

@@ -29,7 +29,7 @@ _cpuctl_options() {
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-f --filename -m --machine --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-f --filename -m --machine --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'policies') options='-h --help' ;;
         'policies list') options='-o --output --no-color -q --quiet -h --help' ;;
         'policies show') options='-o --output --no-color -q --quiet -h --help' ;;
@@ -248,6 +248,7 @@ _cpuctl_value() {
         'pods diff:--memory' | \
         'pods diff:--oci-runtime' | \
         'pods lint:--kubelet-args' | \
+        'replay:--driver-args' | \
         'replay:--kubelet-args' | \
         'replay:--until' | \
         'replay:--speed' | \

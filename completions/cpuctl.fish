@@ -246,6 +246,7 @@ set -g __cpuctl_values 'plan:-f' \
     'replay:--filename' \
     'replay:-m' \
     'replay:--machine' \
+    'replay:--driver-args' \
     'replay:--kubelet-config' \
     'replay:--config-dir' \
     'replay:--kubelet-args' \
@@ -787,6 +788,7 @@ complete -c cpuctl -n '__cpuctl_at "pods lint"' -s h -l help -d 'Show this messa
 complete -c cpuctl -n '__cpuctl_argument "replay:1"' -F
 complete -c cpuctl -n '__cpuctl_at "replay"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s; that of a log (default: live).'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l driver-args -x -d 'The flags of the driver dra.cpu, for pods with resource claims: \'--cpu-device-mode individual --reserved-cpus 0,32\'. Without it, CPUs are grouped by NUMA node, and none is reserved.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'

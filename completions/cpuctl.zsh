@@ -336,6 +336,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '(-m --machine)'{-m+,--machine=}'[Another machine than the timeline'\''s; that of a log (default\: live).]:SOURCE: _cpuctl_machine' \
+                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \

@@ -14,6 +14,7 @@ from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
+    DriverArgsOption,
     ExitZeroOption,
     ForceOption,
     NoColorOption,
@@ -60,6 +61,9 @@ takes milliseconds. Nothing is changed on the node.
 A kubelet's log (journalctl -u kubelet, as text or with -o json, or what it writes itself) is a timeline,
 too: with -f, -m and --kubelet-config, the engine decides on the same pods, and what the kubelet did otherwise
 is a difference, the first of them named first. Pods without a manifest are left out, and named.
+
+Pods may have resource claims: ResourceClaims and the like stand among the timeline's pods, and --driver-args
+are the flags of the driver dra.cpu.
 
 The delay of scale-downs (KEP-6122) and the resize of exclusive CPUs (KEP-5554) are previews: no release has
 them.
@@ -135,6 +139,7 @@ def replay(
     timeline: TimelineArgument = "",
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     machine: MachineOption = "",
+    driver_args: DriverArgsOption = "",
     until: UntilOption = "",
     follow: FollowOption = False,
     speed: SpeedOption = "",
@@ -161,7 +166,7 @@ def replay(
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
     inputs = TimelineInputs(
-        timeline, machine, read_end(until), skip_api_server, filename, kubelet_inputs(context)
+        timeline, machine, read_end(until), skip_api_server, filename, kubelet_inputs(context), driver_args
     )
     history = load_timeline(inputs, sources)
     print_sources(sources, style)

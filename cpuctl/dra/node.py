@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.dra.accounting import (
     CPU,
     Accounts,
@@ -369,6 +369,11 @@ class NodeClaims(Copied):
             cpus = held.prepared.cpus if isinstance(held.prepared, Prepared) else CPUSet()
             self.driver.unprepare(held.claim.full_name, cpus)
             del self.held[key]
+
+    def cpus_of(self, uid: str, container: str) -> CPUSet | None:
+        """Return the CPUs of the claims that a container names; None where it has none."""
+        mine = [each for each in self.pods.get(uid, _NONE).distinct if container in each.containers]
+        return union(each.cpus for each in mine) or None
 
     def wanted(self, pod: Pod) -> list[Claim]:
         """Return the claims of a pod that are not allocated, as far as they are known."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from cpuctl.inputs.dra import LoadedDriver
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
     from cpuctl.pods.reading.manifests import DRAObject
 
@@ -56,6 +59,29 @@ def plan_claims(
         node.prepare(pod)
     pods = (node.pods.get(pod.uid, PodClaims(pod)) for pod in given.pods)
     return ClaimsPlan(tuple(pods), node)
+
+
+def claims_beside(
+    arguments: str,
+    dra: Sequence[DRAObject],
+    source: MachineSource,
+    kubelet: tuple[KubeletConfiguration | None, FeatureGates],
+    sources: Sources,
+    *,
+    running: Iterable[Pod] = (),
+) -> NodeClaims:
+    """Start a driver with these *arguments* beside a kubelet, None if nobody knows it, and read claims.
+
+    Raise UsageError for arguments, InputError for a claim, class or slice that make no sense.
+    """
+    from cpuctl.inputs.dra import driver_beside, read_driver_arguments
+
+    words = read_driver_arguments(arguments)
+    flags = arguments or "none: CPUs grouped by NUMA node, none reserved"
+    sources.add("driverArguments", flags, "given" if arguments else "default")
+    config, gates = kubelet
+    driver = driver_beside(words, source, sources, config, dra)
+    return node_claims(dra, driver._replace(gates=gates), sources, running=running)
 
 
 def node_claims(

@@ -199,16 +199,12 @@ def _claims(
         return None
 
     from cpuctl.engine.pod_rules import cgroup_settings
-    from cpuctl.inputs.dra import driver_beside, read_driver_arguments
-    from cpuctl.operations.claims import node_claims
+    from cpuctl.operations.claims import claims_beside
 
     source, kubelet = node
-    words = read_driver_arguments(inputs.node.driver_arguments)
-    flags = inputs.node.driver_arguments or "none: CPUs grouped by NUMA node, none reserved"
-    sources.add("driverArguments", flags, "given" if inputs.node.driver_arguments else "default")
     told = kubelet.config if sources.tells_kubelet else None
-    driver = driver_beside(words, source, sources, told, given.dra)
-    claims = node_claims(given.dra, driver._replace(gates=kubelet.gates), sources, running=running)
+    flags = inputs.node.driver_arguments
+    claims = claims_beside(flags, given.dra, source, (told, kubelet.gates), sources, running=running)
     claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
     return claims
 

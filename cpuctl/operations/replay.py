@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 class TimelineInputs(NamedTuple):
     """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
 
-    A kubelet's log has pods and a kubelet beside it: ``filenames`` are manifests.
+    A kubelet's log has pods and a kubelet beside it: ``filenames`` are manifests. ``driver_arguments`` are
+    the flags of the driver for CPUs, where pods have resource claims.
     """
 
     name: str
@@ -29,6 +31,7 @@ class TimelineInputs(NamedTuple):
     skips_api_server: bool = False
     filenames: Sequence[str] = ()
     kubelet: KubeletInputs = KubeletInputs()
+    driver_arguments: str = ""
 
 
 def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
@@ -39,7 +42,24 @@ def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
     timeline = _cut(_load(inputs, sources), inputs.until)
     timeline = timeline._replace(server=timeline.server._replace(validates=not inputs.skips_api_server))
     _add_unrecorded(timeline, sources)
-    return timeline
+    return _with_claims(timeline, inputs.driver_arguments, sources)
+
+
+def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeline:
+    """Let somebody serve resource claims, where a pod has any."""
+    if not any(each.pod.resource_claims for each in timeline.pods.values()):
+        if arguments:
+            sources.warnings.append(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
+        return timeline
+
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.claims import claims_beside
+
+    kubelet = timeline.setup.kubelet
+    config = kubelet.config if isinstance(kubelet, Kubelet) else None
+    known = (config, timeline.server.gates)
+    claims = claims_beside(arguments, timeline.dra, timeline.machine, known, sources)
+    return timeline._replace(claims=claims)
 
 
 def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
@@ -151,6 +171,7 @@ def timeline_of_log(text: str, source: str, node: LoggedNode, sources: Sources) 
         pods=pods,
         limit_ranges=given.limit_ranges,
         log=source,
+        dra=given.dra,
     )
 
 

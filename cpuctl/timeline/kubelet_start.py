@@ -83,6 +83,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
     reader = state_reader(gates)
     if refused := node.restore(world.disk.read_cpu(reader), world.disk.read_memory(reader)):
         return refused
+    node.claims = world.claims
     if setup.grace_of_pods:
         node.delays = DelayRules(by_pod=True)
     assert node.allocatable is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Origin
@@ -14,6 +14,10 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+from cpuctl.pods.reading.manifests import DRAObject
+
+if TYPE_CHECKING:
+    from cpuctl.dra.node import NodeClaims
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 
@@ -217,6 +221,7 @@ class Timeline(NamedTuple):
 
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
     KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the kubelet's log that it is made of.
+    ``dra`` decides on claims of pods, and ``claims`` serves them, None where no pod has any.
     """
 
     machine: MachineSource
@@ -233,3 +238,5 @@ class Timeline(NamedTuple):
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     log: str = ""
+    dra: tuple[DRAObject, ...] = ()
+    claims: "NodeClaims | None" = None

@@ -259,14 +259,20 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
         from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
         yield decode_namespace_object(cursor, kind)
-    elif kind in _DRA_KINDS and group == _DRA_GROUP:
-        yield DRAObject(kind, cursor)
+    elif (decides := dra_object(cursor, kind)) is not None:
+        yield decides
     elif decides_on_machines(kind, group):
         yield KubeVirtObject(kind, cursor)
         if kind == "Namespace":
             yield Skipped(kind)
     else:
         yield _custom_resource(cursor, kind, group)
+
+
+def dra_object(cursor: Cursor, kind: str) -> DRAObject | None:
+    """Return an object that decides on claims; None for every other."""
+    group = cursor.optional("apiVersion", Cursor.text, "").rpartition("/")[0]
+    return DRAObject(kind, cursor) if kind in _DRA_KINDS and group == _DRA_GROUP else None
 
 
 def _custom_resource(cursor: Cursor, kind: str, group: str) -> list[Pod] | Skipped:

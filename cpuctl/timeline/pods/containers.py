@@ -51,7 +51,8 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     assigned = state.assigned(*key)
     one.state, one.exit_code = ContainerState.RUNNING, None
     one.cgroup = 0
-    write_cpuset(world, life, container.name, own_or_shared(kubelet, key))
+    driven = _driver_cpus(world, kubelet, key)
+    write_cpuset(world, life, container.name, own_or_shared(kubelet, key) if driven is None else driven)
     if assigned is not None:
         kubelet.last_update[key] = assigned
     one.milli = requested_milli(container)
@@ -62,6 +63,38 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     world.record(
         EntryKind.CONTAINER_STARTED, f"starts on {where}", life, container.name, cpus=cpus_text(one.cgroup)
     )
+    _shrink_others(world, kubelet, key)
+
+
+def _driver_cpus(world: World, kubelet: KubeletProcess, key: tuple[str, str]) -> int | None:
+    """Return the CPUs that the driver for CPUs gives a container: its claims', or those that no claim has.
+
+    None without a driver. Beside the static policy, whose kubelet writes CPU sets itself, it has no say here.
+    """
+    if world.claims is None or kubelet.node.policy is not None:
+        return None
+    claimed = world.claims.cpus_of(*key)
+    return world.claims.driver.shared.mask if claimed is None else claimed.mask
+
+
+def _shrink_others(world: World, kubelet: KubeletProcess, key: tuple[str, str]) -> None:
+    """Take the CPUs of a claim from all that run without one, when its container first starts.
+
+    Rule: kubernetes-sigs/dra-driver-cpu at de98098, ``pkg/driver/nri_hooks.go``: what comes back from a claim
+    only containers get that are created later.
+    """
+    if world.claims is None or key in world.claimants or world.claims.cpus_of(*key) is None:
+        return
+    world.claimants.add(key)
+    for life in world.pods.values():
+        for name, other in life.containers.items():
+            shared = _driver_cpus(world, kubelet, (life.uid, name))
+            alone = world.claims.cpus_of(life.uid, name) is None
+            if other.runs and alone and shared is not None and other.cgroup != shared:
+                text = f"moves from {some_cpus(other.cgroup)} to {some_cpus(shared)}, for a claim's"
+                cpus = {"before": cpus_text(other.cgroup), "cpus": cpus_text(shared)}
+                write_cpuset(world, life, name, shared)
+                world.record(EntryKind.CPUSET_WRITTEN, text, life, name, **cpus)
 
 
 def own_or_shared(kubelet: KubeletProcess, key: tuple[str, str]) -> int:

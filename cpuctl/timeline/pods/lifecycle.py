@@ -60,8 +60,9 @@ def create(world: World, event: Admit) -> None:
         return
     life = _born(world, event, stored)
     world.pods[life.uid] = life
-    if event.scheduled:
-        world.record(EntryKind.CREATED, "waits for the scheduler", life)
+    if event.scheduled or not _bindable(world, life):
+        why = f": {life.message}" if life.message else ""
+        world.record(EntryKind.CREATED, f"waits for the scheduler{why}", life)
         schedule(world)
     elif world.kubelet is None:
         world.record(EntryKind.CREATED, "waits for a kubelet", life)
@@ -107,9 +108,19 @@ def schedule(world: World) -> None:
     for life in sorted(waiting, key=lambda life: life.number):
         if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
             continue
-        life.bound = True
+        if not _bindable(world, life):
+            continue
+        life.bound, life.reason, life.message = True, "", ""
         world.record(EntryKind.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
         admit(world, world.kubelet, life)
+
+
+def _bindable(world: World, life: PodLife) -> bool:
+    """Tell whether the scheduler finds devices for a pod's claims; one that lacks some says why it waits."""
+    found = None if world.claims is None else world.claims.copy().allocate(life.running.allocated)
+    if isinstance(found, Pending):
+        life.bound, life.reason, life.message = False, "Unschedulable", found.message
+    return not isinstance(found, Pending)
 
 
 def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
@@ -117,11 +128,21 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     kubelet.touch(world.now)
     admission = kubelet.node.admit(life.running.allocated)
     if take_verdict(world, life, admission):
-        if life.starts:
+        if life.starts and not _held_back(world, life):
             start_all(world, kubelet, life)
         kubelet.plan(world.now + world.timeline.timing.pod_sync, JobKind.SYNC, life)
     if world.kubelet is kubelet:
         retry_deferred(world, kubelet)
+
+
+def _held_back(world: World, life: PodLife) -> bool:
+    """Tell whether a pod does not start because of its claims, and say why."""
+    known = None if world.claims is None else world.claims.pods.get(life.uid)
+    if known is None or not known.problem:
+        return False
+    life.message = known.problem
+    world.record(EntryKind.CONTAINER_WAITS, f"does not start: {known.problem}", life, reason=known.problem)
+    return True
 
 
 def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
@@ -132,7 +153,8 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
     match admission.verdict:
         case Admitted():
             life.admitted = True
-            world.record(EntryKind.ADMITTED, f"is admitted{again}: {_placed(admission)}", life)
+            placed = "; ".join((_placed(admission), *_claimed(world, life)))
+            world.record(EntryKind.ADMITTED, f"is admitted{again}: {placed}", life)
             return True
         case Rejected(reason=reason, message=message):
             fail(world, life, str(reason), message)
@@ -194,6 +216,16 @@ def _placed(admission: Admission) -> str:
     return "; ".join(parts)
 
 
+def _claimed(world: World, life: PodLife) -> Iterator[str]:
+    """Say which CPUs a pod has by its claims."""
+    known = None if world.claims is None else world.claims.pods.get(life.uid)
+    for each in known.distinct if known is not None else ():
+        if isinstance(each.prepared, Undetermined):
+            yield f"which CPUs claim {each.claim} gets is not known: {each.prepared.text}"
+        elif each.cpus:
+            yield f"claim {each.claim} {each.cpus}"
+
+
 def remove(world: World, life: PodLife) -> None:
     """Delete a pod; while no kubelet runs, its containers run on."""
     if world.kubelet is None and any(each.runs for each in life.containers.values()):
@@ -214,6 +246,8 @@ def forget(world: World, life: PodLife) -> None:
     """Drop everything about a pod that has ended."""
     del world.pods[life.uid]
     world.api_server.release(life.running.spec)
+    if world.claims is not None:
+        world.claims.release(life.uid)
     for name in life.containers:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)

@@ -12,6 +12,7 @@ from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
 from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+from cpuctl.pods.reading.manifests import DRAObject, dra_object
 from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
@@ -89,6 +90,7 @@ def read_timeline(text: bytes | str, source: str, outside: TimelineLoaders) -> T
         pods=pods,
         limit_ranges=listed.limit_ranges,
         quotas=listed.quotas,
+        dra=listed.dra,
     )
 
 
@@ -147,18 +149,23 @@ def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
 
 
 class NamedPods(NamedTuple):
-    """The pods that events name, by full name, and what governs their namespaces."""
+    """The pods that events name, by full name, what governs their namespaces, and what decides on claims."""
 
     pods: Mapping[str, TimelinePod] = {}
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
+    dra: tuple[DRAObject, ...] = ()
 
 
 def read_pods(pods: Cursor) -> NamedPods:
     """Read the list; raise InputError for what cannot be used and for names given twice."""
     found: dict[str, TimelinePod] = {}
     governing: list[NamespaceObject] = []
+    dra: list[DRAObject] = []
     for item in pods.items():
+        if (decides := _dra_object(item)) is not None:
+            dra.append(decides)
+            continue
         if (kind := _governing_kind(item)) is not None:
             governing.append(decode_namespace_object(item, kind))
             continue
@@ -172,9 +179,14 @@ def read_pods(pods: Cursor) -> NamedPods:
         identified = with_uids(each.pod for each in found.values())
     except ValueError as error:
         raise pods.error(str(error)) from None
-    return NamedPods(
-        {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}, *by_kind(governing)
-    )
+    by_name = {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}
+    return NamedPods(by_name, *by_kind(governing), tuple(dra))
+
+
+def _dra_object(item: Cursor) -> DRAObject | None:
+    if isinstance(item.value, str):
+        return None
+    return dra_object(item, item.optional("kind", Cursor.text, ""))
 
 
 def _governing_kind(item: Cursor) -> str | None:

@@ -145,7 +145,9 @@ class World:
     says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
     machine. ``allocatable`` is what the node's status told last. ``pods`` are those that exist, by UID;
     ``names`` also has those that did. ``api_server`` creates them, ``refused`` are names of those that it did
-    not store. ``runtime`` is told of containers that are created, where anybody wants to know.
+    not store. ``claims`` serves resource claims, whichever kubelet runs, None where no pod has any;
+    ``claimants`` are the containers (UID and name) that have run on CPUs of theirs. ``runtime`` is told of
+    containers that are created, where anybody wants to know.
     """
 
     def __init__(self, timeline: Timeline, runtime: Runtime | None = None) -> None:
@@ -169,6 +171,8 @@ class World:
         self.disk = Disk()
         self.entries: list[HistoryEntry] = []
         self.scale_downs = ScaleDowns()
+        self.claims = timeline.claims.copy() if timeline.claims is not None else None
+        self.claimants: set[tuple[str, str]] = set()
 
     def find(self, name: str) -> PodLife | None:
         """Find the pod that has a full name now."""

@@ -1,0 +1,90 @@
+"""Pods with resource claims over time: they wait for devices, and run on the CPUs that the driver gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cpuctl.documents.loading import load_documents
+from tests.cli.conftest import Cpuctl
+from tests.dra.claims import claim, cpus, pod
+
+WEB = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: main}]}
+"""
+
+
+def replayed(cpuctl: Cpuctl, directory: Path, text: str, *events: dict[str, Any], flags: str = "") -> Any:
+    objects = [document.value for document in load_documents(text, "test.yaml")]
+    timeline = {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Timeline",
+        "machine": "synthetic:2n16c2t",
+        "pods": objects,
+        "events": list(events),
+    }
+    file = directory / "timeline.yaml"
+    file.write_text(yaml.safe_dump(timeline))
+    words = ("--driver-args", flags) if flags else ()
+    result = cpuctl("replay", str(file), *words, "-o", "json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def come(name: str, at: str = "0s") -> dict[str, Any]:
+    return {"at": at, "admit": {"pod": f"default/{name}"}}
+
+
+def go(name: str, at: str) -> dict[str, Any]:
+    return {"at": at, "remove": f"default/{name}"}
+
+
+def texts(document: Any, name: str) -> list[str]:
+    return [
+        f"{each['at']} {each['text']}" for each in document["entries"] if each["pod"] == f"default/{name}"
+    ]
+
+
+def test_containers_run_on_cpus_of_claims_and_others_make_room(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = claim("c", cpus(4)) + pod("a", "c") + WEB
+    found = replayed(cpuctl, tmp_path, text, come("web"), come("a", "1s"), go("a", "2s"))
+    admitted, started, *_ = texts(found, "a")
+    assert admitted.endswith("because the CPU Manager policy is none; claim default/c 0-1,16-17")
+    assert started == "1s starts on CPUs 0-1,16-17"
+    assert "1s moves from CPUs 0-31 to CPUs 2-15,18-31, for a claim's" in texts(found, "web")
+    assert found["final"]["containers"]["default/web/main"]["cgroup"] == "2-15,18-31", "it stays so"
+
+
+def test_a_pod_waits_for_devices_until_others_are_gone(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = "".join(claim(name, cpus(12)) + pod(f"p{name}", name) for name in "abc")
+    events = (come("pa"), come("pb"), come("pc", "1s"), go("pa", "5s"))
+    found = replayed(cpuctl, tmp_path, text, *events[:3])
+    assert found["final"]["pods"]["default/pc"]["phase"] == "Unscheduled"
+    assert found["final"]["pods"]["default/pc"]["reason"] == "Unschedulable"
+    found = replayed(cpuctl, tmp_path, text, *events)
+    lines = texts(found, "pc")
+    assert lines[0].startswith("1s waits for the scheduler: claim default/c, request cpus: asks for 1 device")
+    assert [line for line in lines if "starts on" in line] == ["5s starts on CPUs 0-5,16-21"]
+
+
+def test_claims_outlast_a_restart_of_the_kubelet(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = claim("c", cpus(4)) + claim("d", cpus(4)) + pod("a", "c") + pod("b", "d")
+    restart = {"at": "1s", "kubelet": {"action": "restart"}}
+    found = replayed(cpuctl, tmp_path, text, come("a"), restart, come("b", "20s"))
+    assert found["final"]["containers"]["default/a/c"]["cgroup"] == "0-1,16-17"
+    assert found["final"]["containers"]["default/b/d"]["cgroup"] == "2-3,18-19"
+
+
+def test_a_claim_is_one_containers_and_the_next_pod_does_not_start(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = claim("c", cpus(4)) + pod("a", "c") + pod("b", "c")
+    found = replayed(cpuctl, tmp_path, text, come("a"), come("b"), flags="--reserved-cpus 0,16")
+    assert found["final"]["containers"]["default/a/c"]["cgroup"] == "1-2,17-18"
+    assert found["final"]["containers"]["default/b/c"]["state"] == "waiting"
+    assert "does not start: claim default/c is pod default/a's already" in texts(found, "b")[-1]

@@ -111,25 +111,6 @@ class Arguments(NamedTuple):
         return found
 
 
-def assumed_release(version: KubeletVersion, arguments: Arguments, sources: Sources) -> KubeletVersion:
-    """Assume a release with the flags of the node's kubelet: up to *version* the newest, if one has all."""
-    from cpuctl.kubelet.flags.table import FLAGS, flag_of
-    from cpuctl.kubelet.version import OLDEST, KubeletVersion
-
-    own = [name for name in (*any_flags(arguments.own).names, *arguments.others) if name in FLAGS]
-    older = range(version.minor, OLDEST - 1, -1)
-    minor = next((each for each in older if all(flag_of(name, each) for name in own)), version.minor)
-    if minor == version.minor:
-        return version
-    gone = ", ".join(f"--{name}" for name in own if flag_of(name, version.minor) is None)
-    sources.warnings.append(
-        f"{arguments.where}: kubelet {version} has no {gone}: 1.{minor} is assumed, the newest with all of "
-        "these flags (--kubelet-version names the node's)"
-    )
-    sources.add("kubeletVersion", f"1.{minor}", "default")
-    return KubeletVersion(minor)
-
-
 @contextmanager
 def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
     """Note what a kubelet would end at, and go on: it comes to the next once that is fixed."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cpuctl.answers.sources import Origin
-    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet, ServerInputs
+    from cpuctl.inputs.configuration import KubeletInputs, KubeletSetup, LoadedKubelet, ServerInputs
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
@@ -36,11 +36,11 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     The release of the live host's kubelet is that of the installed program. Release 1.36 and an empty
     configuration stand in where nothing is said, or where no machine is named.
     """
+    from cpuctl.inputs.assumed_release import load_assumed
     from cpuctl.inputs.configuration import (
         KubeletSetup,
         all_arguments,
         any_flags,
-        assumed_release,
         configuration_text,
         drop_in_source,
         given_arguments,
@@ -67,7 +67,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     told = all_arguments(arguments, inputs.arguments, own, origin, sources)
     released = release_is_known(sources)
     setup = KubeletSetup(
-        version=version if released else assumed_release(version, told, sources),
+        version=version,
         main=main,
         beside=beside,
         drop_ins=drop_in_source(directory, own, sources),
@@ -81,11 +81,8 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     if config is not None:
         _tell_set_aside(recorded, sources)
     if machine is not None and main is None and not inputs.arguments and setup.drop_ins is None:
-        _tell_assumed(machine, sources)
-        if sources.assumed_configuration:
-            gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
-            setup = setup._replace(arguments=setup.arguments._replace(gap=setup.arguments.gap or gap))
-    loaded = load_setup(setup, sources)
+        setup = _without_configuration(setup, machine, sources)
+    loaded = load_setup(setup, sources) if released else load_assumed(setup, sources)
     if node is not None and machine is not None and main is not None:
         sources.warnings.extend(_disagreements(node, machine.info, loaded.kubelet.config))
     return loaded
@@ -139,18 +136,20 @@ def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
         )
 
 
-def _tell_assumed(machine: MachineSource, sources: Sources) -> None:
+def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources: Sources) -> KubeletSetup:
     """Remember where no configuration was found; what is only described has no such place."""
     from cpuctl.inputs.configuration import LIVE_CONFIG
     from cpuctl.machine.recording_layout import CONFIG
 
     if sources.entries["kubeletConfiguration"]["from"] != "default":
-        return
+        return setup
     if machine.files is None:
         sources.described_machine = machine.origin
-    else:
-        live = machine.origin == LIVE_MACHINE
-        sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
+        return setup
+    live = machine.origin == LIVE_MACHINE
+    sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
+    gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
+    return setup._replace(arguments=setup.arguments._replace(gap=setup.arguments.gap or gap))
 
 
 def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:

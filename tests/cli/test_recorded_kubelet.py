@@ -254,6 +254,76 @@ def test_a_release_is_assumed_that_has_the_flags_of_the_node(
     assert "kubelet 1.36 has no --pod-infra-container-image: 1.34 is assumed" in told
 
 
+ALL_ASKING = (
+    *JUDGING,
+    ("config", "show"),
+    ("config", "reserve"),
+    ("topology", "show", "-o", "nrt"),
+    ("pods", "show", "-T", "web=1/1,1Gi"),
+    ("resize", "-T", "web=1/1,1Gi", "--set", "web:cpu=2"),
+    ("audit",),
+)
+"""All commands that are told of one node's kubelet."""
+
+
+def told_of(words: tuple[str, ...], archive: str, cpuctl: Cpuctl) -> tuple[dict[str, Any], str]:
+    """Return an answer's sources, empty where it has none, and what is said beside it."""
+    result = cpuctl(*words, "-m", archive) if "nrt" in words else cpuctl(*words, "-m", archive, "-o", "json")
+    answer = {} if "nrt" in words else json.loads(result.out)
+    start = answer.get("start", {})
+    assert start.get("from", start).get("outcome", "Started") == "Started", answer
+    return answer.get("sources", {}), result.err
+
+
+@pytest.mark.parametrize("words", ALL_ASKING, ids=" ".join)
+def test_a_release_is_assumed_that_has_the_gates_of_the_node(
+    words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Gates that no release has do not count."""
+    node = texts(*COMMAND, **{"main.yaml": f"{MAIN}featureGates: {{CPUManager: true, AllBeta: false}}\n"})
+    archive = captured(tmp_path, cpuctl, node)
+    why = (
+        f"warning: {archive}: var/lib/kubelet/config.yaml:8: kubelet 1.36 has no feature gate CPUManager: "
+        "1.32 is assumed, the newest with all of these gates (--kubelet-version names the node's)"
+    )
+    sources, said = told_of(words, archive, cpuctl)
+    assert said.splitlines().count(why) == 1
+    assert sources.get("kubeletVersion", {"value": "1.32"})["value"] == "1.32"
+
+
+@pytest.mark.parametrize("verb", ["list", "check", "plan"])
+def test_a_fleet_assumes_it_of_each_node(verb: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node = texts(*COMMAND, **{"main.yaml": f"{MAIN}featureGates: {{CPUManager: true}}\n"})
+    captured(tmp_path, cpuctl, node)
+    pods = ("-T", "web=1/1,1Gi") if verb == "plan" else ()
+    result = cpuctl("fleet", verb, str(tmp_path / "node7.tar.gz"), *pods, "-o", "json")
+    assert (result.code in (0, 3), "node7" in result.out) == (True, True)
+    assert "unrecognized feature gate" not in result.out
+
+
+def test_gates_that_are_given_and_flags_of_the_node_are_those_of_one_release(
+    tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    node = texts(*COMMAND, "--pod-infra-container-image=pause", **{"main.yaml": MAIN})
+    archive = captured(tmp_path, cpuctl, node)
+
+    def assumed(gates: str) -> tuple[str, str]:
+        answer = json.loads(
+            cpuctl("config", "check", "-m", archive, "--feature-gates", gates, "-o", "json").out
+        )
+        return answer["sources"]["kubeletVersion"]["value"], answer["start"]["outcome"]
+
+    assert assumed("CPUManager=true") == ("1.32", "Started")
+    named = cpuctl("config", "check", "-m", archive, "--feature-gates=CPUManager=true", *RELEASE)
+    assert "is assumed" not in named.err
+    assert "unknown flag: --pod-infra-container-image" in named.out
+    assert assumed("CPUManager=true,TopologyManager=true") == ("1.28", "Started")
+    # Gates that no release has, or none with all of the others.
+    assert assumed("Nonsense=true") == ("1.34", "Refused")
+    assert assumed("CPUManager=true,Nonsense=true") == ("1.32", "Refused")
+    assert assumed("TopologyManager=true,DRAWorkloadResourceClaims=true") == ("1.34", "Refused")
+
+
 @pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
 def test_where_releases_differ_over_a_file_each_is_named(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl

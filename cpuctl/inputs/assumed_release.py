@@ -1,0 +1,98 @@
+"""Which release a kubelet is taken for that nobody names: one that knows the flags and gates it is told.
+
+A kubelet that runs takes all of them, and the newest release may have dropped some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.inputs.configuration import any_flags, load_setup
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
+
+if TYPE_CHECKING:
+    from cpuctl.inputs.configuration import Arguments, KubeletSetup, LoadedKubelet
+    from cpuctl.inputs.sources import Sources
+
+
+def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
+    """Load a configuration as a kubelet of the release that *setup* assumes, or of the nearest that can be.
+
+    That is one with all flags of the node's kubelet and all gates; what no release knows does not count.
+    Raise ConfigRefusedError as ``load_setup`` does.
+    """
+    setup = _with_all_flags(setup, sources)
+    told = len(sources.warnings)
+    loaded = load_setup(setup, sources)
+    minor = next(_knowing_gates(loaded), None)
+    if minor is None:
+        return loaded
+    # These are told again, by the release that is assumed in its place.
+    del sources.warnings[told:]
+    gone = [name for name in _gates(loaded) if _knows(minor, name) and not _knows(setup.version.minor, name)]
+    where = loaded.configuration.origin("featureGates", gone[0]).place
+    why = f"{where}: kubelet {setup.version} has no feature gate {', '.join(gone)}"
+    return load_setup(_assume(setup, minor, why, "with all of these gates", sources), sources)
+
+
+def _with_all_flags(setup: KubeletSetup, sources: Sources) -> KubeletSetup:
+    from cpuctl.kubelet.flags.table import flag_of
+
+    own, version = _own_flags(setup.arguments), setup.version
+    gone = ", ".join(f"--{name}" for name in own if flag_of(name, version.minor) is None)
+    minor = next((each for each in _others(version) if all(flag_of(name, each) for name in own)), None)
+    if not gone or minor is None:
+        return setup
+    why = f"{setup.arguments.where}: kubelet {version} has no {gone}"
+    return _assume(setup, minor, why, "with all of these flags", sources)
+
+
+def _own_flags(arguments: Arguments) -> list[str]:
+    """List the flags of the node's kubelet that some release has."""
+    from cpuctl.kubelet.flags.table import FLAGS
+
+    return [name for name in (*any_flags(arguments.own).names, *arguments.others) if name in FLAGS]
+
+
+def _others(version: KubeletVersion) -> Iterator[int]:
+    """Yield the minors of other releases: the newest of those before, then the first of those after."""
+    yield from range(version.minor - 1, OLDEST - 1, -1)
+    yield from range(version.minor + 1, NEWEST + 1)
+
+
+def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sources) -> KubeletSetup:
+    nearest = "newest" if minor < setup.version.minor else "first"
+    sources.warnings.append(
+        f"{why}: 1.{minor} is assumed, the {nearest} {which} (--kubelet-version names the node's)"
+    )
+    sources.add("kubeletVersion", f"1.{minor}", "default")
+    return setup._replace(version=KubeletVersion(minor))
+
+
+def _with_flags_of(setup: KubeletSetup) -> Iterator[int]:
+    """Yield the minors of other releases that have all flags of the node's kubelet that this one has."""
+    from cpuctl.kubelet.flags.table import flag_of
+
+    own = [name for name in _own_flags(setup.arguments) if flag_of(name, setup.version.minor)]
+    return (minor for minor in _others(setup.version) if all(flag_of(name, minor) for name in own))
+
+
+def _knowing_gates(loaded: LoadedKubelet) -> Iterator[int]:
+    """Yield the minors of other releases that know all gates that any knows, if this one does not."""
+    minors = (loaded.setup.version.minor, *_others(loaded.setup.version))
+    known = [name for name in _gates(loaded) if any(_knows(minor, name) for minor in minors)]
+    if not all(_knows(loaded.setup.version.minor, name) for name in known):
+        yield from (
+            minor for minor in _with_flags_of(loaded.setup) if all(_knows(minor, name) for name in known)
+        )
+
+
+def _gates(loaded: LoadedKubelet) -> list[str]:
+    kubelet = loaded.kubelet
+    return sorted({*kubelet.gates_of_main_file, *kubelet.gates.settings} - {"AllAlpha", "AllBeta"})
+
+
+def _knows(minor: int, name: str) -> bool:
+    return FeatureGates(minor).stage(name) is not None

@@ -163,7 +163,7 @@ class About(TypedDict):
     pods: Count
     """The pods that the timeline lists."""
     log: NotRequired[str]
-    """The kubelet's log that was replayed: it tells what is expected, and failures are differences."""
+    """The log that was replayed: it tells what is expected, and failures are differences."""
 
 
 class Replay(About):

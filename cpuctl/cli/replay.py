@@ -62,6 +62,9 @@ A kubelet's log (journalctl -u kubelet, as text or with -o json, or what it writ
 too: with -f, -m and --kubelet-config, the engine decides on the same pods, and what the kubelet did otherwise
 is a difference, the first of them named first. Pods without a manifest are left out, and named.
 
+So is what the plug-in logger of the Node Resource Interface wrote of a container runtime's requests: without
+a manifest, a pod is made from what its containers were given, and what that does not tell is named.
+
 Pods may have resource claims: ResourceClaims and the like stand among the timeline's pods, and --driver-args
 are the flags of the driver dra.cpu.
 
@@ -79,6 +82,7 @@ Examples:
   cpuctl replay timeline.yaml -m node7.tar.xz --until 30s
   cpuctl replay timeline.yaml -o nri
   cpuctl replay kubelet.log -f pods.json -m node7.tar.xz
+  cpuctl replay nri-logger.log -m node7.tar.xz --kubelet-config kubelet.yaml
 
 Exit codes: 0 everything is as expected, 3 something is not, or the API server refuses to store a pod (with
 --exit-zero 0), 2 usage, 4 unusable input.
@@ -88,7 +92,8 @@ TimelineArgument = Annotated[
     str,
     typer.Argument(
         metavar="[TIMELINE]",
-        help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a kubelet's log.",
+        help="The timeline, YAML or JSON (schema: cpuctl schema timeline), or a log: a kubelet's, or that of "
+        "NRI's plug-in logger.",
     ),
 ]
 MachineOption = Annotated[

@@ -85,7 +85,7 @@ class _TextLine(NamedTuple):
         if said is None:
             return LogLine(self.number, self.at, self.process, self.text, {})
         fields = {found["key"]: _value(found) for found in _PAIR.finditer(self.text, said.end())}
-        return LogLine(self.number, self.at, self.process, _unquoted(said[0]), fields)
+        return LogLine(self.number, self.at, self.process, unquoted(said[0]), fields)
 
 
 class _Years:
@@ -170,14 +170,15 @@ def _number(value: object) -> int | None:
 
 def _value(found: re.Match[str]) -> str:
     if found["quoted"] is not None:
-        return _unquoted(found["quoted"])
+        return unquoted(found["quoted"])
     bare = found["bare"].strip()
     if bare.startswith("["):
         return " ".join(bare.strip("[]").replace('"', "").replace(",", " ").split())
     return " ".join(bare[1:-1].split()) if bare.startswith("<") and bare.endswith(">") else bare
 
 
-def _unquoted(quoted: str) -> str:
+def unquoted(quoted: str) -> str:
+    """Return what a text in Go's quotes says."""
     try:
         return str(json.loads(quoted))
     except ValueError:  # Go has escapes that JSON has not

@@ -1,4 +1,4 @@
-"""A timeline that is to be replayed, or a kubelet's log as one, with the machine and the pods it is about."""
+"""A timeline that is to be replayed, or a log as one, with the machine and the pods it is about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from cpuctl.machine.sources import MachineSource
     from cpuctl.timeline.log_history import LoggedHistory
-    from cpuctl.timeline.model import KubeletSetup, Timeline
+    from cpuctl.timeline.model import KubeletSetup, Moment, Timeline
+    from cpuctl.timeline.runtime_history import RuntimeHistory
 
 
 class TimelineInputs(NamedTuple):
@@ -40,7 +41,8 @@ def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
     Raise UsageError where none is named.
     """
     timeline = _cut(_load(inputs, sources), inputs.until)
-    timeline = timeline._replace(server=timeline.server._replace(validates=not inputs.skips_api_server))
+    if inputs.skips_api_server:
+        timeline = timeline._replace(server=timeline.server._replace(validates=False))
     _add_unrecorded(timeline, sources)
     return _with_claims(timeline, inputs.driver_arguments, sources)
 
@@ -63,18 +65,21 @@ def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeli
 
 
 def _load(inputs: TimelineInputs, sources: Sources) -> Timeline:
-    """Read a timeline or a kubelet's log, whichever it is."""
+    """Read a timeline, a kubelet's log or what a runtime was asked, whichever it is."""
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.messages.log_lines import is_log
+    from cpuctl.timeline.runtime_log import is_runtime_log
 
     if not inputs.name:
         raise UsageError("no timeline to replay", hint="name one, or begin with cpuctl replay --new")
     refuse_stdin_twice(inputs.name, inputs.machine, inputs.kubelet.config, *inputs.filenames)
     data = read_input(inputs.name)
     text = data.decode("utf-8", "replace")
+    node = LoggedNode(inputs.machine, inputs.filenames, inputs.kubelet)
     if is_log(text):
-        node = LoggedNode(inputs.machine, inputs.filenames, inputs.kubelet)
         return timeline_of_log(text, source_name(inputs.name), node, sources)
+    if is_runtime_log(text):
+        return timeline_of_requests(text, source_name(inputs.name), node, sources)
     if inputs.filenames or inputs.kubelet != KubeletInputs():
         raise UsageError(
             "a timeline has its own pods and kubelet", hint="-f and what a kubelet is told go with a log"
@@ -223,3 +228,91 @@ def _tell_gaps(history: LoggedHistory, sources: Sources) -> None:
         )
     if history.unseen:
         sources.warnings.append(f"the log does not tell of {few(history.unseen)}")
+
+
+_REQUESTS_HINT = "the plug-in logger has to be told of pods and containers: --events all"
+
+
+def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:
+    """Read what a runtime was asked, as a plug-in wrote it; what is not known is a warning among *sources*.
+
+    Raise InputError for a log that tells of no pod, and for what cannot be read in it.
+    """
+    from cpuctl.inputs.machine import load_machine
+    from cpuctl.inputs.pods import load_pods
+    from cpuctl.timeline.model import Timeline, TimelinePod
+    from cpuctl.timeline.reading.kubelets import server_like
+    from cpuctl.timeline.runtime_history import runtime_history
+    from cpuctl.timeline.runtime_log import read_requests
+
+    sources.add("timeline", source, "given")
+    machine = load_machine(node.machine or LIVE_MACHINE, sources)
+    given = load_pods(node.filenames, (), sources, needed=False)
+    manifests = {pod.full_name: TimelinePod(pod) for pod in given.pods}
+    history = runtime_history(list(read_requests(text, source)), source, manifests)
+    if history is None:
+        raise InputError("tells of no pod", where=source, hint=_REQUESTS_HINT)
+    setup = _setup("", source, node.kubelet, machine, sources)
+    _tell_unknown(history, sources)
+    before, moments = _from_beginning(history, setup, machine)
+    return Timeline(
+        machine=machine,
+        setup=setup,
+        # These pods have come through an API server already.
+        server=server_like(setup)._replace(validates=False),
+        moments=moments,
+        until=history.moments[-1].at if history.moments else 0,
+        running=not before,
+        description=f"what the runtime of {source} was asked, and what the kubelet should have asked",
+        pods=history.pods,
+        limit_ranges=given.limit_ranges,
+        log=source,
+        dra=given.dra,
+    )
+
+
+def _from_beginning(
+    history: RuntimeHistory, setup: KubeletSetup, machine: MachineSource
+) -> tuple[bool, tuple[Moment, ...]]:
+    """Let a kubelet start on the CPUs that containers had when the log began, if any had; tell whether so."""
+    from cpuctl.checkpoints.cpu_state import write_cpu_state
+    from cpuctl.cpuset import CPUSet
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.start import start_node
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.state_names import CPU_FILE
+    from cpuctl.timeline.kubelet_start import state_reader
+    from cpuctl.timeline.model import KubeletAction, KubeletEvent, Moment, StateFileEdit
+
+    node = start_node(machine.info, setup.kubelet) if isinstance(setup.kubelet, Kubelet) else None
+    if not history.assigned or not isinstance(node, Node) or node.policy is None:
+        return False, history.moments
+    assert isinstance(setup.kubelet, Kubelet), "it has a node"
+    empty, taken = node.state_file(), CPUSet()
+    for cpus in (cpus for containers in history.assigned.values() for cpus in containers.values()):
+        taken |= cpus
+    state = empty._replace(default_cpu_set=empty.default_cpu_set - taken, entries=history.assigned)
+    text = write_cpu_state(state, state_reader(setup.kubelet.gates))
+    file = Moment(0, StateFileEdit(CPU_FILE, text), where=history.moments[0].where)
+    start = Moment(0, KubeletEvent(KubeletAction.START, setup), where=file.where)
+    pods = history.running
+    return True, (file, *history.moments[:pods], start, *history.moments[pods:])
+
+
+def _tell_unknown(history: RuntimeHistory, sources: Sources) -> None:
+    """Say what the runtime was not told, and what that means."""
+    from cpuctl.exports.wording import counted, few
+
+    if history.running:
+        pods = counted(history.running, "pod")
+        sources.warnings.append(f"{pods} already ran when the log begins, on CPUs that the replay keeps")
+    for names, text in (
+        (history.made, "made from what containers were given, without devices and pod-level resources"),
+        (history.without_memory, "Burstable, with memory requests that nothing tells, taken as none"),
+        (history.taken_as_init, "with containers that ended before others came, taken for init containers"),
+        (history.capped, "with shares that stand for 256 CPUs or more, taken as 256"),
+    ):
+        if names:
+            sources.warnings.append(f"{text}: {few(sorted(names))}; -f takes their manifests")
+    if history.unseen:
+        sources.warnings.append(f"the log does not tell of {few(sorted(history.unseen))}")

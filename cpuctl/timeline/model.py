@@ -220,7 +220,7 @@ class Timeline(NamedTuple):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
-    KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the kubelet's log that it is made of.
+    KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the log that it is made of.
     ``dra`` decides on claims of pods, and ``claims`` serves them, None where no pod has any.
     """
 

@@ -31,8 +31,10 @@ from cpuctl.pods.reading.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.timeline.log_events import read_events
 from cpuctl.timeline.log_history import history_of
-from cpuctl.timeline.model import KubeletSetup, TimelinePod
+from cpuctl.timeline.model import Admit, ContainerEvent, KubeletSetup, Remove, Resize, TimelinePod
 from cpuctl.timeline.reading.document import read_timeline
+from cpuctl.timeline.runtime_history import runtime_history
+from cpuctl.timeline.runtime_log import is_runtime_log, read_requests
 from tests.fuzz.target import Target, files, text_of, texts
 from tests.pods.validation.linting import rules
 from tests.support.kubelet_config import read_kubelet_config
@@ -40,7 +42,10 @@ from tests.support.manifests import read_pods
 from tests.support.state_files import CPU_STATE, MEMORY_STATE
 from tests.timeline.replaying import OUTSIDE
 
-_LOGGED = {f"shop/{name}": TimelinePod(pods_from_template(f"{name}=2,1Gi")[0]) for name in ("web", "odd")}
+_LOGGED = {
+    f"shop/{name}": TimelinePod(pods_from_template(f"{name}=2,1Gi")[0]._replace(namespace="shop"))
+    for name in ("web", "odd")
+}
 _LOGGED_SETUP = KubeletSetup(StartRefused(stage="", error=""), DEFAULT_VERSION)
 _OLD = StateReader(minor=30)
 _READERS = (
@@ -160,6 +165,27 @@ def run_log(data: bytes) -> None:
     assert not times or times[0] >= 0
 
 
+def run_requests(data: bytes) -> None:
+    """What a runtime was asked is in order of time, and only pods that are there are spoken of."""
+    text = text_of(data)
+    is_runtime_log(text)
+    history = runtime_history(list(read_requests(text, "fuzz")), "fuzz", _LOGGED)
+    if history is None:
+        return
+    times = [moment.at for moment in history.moments]
+    assert times == sorted(times)
+    assert not times or times[0] >= 0
+    here: set[str] = set()
+    for moment in history.moments:
+        match moment.event:
+            case Admit(pod=pod):
+                here.add(pod.pod.full_name)
+            case Remove(pod=name) | ContainerEvent(pod=name) | Resize(pod=name):
+                assert name in here
+            case _:
+                pass
+
+
 DOCUMENTS = {
     "yaml": Target(
         _reading(lambda data: load_documents(data, "fuzz")),
@@ -197,4 +223,5 @@ DOCUMENTS = {
         _reading(run_log),
         files("logs/kubelet-*"),
     ),
+    "requests": Target(_reading(run_requests), files("logs/runtime-*", largest=1 << 16)),
 }

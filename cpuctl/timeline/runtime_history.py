@@ -1,0 +1,414 @@
+"""What a runtime was asked, as moments of a timeline: pods that came, as far as their containers show them.
+
+A container's shares, quota and memory limit tell what its pod requested, where a kubelet writes that; what it
+writes nowhere stays unknown, and is named. Expected are the CPU sets that the kubelet asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.documents.document import Value
+from cpuctl.errors import InputError
+from cpuctl.golang.durations import SECOND
+from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.qos import pod_qos
+from cpuctl.quantity import Quantity
+from cpuctl.timeline.model import Admit, ContainerEvent, Event, Moment, Remove, Resize, TimelinePod, Wanted
+from cpuctl.timeline.runtime_log import Objects, RuntimeRequest, member, number_of, text_of
+
+_LEAST_SHARES, _MOST_SHARES = 2, 262_144
+"""What a kubelet writes for no request, and for 256 CPUs or more."""
+_GUARANTEED_SCORE, _BEST_EFFORT_SCORE = -997, 1000
+_PAGES = {"KB": "Ki", "MB": "Mi", "GB": "Gi"}
+_CALM = 10 * SECOND
+"""The shared pool is compared where no pod comes or goes so close: sandboxes take their time, and so does the
+kubelet's loop."""
+
+
+class RuntimeHistory(NamedTuple):
+    """A log of requests as a part of a timeline, and what it has not.
+
+    ``pods`` are by full name. As many pods as ``running`` tells were there when the log began, and come with
+    the first moments; ``assigned`` are the CPUs that containers had then, by UID and container. ``made`` are
+    the pods that no manifest was given for, of these ``taken_as_init`` have containers that had ended before
+    another came, ``without_memory`` requests that nothing tells, and ``capped`` shares that stand for 256
+    CPUs or more. ``unseen`` are manifests whose pod never came.
+    """
+
+    moments: tuple[Moment, ...]
+    pods: Mapping[str, TimelinePod]
+    assigned: Mapping[str, Mapping[str, CPUSet]]
+    running: int
+    made: tuple[str, ...]
+    taken_as_init: tuple[str, ...]
+    without_memory: tuple[str, ...]
+    capped: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _SeenContainer:
+    name: str
+    resources: Value
+    score: int | None
+    runs: bool = True
+    init: bool = False
+
+
+@dataclass(slots=True)
+class _SeenPod:
+    """A pod: its latest sandbox or container came with the request at the place ``latest``."""
+
+    name: str
+    uid: str
+    parent: str
+    latest: int = 0
+    containers: dict[str, _SeenContainer] = field(default_factory=dict)
+
+    @property
+    def qos_class(self) -> QosClass | None:
+        """What its control group tells, or how its containers end when memory does; None for neither."""
+        if "kubepods" in self.parent:
+            words = {"burstable": QosClass.BURSTABLE, "besteffort": QosClass.BEST_EFFORT}
+            return next((each for word, each in words.items() if word in self.parent), QosClass.GUARANTEED)
+        scores = {each.score for each in self.containers.values()} - {None}
+        if not scores:
+            return None
+        if _GUARANTEED_SCORE in scores:
+            return QosClass.GUARANTEED
+        return QosClass.BEST_EFFORT if scores == {_BEST_EFFORT_SCORE} else QosClass.BURSTABLE
+
+
+def runtime_history(
+    requests: Sequence[RuntimeRequest], source: str, manifests: Mapping[str, TimelinePod]
+) -> RuntimeHistory | None:
+    """Put requests into moments, with manifests by full name; None where they tell of no pod."""
+    reading = _Reading(source)
+    for place, request in enumerate(requests):
+        reading.take(place, request)
+    if not reading.pods:
+        return None
+    return _Telling(reading, requests, manifests).history()
+
+
+class _Reading:
+    """Who was there, of whom what was seen."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.objects = Objects(source)
+        self.pods: dict[str, _SeenPod] = {}
+        self.sandboxes: dict[str, str] = {}
+        self.came: dict[int, list[tuple[str, str]]] = {}
+        self.running: dict[int, list[tuple[str, Value]]] = {}
+
+    def take(self, place: int, request: RuntimeRequest) -> None:
+        """Note the pods and containers of a request."""
+        match request.name:
+            case "Synchronize":
+                self._synchronize(place, request)
+            case "RunPodSandbox":
+                self.pod(request, place)
+            case "CreateContainer":
+                if (pod := self.pod(request, place)) is not None:
+                    self._come(pod, self.objects.of(request, "container"))
+            case "StopContainer" | "RemoveContainer":
+                pod, name = self.pod(request), self.container(request)
+                if pod is not None and name in pod.containers:
+                    pod.containers[name].runs = False
+            case _:
+                pass
+
+    def pod(self, request: RuntimeRequest, place: int | None = None) -> _SeenPod | None:
+        """Return the pod of a request, None where it names none; at a *place* it comes, or comes again."""
+        return self._seen(self.objects.of(request, "pod"), place)
+
+    def container(self, request: RuntimeRequest) -> str:
+        """Return the name of a request's container."""
+        return text_of(member(self.objects.of(request, "container"), "name"))
+
+    def _seen(self, found: Value, place: int | None) -> _SeenPod | None:
+        name, namespace = text_of(member(found, "name")), text_of(member(found, "namespace"))
+        if not name or not namespace:
+            return None
+        full = f"{namespace}/{name}"
+        uid = text_of(member(found, "uid")) or full
+        if uid not in self.pods:
+            if place is None:
+                return None
+            self.pods[uid] = _SeenPod(full, uid, text_of(member(found, "linux", "cgroup_parent")))
+        pod = self.pods[uid]
+        if place is not None:
+            pod.latest = place
+            self.sandboxes[text_of(member(found, "id"))] = uid
+        return pod
+
+    def _come(self, pod: _SeenPod, found: Value) -> None:
+        """Note a container; those of its pod that have ended by then are taken for init containers."""
+        name = text_of(member(found, "name"))
+        if not name:
+            return
+        if name in pod.containers:
+            pod.containers[name].runs = True
+            return
+        for other in pod.containers.values():
+            other.init |= not other.runs
+        score = number_of(member(found, "linux", "oom_score_adj"))
+        pod.containers[name] = _SeenContainer(name, member(found, "linux", "resources"), score)
+
+    def _synchronize(self, place: int, request: RuntimeRequest) -> None:
+        """Note who runs already, in the order in which their containers were created."""
+        listed = self.objects.of(request, "containers")
+        containers = sorted(
+            listed if isinstance(listed, list) else (),
+            key=lambda each: number_of(member(each, "created_at")) or 0,
+        )
+        pods = self.objects.of(request, "pods")
+        for found in pods if isinstance(pods, list) else ():
+            self._seen(found, place)
+        came: list[tuple[str, Value]] = []
+        for found in containers:
+            pod = self.pods.get(self.sandboxes.get(text_of(member(found, "pod_sandbox_id")), ""))
+            if pod is not None and member(found, "state") not in (4, "CONTAINER_STOPPED"):
+                self._come(pod, found)
+                came.append((pod.uid, found))
+        self.running[place] = came
+
+
+class _Telling:
+    """Puts what was read into moments."""
+
+    def __init__(
+        self, reading: _Reading, requests: Sequence[RuntimeRequest], manifests: Mapping[str, TimelinePod]
+    ) -> None:
+        self.reading, self.requests = reading, requests
+        self.begin = requests[0].at
+        self.moments: list[Moment] = []
+        self.here: set[str] = set()
+        self.started: set[tuple[str, str]] = set()
+        self.assigned: dict[str, dict[str, CPUSet]] = {}
+        self.running = 0
+        seen = reading.pods.values()
+        self.given = {each.uid: manifests[each.name] for each in seen if each.name in manifests}
+        self.unseen = tuple(manifests.keys() - {each.name for each in seen})
+        self.pods = {each.uid: self._pod(each) for each in seen}
+        self.exclusive = {uid: frozenset(_exclusive(each.pod)) for uid, each in self.pods.items()}
+        self.turns = sorted(self._turns())
+
+    def history(self) -> RuntimeHistory:
+        """Go through the requests once more, now that all containers of all pods are known."""
+        for place, request in enumerate(self.requests):
+            self._take(place, request)
+        made = [each for uid, each in self.reading.pods.items() if uid not in self.given]
+        return RuntimeHistory(
+            moments=tuple(self.moments),
+            pods={each.pod.full_name: each for each in self.pods.values()},
+            assigned=self.assigned,
+            running=self.running,
+            made=tuple(each.name for each in made),
+            taken_as_init=tuple(
+                each.name for each in made if any(one.init for one in each.containers.values())
+            ),
+            without_memory=tuple(each.name for each in made if each.qos_class is QosClass.BURSTABLE),
+            capped=tuple(each.name for each in made if any(map(_is_capped, each.containers.values()))),
+            unseen=self.unseen,
+        )
+
+    def _pod(self, seen: _SeenPod) -> TimelinePod:
+        if seen.uid in self.given:
+            given = self.given[seen.uid]
+            return given._replace(pod=given.pod._replace(uid=seen.uid))
+        return TimelinePod(_pod_of(seen))
+
+    def _turns(self) -> Iterator[int]:
+        """Yield the times at which CPUs may change hands: sandboxes that come or go."""
+        for request in self.requests:
+            if request.name in ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"):
+                pod = self.reading.pod(request)
+                if pod is not None and self.exclusive[pod.uid]:
+                    yield request.at
+
+    def _take(self, place: int, request: RuntimeRequest) -> None:
+        """Tell of a request; what is of no pod or of none that was seen is left out."""
+        if request.name == "Synchronize":
+            self._synchronize(request, self.reading.running[place])
+        elif (pod := self.reading.pod(request)) is None:
+            return
+        elif request.name == "RunPodSandbox":
+            self._admit(request, pod.uid)
+        elif request.name in ("StopPodSandbox", "RemovePodSandbox"):
+            if place > pod.latest and pod.uid in self.here:
+                self.here.remove(pod.uid)
+                self._happen(request, Remove(pod.name))
+        elif (name := self.reading.container(request)) in self._names(pod.uid):
+            self._take_container(request, pod, name)
+
+    def _take_container(self, request: RuntimeRequest, pod: _SeenPod, name: str) -> None:
+        if request.name == "CreateContainer":
+            self._admit(request, pod.uid)
+            self._create(request, pod, name)
+        elif (pod.uid, name) not in self.started:
+            return
+        elif request.name == "UpdateContainer":
+            self._resize(request, pod, name)
+        elif request.name == "StopContainer" and self._is_init(pod.uid, name):
+            self._happen(request, ContainerEvent(pod.name, name, starts=False))
+
+    def _names(self, uid: str) -> set[str]:
+        return {each.name for each in self.pods[uid].pod.all_containers}
+
+    def _is_init(self, uid: str, name: str) -> bool:
+        """Tell whether a container that ends is one whose end matters: others start again, or go with all."""
+        kinds = {each.name: each.kind for each in self.pods[uid].pod.all_containers}
+        return kinds[name] is ContainerKind.INIT
+
+    def _synchronize(self, request: RuntimeRequest, running: Sequence[tuple[str, Value]]) -> None:
+        """Let containers run that did so when the plug-in came, at first on the CPUs that they had."""
+        beginning = not self.moments
+        for uid, _ in running:
+            self._admit(request, uid)
+        if beginning:
+            self.running = len(self.moments)
+        for uid, found in running:
+            name = text_of(member(found, "name"))
+            if (uid, name) in self.started or name not in self._names(uid):
+                continue
+            if beginning and name in self.exclusive[uid] and (cpus := self._cpus(request, found)):
+                self.assigned.setdefault(uid, {})[name] = cpus
+            self._start(request, uid, name, {})
+
+    def _admit(self, request: RuntimeRequest, uid: str) -> None:
+        if uid not in self.here:
+            self.here.add(uid)
+            self._happen(request, Admit(self.pods[uid], start=False))
+
+    def _create(self, request: RuntimeRequest, pod: _SeenPod, name: str) -> None:
+        """Let a container start for the first time: later ones change nothing of who has which CPUs."""
+        cpus = self._cpus(request, self.reading.objects.of(request, "container"))
+        wanted: dict[str, Wanted] = {}
+        first = (pod.uid, name) not in self.started
+        if first:
+            wanted["pods"] = {pod.name: {"phase": "Running"}}
+        if name in self.exclusive[pod.uid] or (first and self._is_calm(request.at)):
+            wanted["containers"] = {f"{pod.name}/{name}": {"cgroup": str(cpus)}}
+        if first:
+            self._start(request, pod.uid, name, wanted)
+        elif wanted:
+            self.moments.append(Moment(request.at - self.begin, expect=wanted, where=self._place(request)))
+
+    def _start(self, request: RuntimeRequest, uid: str, name: str, wanted: Mapping[str, Wanted]) -> None:
+        self.started.add((uid, name))
+        event = ContainerEvent(self.reading.pods[uid].name, name, starts=True)
+        self.moments.append(Moment(request.at - self.begin, event, wanted, self._place(request)))
+
+    def _resize(self, request: RuntimeRequest, pod: _SeenPod, name: str) -> None:
+        """Resize a pod in place where a container gets other amounts: most updates are of CPU sets alone."""
+        found = self.reading.objects.of(request, "resources")
+        if (number_of(member(found, "cpu", "shares")) or 0) < _LEAST_SHARES:
+            return
+        wanted = _resources(found, pod.qos_class)
+        if pod.qos_class is not QosClass.GUARANTEED:
+            requests = {each: amount for each, amount in wanted.requests.items() if each != "memory"}
+            wanted = wanted._replace(requests=requests)
+        self._happen(request, Resize(pod.name, {name: wanted}))
+
+    def _is_calm(self, at: int) -> bool:
+        """Tell whether no pod with CPUs of its own comes or goes so close that the pool may be either's."""
+        return not any(at - _CALM <= turn <= at + _CALM for turn in self.turns)
+
+    def _cpus(self, request: RuntimeRequest, found: Value) -> CPUSet:
+        text = text_of(member(found, "linux", "resources", "cpu", "cpus"))
+        try:
+            return CPUSet.parse(text)
+        except ValueError as error:
+            raise InputError(f"cpus: {error}", where=self._place(request)) from None
+
+    def _happen(self, request: RuntimeRequest, event: Event) -> None:
+        self.moments.append(Moment(request.at - self.begin, event, where=self._place(request)))
+
+    def _place(self, request: RuntimeRequest) -> str:
+        return f"{self.reading.source} line {request.line}"
+
+
+def _exclusive(pod: Pod) -> Iterator[str]:
+    """Name the containers that a static policy gives CPUs of their own."""
+    if pod_qos(pod).qos_class is not QosClass.GUARANTEED:
+        return
+    for each in pod.all_containers:
+        cpus = each.resources.requests.get("cpu", each.resources.limits.get("cpu", Quantity()))
+        if cpus.is_integral_cpu and cpus.milli_value:
+            yield each.name
+
+
+def _pod_of(seen: _SeenPod) -> Pod:
+    """Make the pod that the kubelet must have had, as far as it shows."""
+    namespace, _, name = seen.name.partition("/")
+    containers = [
+        Container(
+            name=each.name,
+            kind=ContainerKind.INIT if each.init else ContainerKind.APP,
+            resources=_resources(each.resources, seen.qos_class),
+        )
+        for each in seen.containers.values()
+    ]
+    return Pod(
+        name=name,
+        namespace=namespace,
+        uid=seen.uid,
+        containers=tuple(each for each in containers if each.kind is ContainerKind.APP),
+        init_containers=tuple(each for each in containers if each.kind is ContainerKind.INIT),
+        origin="the runtime's requests",
+    )
+
+
+def _resources(found: Value, qos_class: QosClass | None) -> ResourceRequirements:
+    """Turn a container's cgroup values back into requests and limits.
+
+    Requests for memory are written nowhere: a Guaranteed pod has its limits, another one none that is known.
+    """
+    request, limit = _requested_milli(found), _limited_milli(found)
+    limits = dict(_huge_pages(found))
+    memory = number_of(member(found, "memory", "limit")) or 0
+    if memory > 0:
+        limits["memory"] = Quantity.from_value(memory)
+    requests = dict(limits)
+    if qos_class is QosClass.GUARANTEED:
+        # A kubelet may lift the quota of exclusive CPUs, and shares end at 256 CPUs.
+        request = limit = max(request, limit)
+    elif memory > 0:
+        requests["memory"] = Quantity()
+    if limit:
+        limits["cpu"] = Quantity.from_milli(limit)
+    if request or limit:
+        requests["cpu"] = Quantity.from_milli(request)
+    return ResourceRequirements(requests=requests, limits=limits)
+
+
+def _requested_milli(found: Value) -> int:
+    """Turn shares back into milli-CPUs, of which each amount has shares of its own."""
+    shares = number_of(member(found, "cpu", "shares")) or 0
+    return -(-shares * 1000 // 1024) if shares > _LEAST_SHARES else 0
+
+
+def _limited_milli(found: Value) -> int:
+    quota = number_of(member(found, "cpu", "quota")) or 0
+    period = number_of(member(found, "cpu", "period")) or DEFAULT_PERIOD
+    return -(-quota * 1000 // period) if quota > 0 and period > 0 else 0
+
+
+def _is_capped(seen: _SeenContainer) -> bool:
+    shares = number_of(member(seen.resources, "cpu", "shares")) or 0
+    return shares >= _MOST_SHARES and not _limited_milli(seen.resources)
+
+
+def _huge_pages(found: Value) -> Iterator[tuple[str, Quantity]]:
+    listed = member(found, "hugepage_limits")
+    for each in listed if isinstance(listed, list) else ():
+        size, limit = text_of(member(each, "page_size")), number_of(member(each, "limit")) or 0
+        if limit > 0 and size[:-2].isdigit() and size[-2:] in _PAGES:
+            yield f"hugepages-{size[:-2]}{_PAGES[size[-2:]]}", Quantity.from_value(limit)

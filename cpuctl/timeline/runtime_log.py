@@ -1,0 +1,162 @@
+"""What the plug-in ``logger`` of the Node Resource Interface writes of a runtime's requests, as events.
+
+Rule: ``plugins/logger`` of containerd/nri 8ec8b28: every object of a request is YAML, a line of it in each
+line of the log, behind the request's name. The log is logrus' text: ``time="..." level=info msg="..."``, or
+on a terminal ``INFO   [0012] ...``; what stands before that (``kubectl logs --timestamps``, a journal) is
+passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from cpuctl.documents.document import Value
+from cpuctl.documents.loading import load_documents
+from cpuctl.errors import InputError
+from cpuctl.messages.log_lines import MOST_CHARACTERS, unquoted
+
+MAX_REQUESTS = 200_000
+"""As many requests are kept: a busy node has some thousands in a day."""
+_WRITTEN = re.compile(r'(?:^|\s)time="(?P<time>[^"]{1,64})" level=\w+ msg=(?P<said>"(?:[^"\\]|\\.)*+"|\S+)')
+_SHOWN = re.compile(
+    r"(?:^|\s|\x1b\[\d+m)INFO\s*(?:\x1b\[0m)?\[(?P<seconds>\d{4,9})\](?:\x1b\[0m)? ?(?P<said>.*)"
+)
+_SAID = re.compile(
+    r"(?P<request>Synchronize|(?:Run|Update|PostUpdate|Stop|Remove)PodSandbox|"
+    r"(?:Create|PostCreate|Start|PostStart|Update|PostUpdate|Stop|Remove)Container|ValidateContainerAdjustment)"
+    r":(?: {4}(?P<line>.*)| (?P<object>\w+):\s*)$"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST = frozenset({"pod", "pods", "request"})
+"""The object that begins every request."""
+
+
+class RuntimeRequest(NamedTuple):
+    """One request: its name, when it came (nanoseconds), the line it begins on, and its objects' texts."""
+
+    name: str
+    at: int
+    line: int
+    objects: dict[str, list[str]]
+
+
+def is_runtime_log(text: str) -> bool:
+    """Tell by its beginning whether a text is such a log."""
+    return next(read_requests(text[:MOST_CHARACTERS], ""), None) is not None
+
+
+def read_requests(text: str, source: str) -> Iterator[RuntimeRequest]:
+    """Yield the requests of a log in their order; times never go back.
+
+    What is cut off before its beginning is left out. Raise InputError for more than anybody looks through.
+    """
+    request: RuntimeRequest | None = None
+    lines: list[str] | None = None
+    count, latest = 0, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _line(line[:MOST_CHARACTERS])
+        if found is None:
+            continue
+        at, said = found
+        name, part, about = said["request"], said["line"], said["object"]
+        if part is not None:
+            if request is not None and name == request.name and lines is not None:
+                lines.append(part)
+            continue
+        latest = max(latest, at)
+        if about in _FIRST:
+            if request is not None:
+                yield request
+            count += 1
+            if count > MAX_REQUESTS:
+                raise InputError(
+                    f"tells of more than {MAX_REQUESTS:,} requests",
+                    where=f"{source} line {number}",
+                    hint="cut it where no request is in between",
+                )
+            request = RuntimeRequest(name, latest, number, {})
+        if request is None or request.name != name:
+            lines = None
+            continue
+        lines = []
+        request.objects[about] = lines
+    if request is not None:
+        yield request
+
+
+def _line(line: str) -> tuple[int, re.Match[str]] | None:
+    """Return when a line was written, and what it says of a request."""
+    if (written := _WRITTEN.search(line)) is not None:
+        said = written["said"]
+        at = _time(written["time"])
+        text = unquoted(said) if said.startswith('"') else said
+    elif (shown := _SHOWN.search(line)) is not None:
+        at, text = int(shown["seconds"]) * 10**9, shown["said"]
+    else:
+        return None
+    found = _SAID.match(text)
+    return None if found is None or at is None else (at, found)
+
+
+def _time(text: str) -> int | None:
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (read - _EPOCH) // timedelta(microseconds=1) * 1000 if read.tzinfo is not None else None
+
+
+class Objects:
+    """Reads the objects of requests; the same text, which comes with every request of a pod, once."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.read: dict[str, Value] = {}
+
+    def of(self, request: RuntimeRequest, name: str) -> Value:
+        """Return an object of a request, None where it has none.
+
+        Raise InputError for what is no YAML, as where a log is cut off.
+        """
+        text = "\n".join(request.objects.get(name, ()))
+        if text.strip() in ("", "null"):
+            return None
+        if text not in self.read:
+            where = f"{self.source} line {request.line}"
+            try:
+                documents = load_documents(text, where)
+            except InputError as error:
+                message = f"{request.name}: {name}: {error.message}"
+                raise InputError(message, where=where, hint="is the log cut off?") from None
+            self.read[text] = documents[0].value
+        return self.read[text]
+
+
+def member(found: Value, *path: str) -> Value:
+    """Follow members of a printed object, by their names in snake_case or in camelCase; None for no such."""
+    for name in path:
+        if not isinstance(found, dict):
+            return None
+        head, *others = name.split("_")
+        found = found.get(name, found.get(head + "".join(map(str.title, others))))
+    return found
+
+
+def text_of(found: Value) -> str:
+    """Return a text, empty for all else."""
+    return found if isinstance(found, str) else ""
+
+
+def number_of(found: Value) -> int | None:
+    """Return a number, which may be wrapped (``{value: 1024}``) or a text; None where there is none."""
+    if isinstance(found, dict):
+        # An optional number that is there and 0 is printed as an empty object.
+        found = found.get("value", 0)
+    if isinstance(found, bool):
+        return None
+    if isinstance(found, str) and re.fullmatch(r"-?[0-9]{1,20}", found, re.ASCII):
+        return int(found)
+    return found if isinstance(found, int) else None

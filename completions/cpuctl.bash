@@ -5,13 +5,14 @@
 
 _cpuctl_verbs() {
     case $1 in
-        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit cgroups dra capture fleet schema completion' ;;
+        '') verbs='plan explain advise resize pods replay policies topology config checkpoint audit cgroups nri dra capture fleet schema completion' ;;
         'pods') verbs='show diff lint' ;;
         'policies') verbs='list show new' ;;
         'topology') verbs='show map distances synthetic devices' ;;
         'config') verbs='reserve show check versions' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
         'cgroups') verbs='show apply' ;;
+        'nri') verbs='run' ;;
         'dra') verbs='slices allocate' ;;
         'fleet') verbs='list check diff plan' ;;
         *) verbs='' ;;
@@ -57,6 +58,8 @@ _cpuctl_options() {
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'nri') options='-h --help' ;;
+        'nri run') options='--plan -m --machine --socket --index --dry-run -o --output -q --quiet -h --help' ;;
         'dra') options='-h --help' ;;
         'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
@@ -175,6 +178,8 @@ _cpuctl_value() {
         'cgroups apply:--pods' | \
         'cgroups apply:--kubelet-config' | \
         'cgroups apply:--log' | \
+        'nri run:--plan' | \
+        'nri run:--socket' | \
         'dra slices:--kubelet-config' | \
         'dra allocate:-f' | \
         'dra allocate:--filename' | \
@@ -289,6 +294,7 @@ _cpuctl_value() {
         'cgroups show:--oci-runtime' | \
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
+        'nri run:--index' | \
         'dra slices:--kubelet-args' | \
         'dra slices:--hostname-override' | \
         'dra allocate:--kubelet-args' | \
@@ -380,6 +386,8 @@ _cpuctl_value() {
         'cgroups show:1' | \
         'cgroups apply:-m' | \
         'cgroups apply:--machine' | \
+        'nri run:-m' | \
+        'nri run:--machine' | \
         'dra slices:-m' | \
         'dra slices:--machine' | \
         'dra slices:1' | \
@@ -581,6 +589,8 @@ _cpuctl_value() {
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan' ;;
         'cgroups apply:...') value='container' ;;
+        'nri run:-o' | \
+        'nri run:--output') value='words log jsonl' ;;
         'dra slices:--cpu-device-mode' | \
         'dra allocate:--cpu-device-mode') value='words grouped individual' ;;
         'dra slices:--group-by' | \

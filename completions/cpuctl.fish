@@ -87,6 +87,8 @@ set -g __cpuctl_paths 'plan' \
     'cgroups' \
     'cgroups show' \
     'cgroups apply' \
+    'nri' \
+    'nri run' \
     'dra' \
     'dra slices' \
     'dra allocate' \
@@ -473,6 +475,13 @@ set -g __cpuctl_values 'plan:-f' \
     'cgroups apply:--log' \
     'cgroups apply:-o' \
     'cgroups apply:--output' \
+    'nri run:--plan' \
+    'nri run:-m' \
+    'nri run:--machine' \
+    'nri run:--socket' \
+    'nri run:--index' \
+    'nri run:-o' \
+    'nri run:--output' \
     'dra slices:-m' \
     'dra slices:--machine' \
     'dra slices:--kubelet-config' \
@@ -590,6 +599,7 @@ complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'The kubelet\'s conf
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Check a node: wrong CPU sets, noisy neighbours, and the fixes.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a nri -d 'Tell the container runtime which CPUs containers get (NRI).'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a dra -d 'CPUs as devices (DRA): slices, and what claims get.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
 complete -c cpuctl -n '__cpuctl_argument ":1"' -a fleet -d 'Ask many nodes at once: list, check, compare, plan.'
@@ -1154,6 +1164,16 @@ complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table 
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "nri:1"' -a run -d 'Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.'
+complete -c cpuctl -n '__cpuctl_at "nri"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l plan -r -F -d 'Carry out a plan: what cpuctl plan -o json has printed; - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l socket -r -F -d 'Where the runtime listens for plug-ins.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l index -x -d 'Two digits: runtimes ask plug-ins in the order of their indices.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l dry-run -d 'Only log what would be answered; containers pass untouched.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -s o -l output -x -a 'log jsonl' -d 'log is lines on stderr; jsonl also writes every answer to stdout, a JSON object a line.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a slices -d 'Show the ResourceSlices that the driver dra.cpu would publish.'
 complete -c cpuctl -n '__cpuctl_argument "dra:1"' -a allocate -d 'Dry-run ResourceClaims: which devices and CPUs pods get.'
 complete -c cpuctl -n '__cpuctl_at "dra"' -s h -l help -d 'Show this message and exit.'

@@ -41,6 +41,7 @@ _cpuctl_commands() {
                 'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
                 'audit:Check a node: wrong CPU sets, noisy neighbours, and the fixes.'
                 'cgroups:The kubelet'\''s control groups: show them, set them right.'
+                'nri:Tell the container runtime which CPUs containers get (NRI).'
                 'dra:CPUs as devices (DRA): slices, and what claims get.'
                 'capture:Record a node in one archive that every command reads.'
                 'fleet:Ask many nodes at once: list, check, compare, plan.'
@@ -94,6 +95,11 @@ _cpuctl_commands() {
             verbs=(
                 'show:Show the tree of kubepods, expected beside actual values.'
                 'apply:Write CPU sets to control groups, in a safe order.'
+            )
+            ;;
+        'nri')
+            verbs=(
+                'run:Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.'
             )
             ;;
         'dra')
@@ -763,6 +769,21 @@ _cpuctl_run() {
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[NS/POD/CONTAINER=CPUS]...: _cpuctl_ask container'
+            ;;
+        'nri')
+            _cpuctl_group 'nri' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'nri run')
+            _arguments \
+                '(--plan)'--plan='[Carry out a plan\: what cpuctl plan -o json has printed; - for stdin.]:FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(--socket)'--socket='[Where the runtime listens for plug-ins.]:PATH:_files' \
+                '(--index)'--index='[Two digits\: runtimes ask plug-ins in the order of their indices.]:NN: ' \
+                '(--dry-run)'--dry-run'[Only log what would be answered; containers pass untouched.]' \
+                '(-o --output)'{-o+,--output=}'[log is lines on stderr; jsonl also writes every answer to stdout, a JSON object a line.]:log|jsonl:(log jsonl)' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'dra')
             _cpuctl_group 'dra' \

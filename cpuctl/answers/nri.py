@@ -58,6 +58,23 @@ class NRIAnswer(TypedDict):
     update: list[NRIUpdate]
 
 
+NRIOutcome = Literal["Answered", "DryRun", "Late", "Failed"]
+"""How an event was answered; Late and Failed: what was asked about has passed untouched."""
+
+
+class NRIEvent(TypedDict):
+    """What a plug-in that runs (``cpuctl nri run -o jsonl``) has answered, or has said by itself."""
+
+    time: str
+    event: str
+    """The name that the protocol gives it; SYNCHRONIZE and UPDATE_CONTAINERS are about many containers."""
+    outcome: NRIOutcome
+    match: NRIMatch | None
+    adjust: NRIAdjustment
+    update: list[NRIUpdate]
+    notes: list[str]
+
+
 @final
 class NRIPlan(TypedDict):
     """What a plug-in of the Node Resource Interface would answer for a plan, container by container."""

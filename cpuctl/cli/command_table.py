@@ -32,6 +32,7 @@ _NODE = {
     "checkpoint": Entry("checkpoint.command", "The kubelet's state files: show, verify, migrate, repair."),
     "audit": Entry("audit", "Check a node: wrong CPU sets, noisy neighbours, and the fixes."),
     "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
+    "nri": Entry("nri.command", "Tell the container runtime which CPUs containers get (NRI)."),
     "dra": Entry("dra.command", "CPUs as devices (DRA): slices, and what claims get."),
     "capture": Entry("capture", "Record a node in one archive that every command reads."),
 }

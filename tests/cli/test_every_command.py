@@ -122,6 +122,7 @@ WITH_MACHINE: dict[str, tuple[str, ...]] = {
     "checkpoint repair": V36,
     "checkpoint new": (*V36, "-T", "a=1/1"),
     "cgroups apply": V36,
+    "nri run": ("--dry-run",),
 }
 
 
@@ -136,7 +137,7 @@ def test_two_machines_are_an_error(path: str, cpuctl: Cpuctl) -> None:
     assert "two machines are named, expected one" in result.err
 
 
-@pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply"}))
+@pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply", "nri run"}))
 def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
     """As from its file: only the name differs."""
     words = (*WITH_MACHINE[path], "-q", "-o", "json")
@@ -161,7 +162,9 @@ OTHER_ARGUMENTS = {
 }
 """Commands that are about something else than a machine or pods, or about two of these."""
 ABOUT_PODS = ("plan", "advise", "dra allocate", "resize", "pods show", "pods lint", "checkpoint new")
-ABOUT_MACHINES = sorted(WITH_MACHINE.keys() - OTHER_ARGUMENTS.keys() - {*ABOUT_PODS})
+WITHOUT_ARGUMENT = {"nri run"}
+"""What these are about is one of several options."""
+ABOUT_MACHINES = sorted(WITH_MACHINE.keys() - OTHER_ARGUMENTS.keys() - {*ABOUT_PODS} - WITHOUT_ARGUMENT)
 PODS_TWICE = ["fixtures/pods/database.yaml", "fixtures/pods/web.yaml"]
 
 
@@ -170,7 +173,9 @@ def test_every_command_has_its_subject_as_an_argument() -> None:
         OTHER_ARGUMENTS | dict.fromkeys(ABOUT_PODS, "[PODS]...") | dict.fromkeys(ABOUT_MACHINES, "[SOURCE]")
     )
     about = commands("--machine") | commands("--filename")
-    assert {path: command.arguments[0].metavar for path, command in about.items()} == wanted
+    arguments = {path: command.arguments for path, command in about.items()}
+    assert all(arguments.pop(path) == () for path in WITHOUT_ARGUMENT)
+    assert {path: found[0].metavar for path, found in arguments.items()} == wanted
 
 
 @pytest.mark.parametrize("path", ABOUT_MACHINES)

@@ -18,6 +18,10 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
+from cpuctl.nri.calls import parsed
+from cpuctl.nri.frames import FramingError, Message, MessageReader, PieceReader, pack_message, pack_piece
+from cpuctl.nri.model import container_of, sandbox_of
+from cpuctl.nri.schema import messages
 from cpuctl.operations.resize_inputs import parse_set
 from cpuctl.quantity import Quantity
 from tests.fuzz.target import Target, text_of, texts
@@ -46,6 +50,29 @@ def run_synthetic(data: bytes) -> None:
         with suppress(ValueError):
             again = parse_synthetic(describe_synthetic(machine))
             assert (again.online, again.sockets) == (machine.online, machine.sockets)
+
+
+def run_frames(data: bytes) -> None:
+    """Whatever a runtime sends on the plug-in's socket is read, or refused as what is no frame."""
+    pieces, readers = PieceReader(), {1: MessageReader(), 2: MessageReader()}
+    half = len(data) // 2
+    with suppress(FramingError):
+        for part in (data[:half], data[half:]):
+            for piece in pieces.feed(part):
+                assert pack_piece(*piece) in data
+                for message in readers.get(piece.connection, MessageReader()).feed(piece.payload):
+                    request = parsed("Request", message.payload)
+                    event = parsed("ContainerEvent", request.payload)
+                    parsed("SynchronizeRequest", request.payload)
+                    container_of(event.container, sandbox_of(event.pod))
+
+
+def _frames() -> list[bytes]:
+    event = messages()["ContainerEvent"](pod={"id": "p", "name": "web"}, container={"id": "c", "name": "app"})
+    event.container.linux.resources.cpu.shares.value = 2048
+    request = messages()["Request"](method="CreateContainer", payload=event.SerializeToString())
+    message = pack_message(Message(1, 1, 0, request.SerializeToString()))
+    return [pack_piece(1, message), pack_piece(1, message[:9]) + pack_piece(1, message[9:]), bytes(18)]
 
 
 _MACHINE = parse_synthetic("2s4n8c2t,l3=8,isolated=2-3,offline=5")
@@ -117,6 +144,7 @@ VALUES = {
             "1s4c2t,offline=3+5,absent=6-7,isolated=2-3,nohz_full=2-3,pcores=0-1,ecores=2-3",
         ),
     ),
+    "nri-frames": Target(run_frames, _frames),
     "words": Target(
         _each_of(_WORDS),
         texts(

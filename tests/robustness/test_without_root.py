@@ -44,6 +44,7 @@ LIVE = {
     "fleet diff": "fixtures/nodes/v2-2-numa/node.tar.xz fixtures/nodes/v2-2-numa/node.tar.xz",
     "fleet list": "fixtures/nodes/v2-2-numa/node.tar.xz",
     "fleet plan": "fixtures/nodes/v2-2-numa/node.tar.xz -T a=1/1,1Gi",
+    "nri run": "--plan fixtures/timelines/case-a.yaml",
     "plan": "-T a=1/1,1Gi",
     "pods diff": "fixtures/pods fixtures/pods",
     "pods lint": "-f fixtures/pods -m live",
@@ -136,7 +137,7 @@ def test_every_command_answers_or_says_what_to_do(name: str, nobody: Forks) -> N
     words = shlex.split(f"{name} {LIVE[name]}")
     done = nobody.run(words, Circumstances(user=NOBODY))
     if done.code == 5:
-        assert f"error: {KUBELET}" in done.err
+        assert f"error: {'/var/run/nri' if name == 'nri run' else KUBELET}" in done.err
         assert "hint: try again with sudo" in done.err
     else:
         assert done.code in {0, 3}, done.err

@@ -43,6 +43,7 @@ _MINORS = Value(Kind.WORDS, tuple(f"1.{minor}" for minor in range(NEWEST, OLDEST
 _FILE = Value(Kind.FILE)
 _BY_METAVAR = {
     "FILE": _FILE,
+    "PATH": _FILE,
     "PODS": _FILE,
     "DIR|FILE": _FILE,
     "RECORDINGS": _FILE,

@@ -1,0 +1,204 @@
+"""``cpuctl nri run``: a plug-in that carries a plan or a policy out while containers are created."""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import command_group
+from cpuctl.cli.notes import print_sources
+from cpuctl.cli.options import MachineOption, QuietOption
+from cpuctl.cli.output import Style, complain
+from cpuctl.cli.panels import INPUT, OUTPUT
+from cpuctl.errors import UsageError, os_reason
+from cpuctl.inputs import option_names
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.sources import Sources
+
+if TYPE_CHECKING:
+    from cpuctl.answers.nri import NRIEvent, NRIOutcome
+    from cpuctl.nri.model import Answer
+    from cpuctl.nri.plugin import Level, Plugin
+
+
+class EventOutput(StrEnum):
+    """What is written while it runs: a log for people, or also every answer as a JSON object a line."""
+
+    LOG = "log"
+    JSONL = "jsonl"
+
+
+PlanOption = Annotated[
+    str,
+    typer.Option(
+        option_names.PLAN,
+        metavar="FILE",
+        help="Carry out a plan: what cpuctl plan -o json has printed; - for stdin.",
+        rich_help_panel=INPUT,
+    ),
+]
+SocketOption = Annotated[
+    str,
+    typer.Option("--socket", metavar="PATH", help="Where the runtime listens for plug-ins."),
+]
+IndexOption = Annotated[
+    str,
+    typer.Option(
+        "--index", metavar="NN", help="Two digits: runtimes ask plug-ins in the order of their indices."
+    ),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Only log what would be answered; containers pass untouched.")
+]
+EventsOutputOption = Annotated[
+    EventOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="log is lines on stderr; jsonl also writes every answer to stdout, a JSON object a line.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+app = command_group()
+
+HELP = """Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.
+
+It registers on the runtime's socket (NRI), and answers when a container is created: with the CPUs and memory
+nodes that a plan gives it, known by namespace, pod and container. All other containers run in the pool that
+is left; it shrinks before a container gets CPUs of its own, and grows when that stops. Containers that run
+already are set right at once, and again when the runtime has restarted.
+
+The runtime is never kept waiting: what is not decided within a tenth of its time-out passes untouched, which
+is logged, and is put right as soon as it can be. When cpuctl ends, containers keep the CPUs that they have.
+
+The kubelet's own static policy writes CPU sets, too: a node has it or the plug-in. Needs root, and protobuf:
+pip install 'cpuctl[nri]'.
+
+Examples:
+
+\b
+  cpuctl plan --kubelet-args '--cpu-manager-policy=static --reserved-cpus=0' \\
+      -f pods.yaml -o json > plan.json
+  sudo cpuctl nri run --plan plan.json --dry-run       # what it would answer
+  sudo cpuctl nri run --plan plan.json
+  sudo cpuctl nri run --plan plan.json -o jsonl > answers.jsonl
+  sudo cpuctl nri run --plan plan.json --index 90 --socket /run/nri/nri.sock
+
+Exit codes: 0 ended by SIGTERM, SIGINT or SIGHUP, 2 usage, 4 unusable input, or the plan is of another
+machine, 5 not root, or no runtime listens.
+"""
+
+
+@app.command(name="run", help=HELP)
+def run(
+    plan: PlanOption = "",
+    machine: MachineOption = LIVE_MACHINE,
+    socket: SocketOption = "/var/run/nri/nri.sock",
+    index: IndexOption = "10",
+    dry_run: DryRunOption = False,
+    output: EventsOutputOption = EventOutput.LOG,
+    quiet: QuietOption = False,
+) -> None:
+    """Read what is to be carried out, connect, and serve until a signal ends it."""
+    from cpuctl import __version__
+    from cpuctl.nri.keeper import Keeper
+    from cpuctl.nri.plugin import Identity, Plugin
+    from cpuctl.nri.schema import messages
+    from cpuctl.operations.nri import Connecting, planned_places, refuse_others_than_root, serve
+
+    _refuse_clash(plan, machine, index, dry_run=dry_run)
+    refuse_others_than_root(socket)
+    messages()
+    sources = Sources()
+    placer = planned_places(plan, machine, sources)
+    print_sources(sources, Style(output, quiet=quiet))
+    journal = _Journal(output)
+    plugin = Plugin(Keeper(placer), journal, Identity(priority=index, version=__version__), dry_run=dry_run)
+    with _ended_by_signals(plugin):
+        serve(plugin, journal, Connecting(socket))
+
+
+def _refuse_clash(plan: str, machine: str, index: str, *, dry_run: bool) -> None:
+    if not plan:
+        raise UsageError("there is nothing to carry out", hint=f"name a plan with {option_names.PLAN} FILE")
+    if not re.fullmatch("[0-9]{2}", index):
+        raise UsageError(f"expected two digits, found {index!r}", where="--index")
+    if machine != LIVE_MACHINE and not dry_run:
+        hint = "with --dry-run it may be another"
+        raise UsageError("containers run on this machine", where="--machine", hint=hint)
+
+
+@contextmanager
+def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
+    """Let signals end the plug-in, which waits for the runtime most of the time, at the next moment."""
+    from cpuctl.cli.stop_signals import StopSignal, held_back
+
+    class Stop(StopSignal):
+        """Tells the plug-in when a signal has come."""
+
+        def __setattr__(self, name: str, value: int) -> None:
+            super().__setattr__(name, value)
+            if value:
+                plugin.stop()
+
+    with held_back(Stop()):
+        try:
+            yield
+        finally:
+            plugin.close()
+
+
+class _Journal:
+    """Writes lines to stderr, with their level where the journal reads them, and answers to stdout."""
+
+    def __init__(self, output: EventOutput) -> None:
+        self._writes_events = output is EventOutput.JSONL
+        self._marks_levels = _read_by_journal()
+
+    def say(self, level: "Level", text: str) -> None:
+        """Write a line of the log."""
+        from cpuctl.nri.plugin import Level
+
+        if self._marks_levels:
+            complain(f"<{level.value}>{text}")
+        else:
+            complain(text if level is Level.INFO else f"{level.name.lower()}: {text}")
+
+    def event(self, name: str, answer: "Answer", outcome: "NRIOutcome") -> None:
+        """Write what was answered."""
+        from cpuctl.answering.nri_events import event_document, event_line
+        from cpuctl.nri.plugin import Level
+
+        if line := event_line(answer, outcome):
+            self.say(Level.INFO, line)
+        if self._writes_events:
+            self._write(event_document(name, answer, outcome, time.time()))
+
+    def _write(self, event: "NRIEvent") -> None:
+        import json
+
+        from cpuctl.nri.plugin import Level
+
+        try:
+            sys.stdout.write(f"{json.dumps(event)}\n")
+            sys.stdout.flush()
+        except OSError as error:
+            # Whoever has gone must not take the plug-in along.
+            self._writes_events = False
+            self.say(Level.WARNING, f"answers cannot be written any more: {os_reason(error)}")
+
+
+def _read_by_journal() -> bool:
+    """Tell whether stderr is what systemd has connected to its journal."""
+    try:
+        found = os.fstat(2)
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"

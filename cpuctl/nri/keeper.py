@@ -1,0 +1,131 @@
+"""Which containers there are, where each is to run, and what the runtime is to be told of that.
+
+What a container has been told counts once the runtime has it (``delivered``): what is lost on the way is
+found again as a difference, and told with the next answer or by itself (``behind``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.nri.model import Answer, Place, Placer, RuntimeContainer, Setting, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+class Keeper:
+    """Keeps containers where a placer wants them; one call comes after the other, never two at once."""
+
+    def __init__(self, placer: Placer) -> None:
+        self._placer = placer
+        self._there: dict[str, RuntimeContainer] = {}
+        self._told: dict[str, Setting] = {}
+        self._coming: set[str] = set()
+
+    @property
+    def containers(self) -> tuple[RuntimeContainer, ...]:
+        """The containers that there are, or are coming."""
+        return tuple(self._there.values())
+
+    def synchronize(self, containers: Sequence[RuntimeContainer]) -> Answer:
+        """Learn all that there is, and say what has to change."""
+        alive = [each for each in containers if not each.ended]
+        self._there = {each.id: each for each in alive}
+        self._told = {each.id: each.setting for each in alive}
+        self._coming.clear()
+        notes = tuple(self._placer.synchronize(alive))
+        return Answer(updates=tuple(self._differences()), notes=notes)
+
+    def create(self, container: RuntimeContainer) -> Answer:
+        """Say where a container that comes is to run, and who has to make room."""
+        self._there[container.id] = container
+        self._told[container.id] = container.setting
+        self._coming.add(container.id)
+        notes = [*self._placer.arrive(container)]
+        place = self._placer.place(container)
+        adjust = _setting(place)
+        if place.why:
+            notes.append(f"{container.full_name} {place.why}")
+        if place.cpus == CPUSet():
+            notes.append(f"nothing is left of the pool for {container.full_name}: it keeps the CPUs it has")
+        if place.cpus is not None and container.setting.cpus:
+            notes.append(
+                f"{container.full_name} comes with CPUs {container.setting.cpus} that somebody else has"
+                " chosen: a node has the kubelet's static policy, or this plug-in"
+            )
+        return Answer(container, adjust, place.own, tuple(self._differences()), tuple(notes))
+
+    def update(self, container: RuntimeContainer, wanted: Setting) -> Answer:
+        """Say what becomes of a container for which somebody else wants other CPUs or memory nodes."""
+        known = self._there.get(container.id)
+        if known is None:
+            return Answer()
+        self._told[known.id] = wanted.over(self._told[known.id])
+        updates = tuple(self._differences())
+        contested = [each.setting.cpus for each in updates if each.container.id == known.id]
+        notes = [
+            f"{known.full_name} is asked to run on CPUs {wanted.cpus} and stays on {cpus}"
+            for cpus in contested
+            if wanted.cpus
+        ]
+        return Answer(updates=updates, notes=tuple(notes))
+
+    def created(self, container: str) -> None:
+        """Learn that a container is known to the runtime from now on, and can be updated."""
+        self._coming.discard(container)
+
+    def stop(self, container: str) -> Answer:
+        """Let a container go, and say who gets what it leaves."""
+        self._forget(container)
+        return Answer(updates=tuple(self._differences()))
+
+    def pod_gone(self, sandbox: str) -> Answer:
+        """Let a pod go with all its containers."""
+        for each in [each.id for each in self._there.values() if each.pod.id == sandbox]:
+            self._forget(each)
+        self._placer.pod_gone(sandbox)
+        return Answer(updates=tuple(self._differences()))
+
+    def behind(self) -> Answer:
+        """Say what the runtime still has to be told of containers that it knows."""
+        return Answer(updates=tuple(self._differences()))
+
+    def delivered(self, answer: Answer, failed: Iterable[str] = ()) -> None:
+        """Learn that an answer has come to the runtime, and which containers it could not update."""
+        if answer.container is not None and answer.adjust is not None:
+            self._tell(answer.container.id, answer.adjust)
+        without = frozenset(failed)
+        for each in answer.updates:
+            if each.container.id not in without:
+                self._tell(each.container.id, each.setting)
+
+    def _tell(self, container: str, setting: Setting) -> None:
+        if container in self._told:
+            self._told[container] = setting.over(self._told[container])
+
+    def _forget(self, container: str) -> None:
+        known = self._there.pop(container, None)
+        self._told.pop(container, None)
+        self._coming.discard(container)
+        if known is not None:
+            self._placer.leave(known)
+
+    def _differences(self) -> Iterator[Update]:
+        """Yield what is not as it should be: what shrinks comes first, so that nobody overlaps meanwhile."""
+        changes = []
+        for each in self._there.values():
+            if each.id in self._coming:
+                continue
+            place = self._placer.place(each)
+            wanted = _setting(place)
+            if wanted is not None and wanted.over(self._told[each.id]) != self._told[each.id]:
+                changes.append((place.own, Update(each, wanted)))
+        yield from (update for own, update in changes if not own)
+        yield from (update for own, update in changes if own)
+
+
+def _setting(place: Place) -> Setting | None:
+    setting = Setting(str(place.cpus or ""), place.mems)
+    return setting if any(setting) else None

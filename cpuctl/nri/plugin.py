@@ -1,0 +1,360 @@
+"""The plug-in: registers, hears of containers, and answers in time or lets them pass.
+
+Rule: ``pkg/api/api.proto``, ``pkg/stub`` and ``pkg/adaptation`` of containerd/nri 8ec8b28. The runtime waits
+for one answer at a time, and closes a plug-in that is too slow; releases before 0.11 tell most events by
+``StateChange``.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from cpuctl.errors import CpuctlError
+from cpuctl.nri.calls import PLUGIN_SERVICE, Call, Caller, Code, Reply, parsed
+from cpuctl.nri.frames import FramingError
+from cpuctl.nri.model import HEARD, Answer, Event, Setting, Update, container_of, sandbox_of
+from cpuctl.nri.schema import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpuctl.answers.nri import NRIOutcome
+    from cpuctl.nri.keeper import Keeper
+
+USUAL_TIMEOUT = 2.0
+"""Seconds that a runtime waits where it does not say how long."""
+_SHARE = 0.1
+_REGISTERS_WITHIN = 10.0
+_HEARD_MASK = sum(1 << event - 1 for event in HEARD)
+
+_METHODS = {
+    "RunPodSandbox": Event.RUN_POD_SANDBOX,
+    "StopPodSandbox": Event.STOP_POD_SANDBOX,
+    "RemovePodSandbox": Event.REMOVE_POD_SANDBOX,
+    "CreateContainer": Event.CREATE_CONTAINER,
+    "PostCreateContainer": Event.POST_CREATE_CONTAINER,
+    "StartContainer": Event.START_CONTAINER,
+    "PostStartContainer": Event.POST_START_CONTAINER,
+    "UpdateContainer": Event.UPDATE_CONTAINER,
+    "PostUpdateContainer": Event.POST_UPDATE_CONTAINER,
+    "StopContainer": Event.STOP_CONTAINER,
+    "RemoveContainer": Event.REMOVE_CONTAINER,
+}
+_ANSWERED = {
+    Event.CREATE_CONTAINER: "CreateContainerResponse",
+    Event.UPDATE_CONTAINER: "UpdatesResponse",
+    Event.STOP_CONTAINER: "UpdatesResponse",
+}
+"""The events whose answers may change containers; the others are told for information."""
+
+
+class Level(IntEnum):
+    """How much a line of the log matters, by the numbers of syslog."""
+
+    ERROR = 3
+    WARNING = 4
+    INFO = 6
+
+
+class Journal(Protocol):
+    """Who is told what happens."""
+
+    def say(self, level: Level, text: str) -> None:
+        """Take a line of the log."""
+
+    def event(self, name: str, answer: Answer, outcome: NRIOutcome) -> None:
+        """Take what was answered to an event, or said without one."""
+
+
+class Identity(NamedTuple):
+    """How a plug-in introduces itself: plug-ins are asked in the order of their two-digit indices."""
+
+    name: str = "cpuctl"
+    priority: str = "10"
+    version: str = ""
+
+
+class Plugin:
+    """One plug-in, from one connection to the next; what it knows is in its keeper.
+
+    The keeper works in a thread of its own: this one must answer the runtime, whatever that takes.
+    """
+
+    def __init__(
+        self, keeper: Keeper, journal: Journal, identity: Identity, *, dry_run: bool = False
+    ) -> None:
+        self._keeper, self._journal, self._identity, self._dry_run = keeper, journal, identity, dry_run
+        self._worker = ThreadPoolExecutor(1, "nri")
+        self._woken, self.waker = socket.socketpair()
+        self._woken.setblocking(False)
+        self.waker.setblocking(False)
+        self.stopping = False
+        self.synchronized = False
+        self._budget = USUAL_TIMEOUT * _SHARE
+        self._collected: tuple[list[Any], list[Any]] = [], []
+        self._asked: dict[int, Answer | None] = {}
+        self._unsettled = False
+        self._done: deque[Future[Answer]] = deque()
+        self._others: dict[str, Callable[[Caller, Call], None]] = {
+            "Configure": self._configure,
+            "Synchronize": self._synchronize,
+            "StateChange": self._state_change,
+            "Shutdown": self._shutdown,
+        }
+
+    def stop(self) -> None:
+        """Leave at the next moment; may be called from anywhere."""
+        self.stopping = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Let whoever waits look around."""
+        with suppress(BlockingIOError):  # it has enough to wake up for
+            self.waker.send(b"\0")
+
+    def close(self) -> None:
+        """Let go of everything; a decision that hangs is not waited for."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        self._woken.close()
+        self.waker.close()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but not when it is time to leave."""
+        deadline = time.monotonic() + seconds
+        while not self.stopping and (left := deadline - time.monotonic()) > 0:
+            select.select([self._woken], [], [], left)
+            self._drain()
+
+    def serve(self, end: socket.socket) -> None:
+        """Serve a runtime until it goes, or until it is time to leave.
+
+        Raise EOFError, OSError or FramingError where the connection ends.
+        """
+        self.synchronized, self._unsettled = False, False
+        self._collected = [], []
+        self._asked.clear()
+        caller = Caller(end)
+        name, priority, version = self._identity
+        register = messages()["RegisterPluginRequest"]
+        request = register(plugin_name=name, plugin_idx=priority, NRI_version=version)
+        self._asked[caller.call("RegisterPlugin", request)] = None
+        deadline = time.monotonic() + _REGISTERS_WITHIN
+        while not self.stopping:
+            left = None if self.synchronized else max(deadline - time.monotonic(), 0)
+            ready, _, _ = select.select([end, self._woken], [], [], left)
+            if not ready:
+                raise TimeoutError(f"the runtime has not synchronized within {_REGISTERS_WITHIN:g} s")
+            if self._woken in ready:
+                self._drain()
+                self._send_finished(caller)
+            if end in ready:
+                for each in caller.received():
+                    self._take(caller, each)
+
+    def _drain(self) -> None:
+        with suppress(BlockingIOError):
+            while self._woken.recv(4096):
+                pass
+
+    def _take(self, caller: Caller, each: Call | Reply) -> None:
+        if isinstance(each, Reply):
+            self._replied(each)
+            return
+        event = _METHODS.get(each.method)
+        try:
+            if each.service != PLUGIN_SERVICE:
+                caller.refuse(each.stream, Code.UNIMPLEMENTED, f"service {each.service}")
+            elif event is not None:
+                request = "UpdateContainerRequest" if event is Event.UPDATE_CONTAINER else "ContainerEvent"
+                self._hear(caller, each, event, parsed(request, each.payload))
+            elif handler := self._others.get(each.method):
+                handler(caller, each)
+            else:
+                caller.refuse(each.stream, Code.UNIMPLEMENTED, f"method {each.method}")
+        except FramingError as error:
+            # The frame is whole: the next call can be read.
+            self._journal.say(Level.WARNING, f"{each.method}: {error}")
+            caller.refuse(each.stream, Code.INVALID_ARGUMENT, str(error))
+
+    def _configure(self, caller: Caller, call: Call) -> None:
+        request = parsed("ConfigureRequest", call.payload)
+        timeout = request.request_timeout / 1000 if request.request_timeout > 0 else USUAL_TIMEOUT
+        self._budget = timeout * _SHARE
+        caller.answer(call, messages()["ConfigureResponse"](events=_HEARD_MASK))
+        runtime = f"{request.runtime_name} {request.runtime_version}".strip() or "a runtime"
+        self._journal.say(
+            Level.INFO,
+            f"registered as {self._identity.priority}-{self._identity.name} with {runtime}, which waits"
+            f" {timeout:g} s: answers come within {self._budget:g} s",
+        )
+
+    def _synchronize(self, caller: Caller, call: Call) -> None:
+        request = parsed("SynchronizeRequest", call.payload)
+        pods, containers = self._collected
+        pods += request.pods
+        containers += request.containers
+        response = messages()["SynchronizeResponse"](more=request.more)
+        if request.more:
+            caller.answer(call, response)
+            return
+        self._collected = [], []
+        known = {pod.id: sandbox_of(pod) for pod in pods}
+        told = [
+            container_of(each, known[each.pod_sandbox_id])
+            for each in containers
+            if each.pod_sandbox_id in known
+        ]
+        self._journal.say(Level.INFO, f"synchronizing: {len(known)} pods, {len(told)} containers")
+        self._respond(caller, call, response, "SYNCHRONIZE", lambda: self._keeper.synchronize(told))
+        self.synchronized = True
+
+    def _shutdown(self, caller: Caller, call: Call) -> None:
+        caller.answer(call, messages()["Empty"]())
+        self._journal.say(Level.INFO, "the runtime says that it shuts down")
+
+    def _state_change(self, caller: Caller, call: Call) -> None:
+        request = parsed("StateChangeEvent", call.payload)
+        known = request.event in tuple(Event)
+        if known:
+            self._hear(caller, call, Event(request.event), request)
+        else:
+            caller.answer(call, messages()["Empty"]())
+
+    def _hear(self, caller: Caller, call: Call, event: Event, request: Any) -> None:  # noqa: ANN401
+        response = messages()[_ANSWERED.get(event, "Empty")]()
+        if event is Event.CREATE_CONTAINER or event is Event.UPDATE_CONTAINER:
+            container = container_of(request.container, sandbox_of(request.pod))
+            decide: Callable[[], Answer] = lambda: self._keeper.create(container)  # noqa: E731
+            if event is Event.UPDATE_CONTAINER:
+                cpu = request.linux_resources.cpu
+                wanted = Setting(cpu.cpus, cpu.mems)
+                decide = lambda: self._keeper.update(container, wanted)  # noqa: E731
+            self._respond(caller, call, response, event.name, decide)
+        elif event is Event.STOP_CONTAINER:
+            gone = request.container.id
+            self._respond(caller, call, response, event.name, lambda: self._keeper.stop(gone))
+        else:
+            caller.answer(call, response)
+            self._told(event, request)
+
+    def _told(self, event: Event, request: Any) -> None:  # noqa: ANN401
+        """Take what needs no answer; what has to change because of it is sent when it is known."""
+        container, pod = request.container.id, request.pod.id
+        if event in (Event.POST_CREATE_CONTAINER, Event.POST_START_CONTAINER):
+            self._worker.submit(self._keeper.created, container)
+            if self._unsettled:
+                self._unsettled = False
+                self._settle(self._keeper.behind)
+        elif event is Event.REMOVE_CONTAINER:
+            self._settle(lambda: self._keeper.stop(container))
+        elif event in (Event.STOP_POD_SANDBOX, Event.REMOVE_POD_SANDBOX):
+            self._settle(lambda: self._keeper.pod_gone(pod))
+
+    def _settle(self, decide: Callable[[], Answer]) -> None:
+        """Decide without anybody waiting for it: what comes of it is sent when it is there."""
+
+        def done(future: Future[Answer]) -> None:
+            self._done.append(future)
+            self.wake()
+
+        self._worker.submit(decide).add_done_callback(done)
+
+    def _respond(
+        self,
+        caller: Caller,
+        call: Call,
+        response: Any,  # noqa: ANN401
+        name: str,
+        decide: Callable[[], Answer],
+    ) -> None:
+        """Answer within the budget, or with nothing: the container passes untouched then."""
+        answer, outcome = self._decided(name, decide)
+        if outcome == "Answered" and not self._dry_run:
+            fill(response, answer)
+        caller.answer(call, response)
+        if outcome == "Answered":
+            self._worker.submit(self._keeper.delivered, answer)
+            outcome = "DryRun" if self._dry_run else outcome
+        for note in answer.notes:
+            self._journal.say(Level.WARNING, note)
+        self._journal.event(name, answer, outcome)
+
+    def _decided(self, name: str, decide: Callable[[], Answer]) -> tuple[Answer, NRIOutcome]:
+        future = self._worker.submit(decide)
+        if not wait([future], self._budget).done:
+            self._journal.say(
+                Level.WARNING,
+                f"{name}: no answer within {self._budget:g} s: it passes untouched, and is put right later",
+            )
+            self._unsettled = True
+            self._settle(self._keeper.behind)
+            return Answer(), "Late"
+        try:
+            return future.result(), "Answered"
+        except CpuctlError as error:
+            self._journal.say(Level.ERROR, f"{name}: {error}: it passes untouched")
+        except Exception as error:  # noqa: BLE001  # a defect of ours must not keep containers from running
+            self._journal.say(
+                Level.ERROR, f"{name}: internal error: {type(error).__name__}: {error}: it passes untouched"
+            )
+        return Answer(), "Failed"
+
+    def _send_finished(self, caller: Caller) -> None:
+        while self._done:
+            future = self._done.popleft()
+            error = None if future.cancelled() else future.exception()
+            if error is not None:
+                self._journal.say(Level.ERROR, f"{type(error).__name__}: {error}")
+            elif not future.cancelled():
+                self._send(caller, future.result())
+
+    def _send(self, caller: Caller, answer: Answer) -> None:
+        """Tell the runtime what nobody has asked for."""
+        if not answer.updates or not self.synchronized:
+            return
+        if self._dry_run:
+            self._worker.submit(self._keeper.delivered, answer)
+            self._journal.event("UPDATE_CONTAINERS", answer, "DryRun")
+            return
+        request = messages()["UpdateContainersRequest"]()
+        fill(request, answer)
+        self._asked[caller.call("UpdateContainers", request)] = answer
+        self._journal.event("UPDATE_CONTAINERS", answer, "Answered")
+
+    def _replied(self, reply: Reply) -> None:
+        answer = self._asked.pop(reply.stream, None)
+        if reply.error:
+            self._unsettled = True
+            self._journal.say(Level.ERROR, f"the runtime refuses: {reply.error}")
+        elif answer is not None:
+            failed = [each.container_id for each in parsed("UpdateContainersResponse", reply.payload).failed]
+            if failed:
+                self._unsettled = True
+                self._journal.say(Level.WARNING, f"the runtime could not update {', '.join(failed)}")
+            self._worker.submit(self._keeper.delivered, answer, failed)
+
+
+def fill(response: Any, answer: Answer) -> None:  # noqa: ANN401
+    """Write an answer into a message that has room for it."""
+    if answer.adjust is not None and hasattr(response, "adjust"):
+        _write(response.adjust.linux.resources.cpu, answer.adjust)
+    for each in answer.updates:
+        _write_update(response.update.add(), each)
+
+
+def _write_update(message: Any, update: Update) -> None:  # noqa: ANN401
+    message.container_id = update.container.id
+    # One that has just ended must not keep another from being created.
+    message.ignore_failure = True
+    _write(message.linux.resources.cpu, update.setting)
+
+
+def _write(cpu: Any, setting: Setting) -> None:  # noqa: ANN401
+    cpu.cpus, cpu.mems = setting

@@ -1,0 +1,206 @@
+"""``nri run``: a process that a fake runtime talks to, and what it refuses before that."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import ROOT, Cpuctl
+from tests.nri.runtime import FakeRuntime, Running, pod
+
+TWO = str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz")
+NODE = (
+    "-m",
+    TWO,
+    "--kubelet-version",
+    "1.36",
+    "--kubelet-config",
+    str(ROOT / "fixtures/kubelet/single-numa-node.yaml"),
+)
+PODS = ("-T", "a=4/4,1Gi", "-T", "b=1/2,1Gi", "-T", "c=2/2,1Gi")
+
+
+@pytest.fixture
+def plan(tmp_path: Path, cpuctl: Cpuctl) -> Path:
+    result = cpuctl("plan", *NODE, *PODS, "-q", "-o", "json")
+    assert result.code == 0, result
+    (tmp_path / "plan.json").write_text(result.out)
+    return tmp_path / "plan.json"
+
+
+@contextmanager
+def running(*words: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cpuctl", "nri", "run", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[FakeRuntime]:
+    fake = FakeRuntime(tmp_path / "nri.sock")
+    yield fake
+    fake.stop()
+
+
+def test_what_it_answers_is_what_the_plan_says(plan: Path, runtime: FakeRuntime, cpuctl: Cpuctl) -> None:
+    """The answers of a dry run on another machine are those of ``plan -o nri``, one by one."""
+    wanted = cpuctl("plan", *NODE, *PODS, "-q", "-o", "nri")
+    answers = [
+        {name: each[name] for name in ("event", "match", "adjust", "update")}
+        for each in json.loads(wanted.out)["answers"]
+    ]
+    words = ("--plan", str(plan), "-m", TWO, "--socket", str(runtime.path), "--dry-run", "-o", "jsonl")
+    with running(*words) as process:
+        runtime.accept()
+        for name in ("a", "b", "c"):
+            assert runtime.create(pod(name), name).cpus == ""
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    events = [json.loads(line) for line in out.splitlines()]
+    assert {each["outcome"] for each in events} == {"DryRun"}
+    created = [each for each in events if each["event"] == "CREATE_CONTAINER"]
+    assert [{name: each[name] for name in answers[0]} for each in created] == answers
+    assert err.splitlines()[-4:] == [
+        "dry run: default/a/a: CPUs 2-5 (its own), memory nodes 0",
+        "dry run: default/b/b: CPUs 0-1,6-31 (shared)",
+        "dry run: default/c/c: CPUs 6-7 (its own), memory nodes 0; default/b/b: now CPUs 0-1,8-31",
+        "leaving: containers keep the CPUs that they have",
+    ]
+
+
+def on_this_machine(plan: Path) -> tuple[Path, str]:
+    """Make a plan for this host, of whatever size it is: one container has CPU 0 for itself."""
+    document = json.loads(plan.read_text())
+    from cpuctl.machine.sources import read_machine
+
+    nodes = read_machine("live").machine.numa_nodes
+    document["after"]["numaNodes"] = [{"id": node.id, "cpus": str(node.cpus)} for node in nodes if node.cpus]
+    every = [cpu for node in nodes for cpu in node.cpus]
+    rest = ",".join(map(str, every[1:]))
+    document["after"]["sharedPool"] = rest
+    document["pods"] = document["pods"][:1]
+    document["pods"][0]["containers"][0] |= {"cpus": str(every[0]), "memory": None}
+    plan.write_text(json.dumps(document))
+    return plan, str(every[0])
+
+
+def test_killed_at_any_moment_it_goes_on_where_it_was(plan: Path, runtime: FakeRuntime) -> None:
+    plan, own = on_this_machine(plan)
+    words = ("--plan", str(plan), "--socket", str(runtime.path))
+    with running(*words) as process:
+        runtime.accept()
+        a, other = runtime.create(pod("a"), "a"), runtime.create(pod("z"), "z")
+        pool = other.cpus
+        assert (a.cpus, own in pool.split(",")) == (own, False)
+        process.kill()
+        process.communicate()
+    late = Running("late", "main", pod("late"))  # it was created while nobody listened
+    runtime.run_pod(late.pod)
+    runtime.containers["late"] = late
+    with running(*words, JOURNAL_STREAM="1:2") as process:
+        runtime.accept()
+        assert (a.cpus, other.cpus, late.cpus) == (own, pool, pool)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, "<6>" in err) == (0, False)
+
+
+def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_path: Path) -> None:
+    plan, _ = on_this_machine(plan)
+    with (tmp_path / "log").open("w+") as log:
+        found = os.fstat(log.fileno())
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cpuctl", "nri", "run", "--plan", plan, "--socket", runtime.path, "-q"],
+            stderr=log,
+            cwd=ROOT,
+            env={**os.environ, "JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"},
+        )
+        runtime.accept()
+        runtime.create(pod("z"), "z")
+        process.terminate()
+        assert process.wait(20) == 0
+        log.seek(0)
+        lines = log.read().splitlines()
+    assert lines[0].startswith("<6>registered as 10-cpuctl with fake 1.0")
+    assert "<4>default/z/z is not in the plan, and runs in the pool" in lines
+
+
+def refused(cpuctl: Cpuctl, *words: str) -> tuple[int, str]:
+    result = cpuctl("nri", "run", *words)
+    assert result.out == ""
+    return result.code, result.err
+
+
+def test_a_plan_of_another_machine_is_refused(plan: Path, cpuctl: Cpuctl) -> None:
+    other = str(ROOT / "fixtures/machines/2s-8numa-64cpu.tar.xz")
+    code, err = refused(cpuctl, "--plan", str(plan), "-m", other, "--dry-run")
+    assert (code, "plan.json: the plan is of another machine: NUMA node 0 has CPUs 0-15 there" in err) == (
+        4,
+        True,
+    )
+    code, err = refused(cpuctl, "--plan", str(plan), "-m", other)
+    assert (code, "--machine: containers run on this machine" in err) == (2, True)
+
+
+def test_without_a_runtime_it_says_how_to_switch_nri_on(plan: Path, cpuctl: Cpuctl, tmp_path: Path) -> None:
+    words = ("--plan", str(plan), "-m", TWO, "--dry-run", "--socket", str(tmp_path / "none.sock"))
+    code, err = refused(cpuctl, *words)
+    assert (code, "none.sock: there is no socket of a runtime" in err) == (5, True)
+    assert "disable = false" in err
+
+
+def test_protobuf_is_asked_for(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cpuctl.nri.schema import messages
+
+    messages.cache_clear()
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    code, err = refused(cpuctl, "--plan", str(plan), "-m", TWO, "--dry-run")
+    messages.cache_clear()
+    assert (code, "pip install 'cpuctl[nri]'" in err) == (2, True)
+
+
+def test_others_than_root_are_sent_away(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    code, err = refused(cpuctl, "--plan", str(plan))
+    assert (code, "only root" in err, "sudo" in err) == (5, True, True)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"kind": "NRIPlan", "answers": []}, "an NRIPlan cannot be carried out"),
+        ({"kind": "Audit"}, "found Audit, expected what cpuctl plan -o json prints"),
+        ({"kind": "Plan", "start": {"outcome": "Refused"}}, "nothing was planned"),
+        ({"a": 1}, "found no kind"),
+    ],
+)
+def test_what_is_no_plan_is_refused(document: Any, said: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    code, err = refused(cpuctl, "--plan", str(tmp_path / "x.json"))
+    assert (code, said in err) == (4, True), err
+
+
+def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> None:
+    assert refused(cpuctl)[0] == 2
+    code, err = refused(cpuctl, "--plan", str(plan), "--index", "7")
+    assert (code, "--index: expected two digits, found '7'" in err) == (2, True)

@@ -1,0 +1,108 @@
+"""A plug-in that serves a fake runtime in a thread, and what it has said."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.answers.nri import NRIOutcome
+from cpuctl.cpuset import CPUSet
+from cpuctl.nri.keeper import Keeper
+from cpuctl.nri.model import Answer, Placer
+from cpuctl.nri.planned import CarriedPlan, PlannedContainer, PlannedPod
+from cpuctl.nri.plugin import Identity, Level, Plugin
+from cpuctl.operations.nri import Connecting, serve
+from tests.nri.runtime import FakeRuntime, in_background
+
+
+def _soon(holds: Callable[[], bool], seconds: float = 5) -> bool:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+@dataclass
+class Heard:
+    """What a plug-in has said."""
+
+    lines: list[tuple[Level, str]] = field(default_factory=list)
+    events: list[tuple[str, Answer, NRIOutcome]] = field(default_factory=list)
+
+    def say(self, level: Level, text: str) -> None:
+        self.lines.append((level, text))
+
+    def event(self, name: str, answer: Answer, outcome: NRIOutcome) -> None:
+        self.events.append((name, answer, outcome))
+
+    def says(self, text: str) -> bool:
+        """Tell whether a line with *text* is in the log, or comes soon: it is written after the answer."""
+        return _soon(lambda: any(text in line for _, line in self.lines))
+
+    def told(self, number: int) -> list[tuple[str, Answer, NRIOutcome]]:
+        """Wait for as many events, and return all there are."""
+        _soon(lambda: len(self.events) >= number)
+        return self.events
+
+
+@dataclass
+class Scene:
+    """A runtime with its plug-in."""
+
+    runtime: FakeRuntime
+    heard: Heard
+    plugin: Plugin
+
+
+Play = Callable[..., Scene]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Iterator[Play]:
+    """Start plug-ins, each with a runtime of its own or with one that is there, and end them."""
+    with ExitStack() as stack:
+
+        def start(placer: Placer, runtime: FakeRuntime | None = None, **settings: Any) -> Scene:
+            if runtime is None:
+                runtime = FakeRuntime(tmp_path / f"nri-{threading.active_count()}.sock")
+            stack.callback(runtime.stop)
+            heard = Heard()
+            plugin = Plugin(Keeper(placer), heard, Identity(version="1"), **settings)
+            stack.callback(plugin.close)
+            connecting = Connecting(str(runtime.path), longest_pause=0.2)
+            stack.enter_context(in_background(lambda: serve(plugin, heard, connecting), plugin.stop))
+            runtime.accept()
+            return Scene(runtime, heard, plugin)
+
+        yield start
+
+
+def cpus(text: str) -> CPUSet:
+    return CPUSet.parse(text)
+
+
+def own(text: str, mems: str = "") -> PlannedContainer:
+    return PlannedContainer(cpus(text), mems)
+
+
+SHARED = PlannedContainer(None)
+PLAN = CarriedPlan(
+    pods={
+        ("shop", "web"): PlannedPod({"app": own("2-5", "0"), "log": SHARED}),
+        ("shop", "db"): PlannedPod(
+            {"init": PlannedContainer(cpus("6-9"), "1", init=True), "app": own("6-7", "1")}
+        ),
+    },
+    pool=cpus("0-1,10-15"),
+    nodes={0: cpus("0-7"), 1: cpus("8-15")},
+)
+"""Two pods on 16 CPUs, the first with a container in the pool."""

@@ -1,0 +1,132 @@
+"""Whatever is created, stopped, lost and restarted: nobody overlaps, and the pool is what is left."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.nri.keeper import Keeper
+from cpuctl.nri.model import Answer, RuntimeContainer, Sandbox, Setting
+from cpuctl.nri.planned import CarriedPlan, PlannedContainer, PlannedPlaces, PlannedPod
+
+PODS, NAMES = ("one", "two", "three", "other"), ("a", "b", "c")
+
+
+def own(text: str, *, init: bool = False) -> PlannedContainer:
+    return PlannedContainer(CPUSet.parse(text), init=init)
+
+
+PLAN = CarriedPlan(
+    pods={
+        ("x", "one"): PlannedPod({"a": own("0-3", init=True), "b": own("0-1"), "c": own("4-5")}),
+        ("x", "two"): PlannedPod({"a": own("10-12"), "b": PlannedContainer(None)}),
+        ("x", "three"): PlannedPod({"a": own("20-23"), "b": own("26-27")}, cpus=CPUSet.parse("20-27")),
+    },
+    pool=CPUSet.parse("6-9,13-19,28-31"),
+    nodes={},
+)
+ALL = CPUSet.parse("0-31")
+
+
+class Containers(RuleBasedStateMachine):
+    """A runtime that does what it is told, or does not hear it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places = PlannedPlaces(PLAN)
+        self.keeper = Keeper(self.places)
+        self.running: dict[str, RuntimeContainer] = {}
+        self.sets: dict[str, Setting] = {}
+        self.untouched: set[str] = set()
+        self.numbers = count()
+
+    def heard(self, answer: Answer, *, lost: bool = False) -> None:
+        """Apply an answer, or lose it and let the plug-in make up for that."""
+        if not lost:
+            self.apply(answer)
+            return
+        for each in self.running:
+            self.keeper.created(each)
+        self.apply(self.keeper.behind())
+
+    def apply(self, answer: Answer) -> None:
+        if answer.container is not None and answer.adjust is not None:
+            self.sets[answer.container.id] = answer.adjust.over(Setting())
+        for each in answer.updates:
+            assert each.container.id in self.running, "nobody else may be updated"
+            self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
+        self.keeper.delivered(answer)
+
+    @rule(
+        pod=st.sampled_from(("one", "two", "three", "other")), name=st.sampled_from(NAMES), lost=st.booleans()
+    )
+    def create(self, pod: str, name: str, lost: bool) -> None:
+        there = [each for each in self.running.values() if (each.pod.name, each.name) == (pod, name)]
+        if there or (pod == "one" and self.first_of_one(name)):
+            return
+        new = RuntimeContainer(f"{pod}-{name}-{next(self.numbers)}", name, Sandbox(pod, pod, "x", pod))
+        self.running[new.id], self.sets[new.id] = new, Setting()
+        answer = self.keeper.create(new)
+        self.heard(answer, lost=lost)
+        self.keeper.created(new.id)
+
+    def first_of_one(self, name: str) -> bool:
+        """Tell whether its init container and the others would run at once, as no kubelet lets them."""
+        names = {each.name for each in self.running.values() if each.pod.name == "one"}
+        return bool(names) if name == "a" else "a" in names
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data(), lost=st.booleans())
+    def stop(self, data: st.DataObject, lost: bool) -> None:
+        gone = data.draw(st.sampled_from(sorted(self.running)))
+        del self.running[gone], self.sets[gone]
+        self.heard(self.keeper.stop(gone), lost=lost)
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data())
+    def stop_pod(self, data: st.DataObject) -> None:
+        pod = data.draw(st.sampled_from(sorted({each.pod.id for each in self.running.values()})))
+        for each in [each.id for each in self.running.values() if each.pod.id == pod]:
+            del self.running[each], self.sets[each]
+        self.heard(self.keeper.pod_gone(pod))
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data(), cpus=st.sampled_from(("0-31", "4-9", "")))
+    def somebody_else_writes(self, data: st.DataObject, cpus: str) -> None:
+        changed = data.draw(st.sampled_from(sorted(self.running)))
+        wanted = Setting(cpus)
+        answer = self.keeper.update(self.running[changed], wanted)
+        self.sets[changed] = wanted.over(self.sets[changed])
+        self.heard(answer)
+
+    @rule()
+    def killed_and_started_again(self) -> None:
+        """Begin with nothing but what the runtime tells."""
+        self.places = PlannedPlaces(PLAN)
+        self.keeper = Keeper(self.places)
+        told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
+        self.heard(self.keeper.synchronize(told))
+
+    @invariant()
+    def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:
+        taken, pool = CPUSet(), self.places.pool
+        for each in self.running.values():
+            planned = PLAN.pods.get(("x", each.pod.name))
+            container = planned.containers.get(each.name) if planned else None
+            cpus = CPUSet.parse(self.sets[each.id].cpus)
+            if container is None or container.cpus is None:
+                assert cpus == pool
+            else:
+                assert cpus == container.cpus
+                assert not cpus & taken
+                taken |= cpus
+        assert not pool & taken
+        planned_pods = {each.pod.name for each in self.running.values()} - {"other"}
+        if not planned_pods & {"one", "two", "three"}:
+            assert pool in (ALL, ALL - CPUSet.parse("0-1,4-5")), "init containers leave some for the next"
+
+
+TestContainers = Containers.TestCase

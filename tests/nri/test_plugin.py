@@ -1,0 +1,242 @@
+"""A plug-in against a runtime that speaks the real protocol from the other side."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.nri.calls import PLUGIN_SERVICE
+from cpuctl.nri.frames import ConnectionNumber, pack_piece
+from cpuctl.nri.model import RuntimeContainer
+from cpuctl.nri.planned import PlannedPlaces
+from cpuctl.nri.schema import messages
+from tests.nri.conftest import PLAN, Play, cpus
+from tests.nri.runtime import FakeRuntime, Running, pod
+
+EVENTS = {2, 3, 4, 5, 7, 8, 10, 11}
+
+
+def test_it_registers_and_asks_for_what_it_needs(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    registered = scene.runtime.registered
+    assert (registered.plugin_name, registered.plugin_idx) == ("cpuctl", "10")
+    assert {number for number in range(1, 32) if scene.runtime.events >> number - 1 & 1} == EVENTS
+    assert scene.heard.says(
+        "registered as 10-cpuctl with fake 1.0, which waits 2 s: answers come within 0.2 s"
+    )
+
+
+@pytest.mark.parametrize("per_event", [False, True])
+def test_containers_run_where_the_plan_says_and_others_in_what_is_left(play: Play, per_event: bool) -> None:
+    runtime = play(PlannedPlaces(PLAN)).runtime
+    runtime.per_event = per_event
+    other = runtime.create(pod("other"), "main")
+    assert other.cpus == "0-15"
+    web = pod("web", "shop")
+    app, log = runtime.create(web, "app"), runtime.create(web, "log")
+    assert runtime.sets() == {
+        "default/other/main": ("0-1,6-15", ""),
+        "shop/web/app": ("2-5", "0"),
+        "shop/web/log": ("0-1,6-15", ""),
+    }
+    db = pod("db", "shop")
+    init = runtime.create(db, "init")
+    assert (init.cpus, init.mems, log.cpus) == ("6-9", "1", "0-1,10-15")
+    runtime.stop_container(init)
+    assert log.cpus == "0-1,8-15"  # two of them are kept for the container that comes next
+    assert runtime.create(db, "app").cpus == "6-7"
+    runtime.stop_container(app)
+    assert (log.cpus, other.cpus) == ("0-5,8-15",) * 2
+    app = runtime.create(web, "app", number=1)
+    assert (app.cpus, log.cpus) == ("2-5", "0-1,8-15")
+    runtime.stop_pod(web)
+    runtime.stop_pod(db)
+    runtime.serve()
+    assert runtime.sets() == {"default/other/main": ("0-15", "")}
+
+
+def test_what_runs_already_is_set_right_at_once(play: Play, tmp_path: Path) -> None:
+    runtime = running(tmp_path)
+    scene = play(PlannedPlaces(PLAN), runtime)
+    assert runtime.sets() == {
+        "shop/web/app": ("2-5", "0"),
+        "shop/web/log": ("0-1,6-15", ""),
+        "default/kept/main": ("0-1,6-15", ""),
+    }
+    (event,) = scene.heard.told(1)
+    assert event[0] == "SYNCHRONIZE"
+    # Who shrinks comes first: nobody gets CPUs that others still run on.
+    assert [update.container.name for update in event[1].updates] == ["log", "main", "app"]
+
+
+def running(folder: Path, limit: int = 1000) -> FakeRuntime:
+    runtime = FakeRuntime(folder / "nri.sock", limit=limit)
+    web, kept = runtime.run_pod(pod("web", "shop")), runtime.run_pod(pod("kept"))
+    for sandbox, name, given in ((web, "app", "0-15"), (web, "log", ""), (kept, "main", "0-15")):
+        runtime.containers[name] = Running(name, name, sandbox, given)
+    runtime.containers["old"] = Running("old", "app", web, "0-15", state=4)
+    return runtime
+
+
+def test_many_containers_come_in_several_messages(play: Play, tmp_path: Path) -> None:
+    runtime = running(tmp_path, limit=1)
+    play(PlannedPlaces(PLAN), runtime)
+    assert runtime.sets()["shop/web/app"] == ("2-5", "0")
+
+
+def test_it_connects_again_when_the_runtime_restarts(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    runtime = scene.runtime
+    app = runtime.create(pod("web", "shop"), "app")
+    runtime.close()
+    app.cpus = "0-15"  # somebody has written it meanwhile
+    runtime.accept()
+    assert app.cpus == "2-5"
+    assert scene.heard.says("the runtime has closed the connection: connecting again")
+
+
+def test_whoever_else_chooses_cpus_is_overruled_and_named(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    app = scene.runtime.create(pod("web", "shop"), "app", cpus="0-15")
+    assert app.cpus == "2-5"
+    scene.runtime.update(app, "0-7")
+    assert app.cpus == "2-5"
+    scene.runtime.update(app, "")
+    assert scene.heard.says("shop/web/app comes with CPUs 0-15 that somebody else has chosen")
+    assert scene.heard.says("shop/web/app is asked to run on CPUs 0-7 and stays on 2-5")
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(play: Play, tmp_path: Path) -> None:
+    runtime = running(tmp_path)
+    scene = play(PlannedPlaces(PLAN), runtime, dry_run=True)
+    before = dict(runtime.sets())
+    db = runtime.create(pod("db", "shop"), "app")
+    assert (db.cpus, runtime.sets()) == ("", {**before, "shop/db/app": ("", "")})
+    (_, synchronized, first), (_, created, second) = scene.heard.told(2)
+    assert (first, second) == ("DryRun", "DryRun")
+    assert [str(each.setting.cpus) for each in synchronized.updates] == ["0-1,6-15", "0-1,6-15", "2-5"]
+    assert created.adjust == ("6-7", "1")
+    assert {each.setting.cpus for each in created.updates} == {"0-1,10-15"}
+
+
+class Slow(PlannedPlaces):
+    """Thinks for a while about one container."""
+
+    seconds = 0.0
+
+    def arrive(self, container: RuntimeContainer) -> Iterable[str]:
+        if container.name == "app":
+            time.sleep(self.seconds)
+        return super().arrive(container)
+
+
+def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: Play) -> None:
+    placer = Slow(PLAN)
+    scene = play(placer)
+    log = scene.runtime.create(pod("web", "shop"), "log")
+    placer.seconds = 0.5
+    begun = time.monotonic()
+    app = scene.runtime.create(pod("web", "shop"), "app")
+    assert time.monotonic() - begun < 0.45, "the runtime waits no longer than its plug-in may take"
+    assert app.cpus == ""
+    scene.runtime.serve(1.0)
+    assert (app.cpus, log.cpus) == ("2-5", "0-1,6-15")
+    assert scene.heard.says(
+        "CREATE_CONTAINER: no answer within 0.2 s: it passes untouched, and is put right later"
+    )
+
+
+class Broken(PlannedPlaces):
+    """Fails, as a policy may."""
+
+    def arrive(self, container: RuntimeContainer) -> Iterable[str]:
+        if container.name == "app":
+            raise InputError("no idea")
+        if container.name == "worse":
+            raise ZeroDivisionError("oh")
+        return super().arrive(container)
+
+
+def test_a_failure_lets_the_container_pass(play: Play) -> None:
+    scene = play(Broken(PLAN))
+    assert scene.runtime.create(pod("a"), "app").cpus == ""
+    assert scene.runtime.create(pod("b"), "worse").cpus == ""
+    assert scene.runtime.create(pod("web", "shop"), "log").cpus == "0-1,6-15"
+    assert scene.heard.says("CREATE_CONTAINER: no idea: it passes untouched")
+    assert scene.heard.says("internal error: ZeroDivisionError: oh: it passes untouched")
+
+
+def test_what_the_runtime_could_not_update_is_told_again(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    runtime = scene.runtime
+    log = runtime.create(pod("other"), "main")
+    web = pod("web", "shop")
+    runtime.create(web, "app")
+    runtime.fails = {log.id}
+    runtime.stop_pod(web)
+    runtime.serve()
+    assert log.cpus == "0-1,6-15"
+    runtime.fails = set()
+    runtime.create(pod("third"), "main")
+    runtime.serve()
+    assert log.cpus == "0-15"
+
+
+def test_nonsense_is_refused_and_the_next_call_is_answered(play: Play) -> None:
+    runtime = play(PlannedPlaces(PLAN)).runtime
+    assert runtime.exchange("CreateContainer", b"\xff\xff\xff").status.code == 3
+    assert runtime.exchange("Juggle", b"").status.code == 12
+    assert runtime.exchange("Configure", b"", service="ttrpc.health").status.code == 12
+    event = messages()["StateChangeEvent"](event=99)
+    runtime.call("StateChange", event, "Empty")
+    runtime.send(pack_piece(7, b"for nobody"))
+    runtime.call("Shutdown", messages()["Empty"](), "Empty", PLUGIN_SERVICE)
+    assert runtime.create(pod("web", "shop"), "app").cpus == "2-5"
+
+
+def test_what_is_no_frame_ends_the_connection_and_a_new_one_begins(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    scene.runtime.send(pack_piece(ConnectionNumber.PLUGIN, b"\xff" * 20))
+    scene.runtime.accept()
+    assert scene.runtime.create(pod("web", "shop"), "app").cpus == "2-5"
+    assert scene.heard.says("the connection is lost (a message has 4294967295 bytes")
+
+
+def test_an_empty_pool_is_said(play: Play) -> None:
+    whole = PLAN._replace(pool=cpus(""), pods={**PLAN.pods})
+    scene = play(PlannedPlaces(whole))
+    scene.runtime.create(pod("web", "shop"), "app")
+    scene.runtime.create(pod("db", "shop"), "init")
+    assert scene.runtime.create(pod("other"), "main").cpus == ""
+    assert scene.heard.says("nothing is left of the pool for default/other/main: it keeps the CPUs it has")
+
+
+def test_containers_of_before_keep_cpus_that_the_plan_does_not_give_away(play: Play) -> None:
+    smaller = PLAN._replace(pool=cpus("0-1,10-13"))
+    scene = play(PlannedPlaces(smaller))
+    assert scene.runtime.create(pod("older"), "main", cpus="14-15").cpus == "14-15"
+    assert scene.heard.says("default/older/main is left on CPUs 14-15, which the plan does not give away")
+
+
+def test_without_cpus_a_plan_gives_memory_nodes_alone(play: Play) -> None:
+    runtime = play(PlannedPlaces(PLAN._replace(pool=None))).runtime
+    assert runtime.create(pod("web", "shop"), "app").mems == "0"
+    assert set(runtime.sets().values()) == {("", "0")}
+    assert runtime.create(pod("other"), "main").cpus == ""
+
+
+def test_it_leaves_at_once_when_told_to(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    assert scene.runtime.create(pod("a"), "main").cpus == "0-15"
+    begun = time.monotonic()
+    scene.plugin.stop()
+    with pytest.raises(EOFError):
+        scene.runtime.serve(5)
+    assert time.monotonic() - begun < 2
+    assert threading.active_count() < 20
+    assert scene.heard.says("leaving: containers keep the CPUs that they have")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.audit.check_names import CheckName
 from cpuctl.audit.claims import check_claims
@@ -44,6 +43,7 @@ from cpuctl.diagnostics import worst_first
 from cpuctl.dra.driver import DRIVER
 from cpuctl.machine.recording_layout import CDI_FILE
 from cpuctl.machine.wording import some_of
+from cpuctl.records import Record
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 Check = Callable[[NodeSnapshot], Iterator[Finding]]
@@ -137,7 +137,7 @@ def _verdict(observed: ObservedContainer, codes: Collection[str]) -> Verdict:
     return Verdict.OK if known else Verdict.NOT_CHECKED
 
 
-class Unchecked(NamedTuple):
+class Unchecked(Record):
     """What is missing of a node, and the names of the checks that say nothing without it."""
 
     missing: str

@@ -33,6 +33,7 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 
 class PodsLimit(NamedTuple):
@@ -83,7 +84,7 @@ _NO_BOUND = {1: ("-1",), 2: (str(_UNBOUNDED), "max")}
 """How it reads, by version: kernels may take what no machine has for no bound."""
 
 
-class FileValue(NamedTuple):
+class FileValue(Record):
     """A file's text, None where there is no such file, and the texts it may have; none where nobody says."""
 
     actual: str | None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from shlex import quote
-from typing import NamedTuple
 
 from cpuctl.audit.commands import delete_pod
 from cpuctl.audit.finding import Finding, NodePart
@@ -20,11 +19,12 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import is_huge_pages, page_bytes
 from cpuctl.machine.wording import named, some_of
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 _WHO = "grep -ls huge /proc/[0-9]*/numa_maps"
 
 
-class Page(NamedTuple):
+class Page(Record):
     """One resource on a set of NUMA nodes, in bytes.
 
     ``had`` is what containers have at least of what they are ``promised``, ``had_at_most`` the same from
@@ -52,7 +52,7 @@ class Page(NamedTuple):
         return f"{self.resource} on {named(CPUSet.of(self.nodes), 'NUMA node')}"
 
 
-class _Promise(NamedTuple):
+class _Promise(Record):
     uid: str
     container: str
     resource: str

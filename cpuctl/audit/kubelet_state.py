@@ -13,7 +13,6 @@ container's CPUs stay its own for as long as its pod lives, whoever else uses th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.audit.commands import RESTART, delete_pod, show_pod
 from cpuctl.audit.finding import Finding, NodePart
@@ -26,6 +25,7 @@ from cpuctl.engine.state_checks.findings import DRAIN
 from cpuctl.machine.wording import are, named
 from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.pods.running import RunState
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 _NO_POLICY = ("", "none", "None")
@@ -37,7 +37,7 @@ _REPAIR = (
 happens."""
 
 
-class _File(NamedTuple):
+class _File(Record):
     """One of the two files: whose it is, what policy is configured, and what came of reading it."""
 
     name: str

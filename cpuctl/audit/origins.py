@@ -8,7 +8,6 @@ updates a container writes what it was told, which may be the shared pool, or no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.snapshot import POLICY_NONE, NodeSnapshot, ObservedContainer
@@ -17,11 +16,12 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.wording import some_of
+from cpuctl.records import Record
 
 _MOST = 4
 
 
-class _Agent(NamedTuple):
+class _Agent(Record):
     """A program that sets CPUs: whose it is, and what it does; *contends* with the CPU Manager or not."""
 
     project: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.owners import ContainerRole, Owner
 from cpuctl.cpuset import CPUSet, union
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.capture.node.cpu_settings import CpuSetting
@@ -45,7 +46,7 @@ class Task(NamedTuple):
     fixed: bool = False
 
 
-class ContainerProcess(NamedTuple):
+class ContainerProcess(Record):
     """A process of a container: when it was started, and its own memory by NUMA node, where that is known.
 
     ``started`` are clock ticks since boot; memory is in bytes.
@@ -56,7 +57,7 @@ class ContainerProcess(NamedTuple):
     memory: Mapping[int, int] | None
 
 
-class Interrupt(NamedTuple):
+class Interrupt(Record):
     """An interrupt that something waits for; a set is None where the kernel does not tell.
 
     ``fired`` counts since boot, on exclusive CPUs only.
@@ -69,14 +70,14 @@ class Interrupt(NamedTuple):
     fired: int = 0
 
 
-class Irqbalance(NamedTuple):
+class Irqbalance(Record):
     """The daemon that spreads interrupts: from which CPUs it is told to stay away (None: not told)."""
 
     file: str
     banned: CPUSet | None
 
 
-class Interrupts(NamedTuple):
+class Interrupts(Record):
     """All interrupts, and where new ones and unbound kernel work go; None where that is not known.
 
     ``balancer`` is None where no irqbalance runs.
@@ -133,7 +134,7 @@ class KubeletState(NamedTuple):
         return self.cpu.entries if self.cpu else {}
 
 
-class PreparedClaims(NamedTuple):
+class PreparedClaims(Record):
     """What the driver ``dra.cpu`` has prepared: the CPUs of claims by UID, and the file that tells it.
 
     ``problem`` says why the file is unusable.
@@ -149,7 +150,7 @@ class PreparedClaims(NamedTuple):
         return union(self.cpus.values())
 
 
-class Expected(NamedTuple):
+class Expected(Record):
     """The CPUs and NUMA nodes that the kubelet gives a container; None where it sets none, or nobody knows.
 
     ``choices`` are the sets that it may have as long as its name is not known. ``claimed``: it is the driver
@@ -176,7 +177,7 @@ class DownwardFile(NamedTuple):
     looked_at: bool = True
 
 
-class _Container(NamedTuple):
+class _Container(Record):
     owner: Owner
     group: "Cgroup"
     expected: Expected

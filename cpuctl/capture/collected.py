@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers.capture import AreaName, Counted
@@ -18,7 +19,7 @@ def no_progress(_area: str, _done: int, _total: int) -> None:
     """Tell nobody."""
 
 
-class Link(NamedTuple):
+class Link(Record):
     """A symbolic link inside the recorded tree."""
 
     target: str
@@ -28,7 +29,7 @@ Content: TypeAlias = "str | Link | None"
 """A file's text, a link, or None: a directory whose name alone tells something, as that of a CPU."""
 
 
-class Unreadable(NamedTuple):
+class Unreadable(Record):
     """A file that is there and could not be recorded, and why."""
 
     path: str

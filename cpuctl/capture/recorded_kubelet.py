@@ -6,12 +6,13 @@ from typing import NamedTuple
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS
 from cpuctl.machine.tree import Tree
+from cpuctl.records import Record
 
 _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
 """Flags that say where the node has files of which the recording has copies, and who the node is."""
 
 
-class RecordedDropIns(NamedTuple):
+class RecordedDropIns(Record):
     """The drop-in files of a recording, in the order in which the kubelet reads them.
 
     ``name`` is the directory on the node; ``used`` says that the kubelet was told to read it, ``complete``

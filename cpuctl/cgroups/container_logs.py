@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+
+from cpuctl.records import Record
 
 _NAME = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
 _LINK = rf"(?P<pod>{_NAME})_(?P<namespace>{_NAME})_(?P<container>{_NAME})-(?P<id>[0-9a-f]{{64}})\.log"
 
 
-class LogName(NamedTuple):
+class LogName(Record):
     """The parts of a link's name."""
 
     pod: str

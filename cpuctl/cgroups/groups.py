@@ -13,6 +13,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import within_limit
 from cpuctl.machine.tree import Tree
+from cpuctl.records import Record
 
 MAX_GROUPS = 100_000
 MAX_VISITED = 400_000
@@ -26,7 +27,7 @@ _V1_NO_LIMIT = 1 << 62
 """A v1 limit at least this large is the kernel's way to say that there is none."""
 
 
-class CpusetValues(NamedTuple):
+class CpusetValues(Record):
     """A group's CPU set: what was asked for, and what the kernel makes of it.
 
     ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None where there is no such
@@ -64,7 +65,7 @@ class CpusetValues(NamedTuple):
         return self.effective_exclusive or self.effective or self.cpus or CPUSet()
 
 
-class CpuValues(NamedTuple):
+class CpuValues(Record):
     """A group's part of the CPU time: ``shares`` on v1 or ``weight`` on v2; quota and period in us.
 
     ``quota`` is None where nothing limits it, and where the file is not there ``period`` is None, too.
@@ -76,14 +77,14 @@ class CpuValues(NamedTuple):
     period: int | None = None
 
 
-class PagesUsed(NamedTuple):
+class PagesUsed(Record):
     """Bytes of huge pages that a group and those below it have; by NUMA node where the kernel tells."""
 
     total: int
     by_node: Mapping[int, int] | None = None
 
 
-class MemoryValues(NamedTuple):
+class MemoryValues(Record):
     """A group's memory bounds in bytes; None where there is none, or no such file.
 
     ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes;

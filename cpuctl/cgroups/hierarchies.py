@@ -7,9 +7,10 @@ which has both, counts as v1: that is what a kubelet takes it for. Mounts: ``/pr
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cpuctl.machine.tree import Tree
+from cpuctl.records import Record
 
 CGROUPS = "sys/fs/cgroup"
 CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"})
@@ -37,7 +38,7 @@ def is_interface_file(name: str) -> bool:
     return ours and not name.endswith(_UNIT)
 
 
-class Hierarchies(NamedTuple):
+class Hierarchies(Record):
     """The roots of the hierarchies that matter here, as paths in a tree; empty where there is none."""
 
     version: Literal[1, 2]
@@ -78,7 +79,7 @@ def mount_points(names: Sequence[str]) -> Iterator[str]:
             yield f"{CGROUPS}/{name}"
 
 
-class Mount(NamedTuple):
+class Mount(Record):
     """A mount: where it is, and the type of its file system."""
 
     point: str

@@ -16,6 +16,7 @@ from cpuctl.cgroups.names import Level
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.running import ContainerStatus, RunState
+from cpuctl.records import Record
 
 
 class ContainerRole(StrEnum):
@@ -74,7 +75,7 @@ class Owner(NamedTuple):
         return f"{self.pod_name}/{self.name}" if self.name else self.pod_name
 
 
-class KnownNames(NamedTuple):
+class KnownNames(Record):
     """What tells names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state.
 
     ``runtime`` is what a container runtime said of containers at another time, by their ids.

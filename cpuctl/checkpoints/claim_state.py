@@ -8,7 +8,6 @@ its CRC. No release converts what another wrote. Rule: kubernetes ``pkg/kubelet/
 from __future__ import annotations
 
 import zlib
-from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, decoded, decoded_text
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
@@ -17,6 +16,7 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, Integer, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
+from cpuctl.records import Record
 from cpuctl.state_names import CLAIMS_FILE
 
 _STRING_SINCE, _HANDLES_SINCE, _STRUCTURED_SINCE = 31, 28, 30
@@ -24,7 +24,7 @@ _SHORT_SINCE = 34
 _ENTRIES, _HANDLES = "entries", "ResourceHandles"
 
 
-class _Nil(NamedTuple):
+class _Nil(Record):
     """A pointer that is nil in everything that is understood here: what it stands for is kept as it is."""
 
     name: str

@@ -9,7 +9,6 @@ error shown is that of the last attempt.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, Format, Loaded, envelope
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
@@ -19,13 +18,14 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError, quoted
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE
 
 _LEGACY = "CPUManagerCheckpoint"
 _POD_ENTRY_JSON = Struct("state.podEntryJSON", (Field("cpuSet", "CPUSet", Text(), omit_empty=True),))
 
 
-class _PodEntry(NamedTuple):
+class _PodEntry(Record):
     """A pod's CPUs: a list in JSON, but a set to the checksum."""
 
     name: str = "state.PodEntry"

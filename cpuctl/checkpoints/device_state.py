@@ -11,7 +11,6 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CORRUPTED, Checked, fnv1a_32
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile, UnreadableState
@@ -20,6 +19,7 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, Integer, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
+from cpuctl.records import Record
 from cpuctl.state_names import DEVICES_FILE
 
 DIRECTORY = "device-plugins"
@@ -29,7 +29,7 @@ _ENTRIES, _REGISTERED = "PodDeviceEntries", "RegisteredDevices"
 _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/\r\n]")
 
 
-class _Bytes(NamedTuple):
+class _Bytes(Record):
     """Bytes: base64 in JSON."""
 
     name: str = "[]uint8"
@@ -85,7 +85,7 @@ def _data(devices: ListOf | MapOf) -> Struct:
     )
 
 
-class DeviceFormat(NamedTuple):
+class DeviceFormat(Record):
     """One of the two forms: a struct, and a checksum over what is under ``Data``."""
 
     data: Struct

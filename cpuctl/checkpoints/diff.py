@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import Record
 
 _Held = TypeVar("_Held")
 Blocks: TypeAlias = tuple[MemoryBlock, ...]
@@ -28,7 +29,7 @@ class Holder(NamedTuple):
     container: str = ""
 
 
-class HolderChange(NamedTuple, Generic[_Held]):
+class HolderChange(Record, Generic[_Held]):
     """What a holder had and has; None where there was no such holder, or is none any more."""
 
     holder: Holder
@@ -38,8 +39,6 @@ class HolderChange(NamedTuple, Generic[_Held]):
 
 class CPUChange(HolderChange[CPUSet]):
     """A holder whose CPUs have changed."""
-
-    __slots__ = ()
 
     @property
     def gained(self) -> CPUSet:
@@ -55,10 +54,8 @@ class CPUChange(HolderChange[CPUSet]):
 class MemoryChange(HolderChange[Blocks]):
     """A holder whose memory blocks have changed."""
 
-    __slots__ = ()
 
-
-class TableChange(NamedTuple):
+class TableChange(Record):
     """One number of the tables of a NUMA node, in bytes; None where the node or the resource is not there.
 
     ``resource`` is empty for what is the node's own: how many assignments it has, and the nodes of its group.
@@ -71,7 +68,7 @@ class TableChange(NamedTuple):
     after: int | tuple[int, ...] | None
 
 
-class CPUDiff(NamedTuple):
+class CPUDiff(Record):
     """The difference of two states of the CPU Manager; ``policies`` are both names where they differ."""
 
     policies: tuple[str, str] | None
@@ -81,7 +78,7 @@ class CPUDiff(NamedTuple):
         return self.policies is not None or bool(self.changes)
 
 
-class MemoryDiff(NamedTuple):
+class MemoryDiff(Record):
     """The difference of two states of the Memory Manager."""
 
     policies: tuple[str, str] | None

@@ -9,6 +9,7 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.golang import fnv
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, Integer, Struct, Text, Value
+from cpuctl.records import Record
 
 CORRUPTED = "checkpoint is corrupted"
 """What a kubelet says of a checksum that is not that of the content."""
@@ -29,7 +30,7 @@ class Loaded(NamedTuple):
     error: str = ""
 
 
-class Checked(NamedTuple):
+class Checked(Record):
     """A checksum of a file, under its JSON name: as it is written, and as it should be."""
 
     name: str
@@ -98,7 +99,7 @@ def decoded_text(struct: Struct, text: str, *, names_keys: bool = True) -> Loade
         return Loaded(struct.zero(), str(error))
 
 
-class Envelope(NamedTuple):
+class Envelope(Record):
     """A format that holds an older one, and its own content beside it: JSON in a string with a checksum.
 
     ``manager`` is what its errors call the manager.

@@ -25,6 +25,7 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, parsed_json
 from cpuctl.golang.state_types import Value
 from cpuctl.golang.text import GoError
+from cpuctl.records import Record
 from cpuctl.state_names import (
     ALLOCATED_FILE,
     CLAIMS_FILE,
@@ -65,7 +66,7 @@ class Inspection(NamedTuple):
     resummed: str = ""
 
 
-class _Family(NamedTuple):
+class _Family(Record):
     """The formats of one manager's file from the first that has pods and containers by name."""
 
     file_name: "StateFileName"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 
 class CPUStateFile(NamedTuple):
@@ -83,7 +84,7 @@ class MemoryStateFile(NamedTuple):
     pod_entries: Mapping[str, tuple[MemoryBlock, ...]] = {}
 
 
-class RecordedResources(NamedTuple):
+class RecordedResources(Record):
     """Limits and requests of a container or a pod, and the resource claims it uses: name and request."""
 
     limits: Mapping[str, Quantity] = {}
@@ -102,7 +103,7 @@ class RecordedPod(NamedTuple):
     volume_limits: Mapping[str, Quantity | None] = {}
 
 
-class PodsStateFile(NamedTuple):
+class PodsStateFile(Record):
     """``allocated_pods_state`` or ``actuated_pods_state``: what pods were promised, or have got, by UID.
 
     ``pod_status_manager_state``, which came before them, is of the same kind; up to 1.31 it also has the
@@ -113,7 +114,7 @@ class PodsStateFile(NamedTuple):
     resizes: Mapping[str, str] = {}
 
 
-class DeviceEntry(NamedTuple):
+class DeviceEntry(Record):
     """The devices of one resource that a container holds: their names by NUMA node, -1 for none."""
 
     pod_uid: str
@@ -127,7 +128,7 @@ class DeviceEntry(NamedTuple):
         return tuple(sorted(name for names in self.devices.values() for name in names))
 
 
-class DevicesStateFile(NamedTuple):
+class DevicesStateFile(Record):
     """``kubelet_internal_checkpoint``: who holds which devices, and those that were ``registered``."""
 
     entries: tuple[DeviceEntry, ...] = ()
@@ -144,13 +145,13 @@ class ClaimEntry(NamedTuple):
     devices: tuple[str, ...] = ()
 
 
-class ClaimsStateFile(NamedTuple):
+class ClaimsStateFile(Record):
     """``dra_manager_state``: the claims of the DRA manager."""
 
     claims: tuple[ClaimEntry, ...] = ()
 
 
-class UnreadableState(NamedTuple):
+class UnreadableState(Record):
     """A state file that a kubelet refuses to load: ``error`` is its text."""
 
     error: str

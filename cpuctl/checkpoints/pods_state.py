@@ -10,7 +10,6 @@ grows with the release; the kubelet writes all that it knows, null where there i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, data_checksum, decoded_text
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
@@ -20,12 +19,13 @@ from cpuctl.golang.json_values import Json, Number, go_string, kind_of
 from cpuctl.golang.state_types import Decoding, Field, ListOf, MapOf, Path, Struct, Text, Value
 from cpuctl.golang.text import GoError
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 from cpuctl.state_names import ALLOCATED_FILE
 
 _WORD = (1 << 64) - 1
 
 
-class _QuantityType(NamedTuple):
+class _QuantityType(Record):
     """A quantity, which has a reader of its own."""
 
     name: str = "resource.Quantity"
@@ -88,7 +88,7 @@ RESOURCES = Struct(
 )
 
 
-class _Pointer(NamedTuple):
+class _Pointer(Record):
     """A pointer to a struct, nil or not."""
 
     to: Struct

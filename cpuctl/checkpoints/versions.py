@@ -4,7 +4,7 @@ Nothing here is written down twice: a sample is written in every format and read
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.checkpoints import cpu_state, memory_state
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state
@@ -19,6 +19,7 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
+from cpuctl.records import Record
 from cpuctl.state_names import (
     ACTUATED_FILE,
     ALLOCATED_FILE,
@@ -30,7 +31,7 @@ from cpuctl.state_names import (
 )
 
 
-class StateFormat(NamedTuple):
+class StateFormat(Record):
     """A format of a state file: who writes it, and a sample with all that it can hold."""
 
     file_name: str
@@ -39,7 +40,7 @@ class StateFormat(NamedTuple):
     sample: str
 
 
-class Compatibility(NamedTuple):
+class Compatibility(Record):
     """What one kind of kubelet makes of one format: its error, or the members that it reads without."""
 
     format: StateFormat

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from cpuctl.records import Record
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """Where a command lives and what it is for."""
 
     module: str

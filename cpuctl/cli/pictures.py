@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpuctl.cli.output import Style, remember_written
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.exports.machine.facts import MachineFacts
@@ -42,7 +43,7 @@ HtmlOption = Annotated[
 ]
 
 
-class Pictures(NamedTuple):
+class Pictures(Record):
     """Files that are asked for, by their option; one may be ``-``, and stands in the answer's place."""
 
     files: Mapping[str, str]

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.positions import Path, Position, Positioned, Repeated, path_text
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder
@@ -115,7 +116,7 @@ class Document(NamedTuple):
         return f"{position}: {path_text(path)}" if path else position
 
 
-class Origin(NamedTuple):
+class Origin(Record):
     """Where a part was read; ``str()`` costs nothing: file and line of a document, or file and path."""
 
     document: Document

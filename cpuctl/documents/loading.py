@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.positions import Position
@@ -21,6 +21,7 @@ from cpuctl.documents.text_errors import (
     too_many_values,
 )
 from cpuctl.errors import InputError
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _PREFIX = "couldn't get version/kind; json parse error: "
 
 
-class ObjectText(NamedTuple):
+class ObjectText(Record):
     """The object, null where the text holds none, and the line where a document begins that is not read."""
 
     document: Document

@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple, TypeAlias
 
+from cpuctl.records import Record
+
 Path: TypeAlias = tuple[str | int, ...]
 
 _PLAIN_KEY = r"[A-Za-z_][\w-]*"
@@ -33,7 +35,7 @@ class Position(NamedTuple):
         return cls(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
-class Positioned(NamedTuple):
+class Positioned(Record):
     """A value with the position of its key (in a mapping) or of itself."""
 
     position: Position
@@ -51,7 +53,7 @@ class Positioned(NamedTuple):
         return found if isinstance(found, Positioned) else None
 
 
-class Repeated(NamedTuple):
+class Repeated(Record):
     """A key that a mapping holds once more: the path to it, and where the key and its value begin."""
 
     path: Path

@@ -4,18 +4,19 @@ Rule: kubelet v1.36 ``pkg/kubelet/metrics``. Histograms of durations are left ou
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.memory.provider import MemoryMetrics
 from cpuctl.engine.node import Node
+from cpuctl.records import Record
 
 _PREFIX = "kubelet_"
 _ALIGNED = "container_aligned_compute_resources_count"
 _UNALIGNED = "container_aligned_compute_resources_failure_count"
 
 
-class Sample(NamedTuple):
+class Sample(Record):
     """One value of one series; ``kind`` is ``counter`` or ``gauge``."""
 
     name: str

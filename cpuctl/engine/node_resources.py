@@ -6,7 +6,6 @@ storage, are not part of the machine information: what is reserved of them is co
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -17,6 +16,7 @@ from cpuctl.kubelet.reservations import (
 )
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _ZERO = Quantity()
 MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
@@ -25,7 +25,7 @@ MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.availab
 _SELDOM_KNOWN = ("memory", "ephemeral-storage", "pid")
 
 
-class ResourceLine(NamedTuple):
+class ResourceLine(Record):
     """One resource; amounts that depend on a capacity that is not known are None."""
 
     resource: str
@@ -37,7 +37,7 @@ class ResourceLine(NamedTuple):
     allocatable: Quantity | None
 
 
-class MemoryBalance(NamedTuple):
+class MemoryBalance(Record):
     """The memory manager's rule for one kind of memory: *listed* in reservedMemory must equal *kept*."""
 
     kind: str
@@ -50,7 +50,7 @@ class MemoryBalance(NamedTuple):
         return self.listed == self.kept
 
 
-class ReservationSummary(NamedTuple):
+class ReservationSummary(Record):
     """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
 
     ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there. It is None

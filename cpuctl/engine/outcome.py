@@ -8,32 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.masks import CPUMask
-
-
-class _Outcome:
-    """A value that nobody changes, equal to those of its kind with the same content.
-
-    Written out, since every command defines all kinds: a frozen dataclass takes 0.7 ms each.
-    """
-
-    __slots__: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        return self._content() == other._content() if type(other) is type(self) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((type(self), *self._content()))
-
-    def __repr__(self) -> str:
-        content = (f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"{type(self).__name__}({', '.join(content)})"
-
-    def _content(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
+from cpuctl.records import Record
 
 
 class FaultKind(StrEnum):
@@ -44,28 +23,22 @@ class FaultKind(StrEnum):
     CRASH = "crash"
 
 
-class KubeletFault(_Outcome):
+class KubeletFault(Record):
     """The kubelet would not answer at all: where in it, and why."""
 
-    __slots__ = ("kind", "where", "why")
-
-    def __init__(self, kind: FaultKind, where: str, why: str) -> None:
-        self.kind: Final = kind
-        self.where: Final = where
-        self.why: Final = why
+    kind: FaultKind
+    where: str
+    why: str
 
 
-class Undetermined(_Outcome):
+class Undetermined(Record):
     """The input lacks what the answer depends on, or no kubelet's answer to it is known: why.
 
     ``variants`` are the answers of which one is right, where only chance decides: the order of a map, say.
     """
 
-    __slots__ = ("variants", "why")
-
-    def __init__(self, why: str, variants: tuple[str, ...] = ()) -> None:
-        self.why: Final = why
-        self.variants: Final = variants
+    why: str
+    variants: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -116,7 +89,7 @@ FAILED_IN_POD_SCOPE = (
 """The kubelet's words where hints for a pod that is divided come to nothing (KEP-5526)."""
 
 
-class Rejected(_Outcome):
+class Rejected(Record):
     """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.
 
     ``reason`` is a ``RejectionReason``, a ``ResizeReason``, ``PodLevelResourcesNotSupported`` or, where the
@@ -125,33 +98,22 @@ class Rejected(_Outcome):
     the node is too small.
     """
 
-    __slots__ = ("container", "details", "message", "reason")
-
-    def __init__(
-        self, reason: str, message: str, container: str = "", details: Mapping[str, int] | None = None
-    ) -> None:
-        self.reason: Final = reason
-        self.message: Final = message
-        self.container: Final = container
-        self.details: Final[Mapping[str, int]] = {} if details is None else details
+    reason: str
+    message: str
+    container: str = ""
+    details: Mapping[str, int] = {}
 
 
-class Forbidden(_Outcome):
+class Forbidden(Record):
     """No API server stores such a pod, so no kubelet hears of it: the server's words, in its order."""
 
-    __slots__ = ("refusals",)
-
-    def __init__(self, refusals: tuple[str, ...]) -> None:
-        self.refusals: Final = refusals
+    refusals: tuple[str, ...]
 
 
-class Pending(_Outcome):
+class Pending(Record):
     """The scheduler finds no devices for the pod's claims, so no kubelet hears of it: why, in numbers."""
 
-    __slots__ = ("message",)
-
-    def __init__(self, message: str) -> None:
-        self.message: Final = message
+    message: str
 
 
 class Admitted(ByContent):
@@ -174,13 +136,10 @@ def why_not(verdict: Rejected | Forbidden | Pending | KubeletFault | Undetermine
             return verdict.why
 
 
-class AllocationError(_Outcome):
+class AllocationError(Record):
     """The kubelet's error text for CPUs that cannot be picked."""
 
-    __slots__ = ("message",)
-
-    def __init__(self, message: str) -> None:
-        self.message: Final = message
+    message: str
 
 
 class PickStep(NamedTuple):
@@ -216,12 +175,9 @@ class Picked(NamedTuple):
 PickResult = Picked | AllocationError | KubeletFault | Undetermined
 
 
-class StartRefused(_Outcome):
+class StartRefused(Record):
     """The kubelet does not start: in which stage, its error text, and the settings to mend, by path."""
 
-    __slots__ = ("error", "settings", "stage")
-
-    def __init__(self, stage: str, error: str, settings: tuple[tuple[str, ...], ...] = ()) -> None:
-        self.stage: Final = stage
-        self.error: Final = error
-        self.settings: Final = settings
+    stage: str
+    error: str
+    settings: tuple[tuple[str, ...], ...] = ()

@@ -12,6 +12,7 @@ from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import PickStep, Weighing
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryBlock
@@ -44,7 +45,7 @@ def isolation_of(container: Container, *, assigned: bool, divided: bool) -> Isol
     return Isolation.CONTAINER if own else Isolation.POD
 
 
-class DeviceGrant(NamedTuple):
+class DeviceGrant(Record):
     """The devices of one resource that a container gets, counted by the mask of the nodes next to them.
 
     ``reused`` were an init container's. With ``by_chance`` the counts are one way of several: a kubelet

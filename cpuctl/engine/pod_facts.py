@@ -29,6 +29,7 @@ from cpuctl.pods.out_of_memory import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
 from cpuctl.pods.stored import Provenance, provenance
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -64,7 +65,7 @@ class NodeOfPods(NamedTuple):
         return "cpu" in self.static
 
 
-class ContainerFacts(NamedTuple):
+class ContainerFacts(Record):
     """What one container gets; ``exclusive``: CPUs of its own on this node, else ``why_shared``.
 
     ``isolation`` tells with whom it shares them.
@@ -80,7 +81,7 @@ class ContainerFacts(NamedTuple):
     isolation: Isolation
 
 
-class EphemeralFacts(NamedTuple):
+class EphemeralFacts(Record):
     """What a container gets that was added for debugging; ``cpus`` says where it runs."""
 
     name: str
@@ -90,7 +91,7 @@ class EphemeralFacts(NamedTuple):
     cpus: str
 
 
-class PodFacts(NamedTuple):
+class PodFacts(Record):
     """What follows from one pod. ``view`` is the pod as its kubelet looks at it.
 
     ``downward`` is what its containers read of resources, ``creation`` what the API server makes of it;

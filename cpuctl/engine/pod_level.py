@@ -5,10 +5,11 @@ Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm/qos`` (a container like a Guar
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -56,7 +57,7 @@ def _whole_cpus(resources: ResourceRequirements) -> bool:
     return request.sign > 0 and request == resources.limits.get("cpu") and request.is_integral_cpu
 
 
-class PodLevelRules(NamedTuple):
+class PodLevelRules(Record):
     """Whether the gate PodLevelResourceManagers is on, and which managers keep what a pod has.
 
     Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated anew after a restart, and

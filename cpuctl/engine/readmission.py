@@ -6,7 +6,9 @@ whether the pod has its share already, and hints do not take it for the pod's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.state import CPUManagerState
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes#140906"
 
 
-class PodAllocation(NamedTuple):
+class PodAllocation(Record):
     """What a pod holds as a whole, and how many of memory's assignments are nobody's before it comes back.
 
     ``cpus`` is a mask.
@@ -31,7 +33,7 @@ class PodAllocation(NamedTuple):
         return tuple(issue for issue, held in ((CPU_ISSUE, self.cpus), (MEMORY_ISSUE, self.memory)) if held)
 
 
-class Readmission(NamedTuple):
+class Readmission(Record):
     """What a pod held that was served anew, or refused: of this, ``lost_*`` is nobody's from then on."""
 
     held: PodAllocation

@@ -7,7 +7,7 @@ fails decides; its text is the kubelet's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy, start_cpu_manager
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -25,6 +25,7 @@ from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject
 from cpuctl.kubelet.validation.rules import refused_later, validate, validation_text
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import TopologyManager
@@ -46,7 +47,7 @@ LOADING = "loading the kubelet configuration"
 """Where a kubelet crashes on its gates, before it looks at the machine."""
 
 
-class Started(NamedTuple):
+class Started(Record):
     """A kubelet that has come up, as far as its resource managers go.
 
     ``policy`` is the CPU Manager's, ``memory_policy`` the Memory Manager's; one that does nothing is None.

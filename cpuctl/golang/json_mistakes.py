@@ -16,6 +16,7 @@ from cpuctl.golang.conversions import json_number
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
@@ -52,7 +53,7 @@ class Mistake(NamedTuple):
     final: bool = False
 
 
-class _Place(NamedTuple):
+class _Place(Record):
     path: Path
     struct: str
     fields: tuple[str, ...] = ()
@@ -76,7 +77,7 @@ def all_mistakes(value: Value, go_type: str, walk: JSONDecoder) -> tuple[Mistake
     return () if final is None else (final, *(mistake for mistake in noted if mistake is not final))
 
 
-class JSONDecoder(NamedTuple):
+class JSONDecoder(Record):
     """How a decoder goes about its work.
 
     ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.

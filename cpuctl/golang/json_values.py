@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from cpuctl.errors import InputError
 from cpuctl.golang.json_syntax import syntax_complaint
 from cpuctl.golang.text import GoError
+from cpuctl.records import Record
 
 MAX_CHARACTERS = 16 << 20
 """A hundred times the file of a node full of pods with exclusive CPUs."""
@@ -37,13 +38,13 @@ class GoJsonError(GoError):
     """The text is no JSON; the message is Go's."""
 
 
-class Number(NamedTuple):
+class Number(Record):
     """A JSON number as it is written: how large it may be depends on who reads it."""
 
     text: str
 
 
-class Members(NamedTuple):
+class Members(Record):
     """A JSON object: its members in the order of the text, repeated ones too."""
 
     pairs: list[tuple[str, Json]]

@@ -10,10 +10,11 @@ or list that is nil in Go is None.
 """
 
 import re
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, Number, go_string, kind_of
+from cpuctl.records import Record
 
 Path: TypeAlias = tuple[str, ...]
 """The names in JSON that lead from the root to a value; items of a list go by their index."""
@@ -88,7 +89,7 @@ class GoType(Protocol):
         """Write a value as JSON."""
 
 
-class Text(NamedTuple):
+class Text(Record):
     """A string."""
 
     name: str = "string"
@@ -114,7 +115,7 @@ class Text(NamedTuple):
         return go_string(value)
 
 
-class Integer(NamedTuple):
+class Integer(Record):
     """An integer of 64 bits."""
 
     name: str
@@ -154,7 +155,7 @@ _KEY = re.compile(r"[+-]?[0-9]{1,18}")
 _LONG_S = "\u017f"
 
 
-class MapOf(NamedTuple):
+class MapOf(Record):
     """A map with text keys, or with numbers where ``numbered``; ``pointers``: its values are pointers.
 
     ``key_type`` is what Go calls a key that is a number.
@@ -216,7 +217,7 @@ class MapOf(NamedTuple):
         return "null" if self.pointers and value is None else self.item.written(value)
 
 
-class ListOf(NamedTuple):
+class ListOf(Record):
     """A slice."""
 
     name: str
@@ -247,7 +248,7 @@ class ListOf(NamedTuple):
         return "null" if value is None else "[" + ",".join(map(self.item.written, value)) + "]"
 
 
-class Field(NamedTuple):
+class Field(Record):
     """A field of a struct: its name in JSON and in Go; ``omit_empty``: not written where empty."""
 
     json_name: str
@@ -256,7 +257,7 @@ class Field(NamedTuple):
     omit_empty: bool = False
 
 
-class Struct(NamedTuple):
+class Struct(Record):
     """A struct."""
 
     name: str

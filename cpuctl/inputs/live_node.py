@@ -14,6 +14,7 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pod_resources import load_pod_resources, refuse_own_socket
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.records import Record
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 3
 
 
-class NodeInputs(NamedTuple):
+class NodeInputs(Record):
     """Which node is looked at, and what its kubelet is told; empty where something is left out.
 
     ``listed`` are the pods that the API server has of it, where they are read already; else ``pods`` may be a
@@ -53,7 +54,7 @@ class NodeInputs(NamedTuple):
     listed: tuple[Pod, ...] | None = None
 
 
-class StateFile(NamedTuple):
+class StateFile(Record):
     """A state file that was read: its path on the node, and its text."""
 
     path: str

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -271,7 +272,7 @@ _WHERE = "POD"
 _SHOWN = 5
 
 
-class PodChoice(NamedTuple):
+class PodChoice(Record):
     """A pod by its place among those that come or (``running``) that run, and perhaps a container."""
 
     place: int

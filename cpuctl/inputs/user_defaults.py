@@ -12,9 +12,10 @@ import re
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError, UsageError
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers.sources import Origin
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _VARIABLES = {"machine": "CPUCTL_MACHINE", "kubeletVersion": "CPUCTL_KUBELET_VERSION"}
 
 
-class UserDefault(NamedTuple):
+class UserDefault(Record):
     """A value that no option gave; ``where`` names the variable, or the file with its line."""
 
     value: str

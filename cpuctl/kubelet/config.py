@@ -6,6 +6,7 @@ from typing import NamedTuple
 from cpuctl.golang.durations import MILLISECOND, MINUTE, SECOND
 from cpuctl.golang.text import GoError
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 
 class SettingError(GoError):
@@ -32,7 +33,7 @@ INODE_THRESHOLD_OF_IMAGES = "imagefs.inodesFree"
 """The one of them that came with 1.30."""
 
 
-class ReservedMemory(NamedTuple):
+class ReservedMemory(Record):
     """Memory kept from pods on one NUMA node, by resource name (``memory``, ``hugepages-1Gi``)."""
 
     numa_node: int

@@ -7,7 +7,6 @@ tells. Where it walks a map in random order, they come by name here.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.departures import LEAST_SHARED
 from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool
@@ -15,6 +14,7 @@ from cpuctl.golang.durations import SECOND, parse_duration
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.records import Record
 
 FULL_PCPUS_ONLY = "full-pcpus-only"
 DISTRIBUTE_NUMA = "distribute-cpus-across-numa"
@@ -36,7 +36,7 @@ ARCHIVED_WHY = (
 )
 
 
-class OptionHistory(NamedTuple):
+class OptionHistory(Record):
     """The minor release in which an option came to each stage; None where it has not got there."""
 
     alpha: int
@@ -77,7 +77,7 @@ CPU_STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerP
 _CPU_FIELD = "cpuManagerPolicyOptions"
 
 
-class CPUPolicyOptions(NamedTuple):
+class CPUPolicyOptions(Record):
     """The options of the static CPU policy, all off unless asked for; the delay is in nanoseconds."""
 
     full_pcpus_only: bool = False
@@ -210,7 +210,7 @@ TOPOLOGY_STAGE_GATES = {
 _TOPOLOGY_FIELD = "topologyManagerPolicyOptions"
 
 
-class TopologyOptions(NamedTuple):
+class TopologyOptions(Record):
     """The options of the topology manager, at their defaults unless asked for."""
 
     prefer_closest_numa_nodes: bool = False

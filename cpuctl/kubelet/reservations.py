@@ -11,7 +11,6 @@ float64(float32(10) / float32(100)))``.
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
 from cpuctl.golang.conversions import float32, parse_float32
@@ -25,6 +24,7 @@ from cpuctl.kubelet.config import (
 )
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 SIGNALS = frozenset(
     {
@@ -46,7 +46,7 @@ _NO_NUMBER = -(1 << 63)
 _FIELD = "evictionHard"
 
 
-class Threshold(NamedTuple):
+class Threshold(Record):
     """A threshold: an amount, or else a share of the capacity (1 for all of it), in 32-bit precision."""
 
     amount: Quantity | None = None
@@ -126,7 +126,7 @@ _ZERO = Quantity()
 _LIST = ("reservedSystemCPUs",)
 
 
-class CPUReservation(NamedTuple):
+class CPUReservation(Record):
     """The ``number`` of CPUs kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager.
 
     ``given`` tells whether any amount is: of one beyond 64 bits, the kubelet's count can be anything.
@@ -139,7 +139,7 @@ class CPUReservation(NamedTuple):
     setting: tuple[str, ...] = _LIST
 
 
-class Reservations(NamedTuple):
+class Reservations(Record):
     """Everything that is kept from pods, by resource; ``listed`` is ``reservedSystemCPUs`` where set."""
 
     kube: Mapping[str, Quantity] = {}

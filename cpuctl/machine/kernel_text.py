@@ -7,10 +7,10 @@ Every parser raises ValueError with what was found and what was expected. Format
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
+from cpuctl.records import Record
 
 _BLANK = " \t\r\n\0"
 _UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all
@@ -117,7 +117,7 @@ def parse_distances(text: str) -> tuple[int, ...]:
         raise ValueError(f"found {shown(text)}, expected distances such as 10 21") from None
 
 
-class MemoryTotals(NamedTuple):
+class MemoryTotals(Record):
     """The two lines of a ``meminfo`` that describe the hardware, in bytes; None where absent."""
 
     total: int | None
@@ -140,7 +140,7 @@ def _kibibytes(text: str, key: str) -> int | None:
     return None
 
 
-class ProcessorSummary(NamedTuple):
+class ProcessorSummary(Record):
     """What /proc/cpuinfo adds to sysfs: a name, and how many ``physical id`` values it lists."""
 
     model_name: str | None = None

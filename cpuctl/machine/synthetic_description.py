@@ -12,6 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import parse_given_mask, parse_number, within_limit
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
+from cpuctl.records import Record
 
 _SAME_NODE, _SAME_SOCKET, _OTHER_SOCKET = 10, 12, 21
 
@@ -75,7 +76,7 @@ class Arrangement(NamedTuple):
     across: bool = False
 
 
-class Layout(NamedTuple):
+class Layout(Record):
     """CPU sets by socket and NUMA node number; cores and L3 groups have no numbers."""
 
     cores: tuple[CPUSet, ...]

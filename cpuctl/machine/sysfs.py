@@ -8,7 +8,6 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/ad
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -36,6 +35,7 @@ from cpuctl.machine.model import (
 )
 from cpuctl.machine.tree import Tree
 from cpuctl.machine.wording import are, have, named
+from cpuctl.records import Record
 
 _NO_CLUSTER = 65535  # what firmware tables without clusters make kernels print
 _SIBLING_LISTS = ("thread_siblings_list", "core_cpus_list")
@@ -44,7 +44,7 @@ _PACKAGE_LISTS = ("core_siblings_list", "package_cpus_list")
 _PACKAGE_MAPS = ("core_siblings", "package_cpus")
 
 
-class CPUStates(NamedTuple):
+class CPUStates(Record):
     """Which CPUs there are and what state they are in."""
 
     online: CPUSet

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from cpuctl.records import Record
+
 MOST_CHARACTERS = 1 << 18
 """As much of a line is read: one that lists all pods of a node may be long, and nothing is longer."""
 _HEADER = re.compile(
@@ -32,7 +34,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECEMBER = 12
 
 
-class LogLine(NamedTuple):
+class LogLine(Record):
     """A structured line: where it stands, when it was written, and what it says.
 
     ``at`` are nanoseconds; without a year in the log they count from a year that stands for it. ``process``

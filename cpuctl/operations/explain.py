@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.events import RejectionEvent
 
 
-class Explained(NamedTuple):
+class Explained(Record):
     """The explanation of one decision, and what would change it beside what the engine tries.
 
     ``name`` is how the pod is found again, ``container`` the one that was asked about, empty for the whole

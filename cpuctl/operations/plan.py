@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from cpuctl.engine.ordering import PodOrder
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +26,7 @@ Rounds: TypeAlias = int | Literal["max"]
 """How many times over pods are planned; ``max``: as often as they fit."""
 
 
-class PlanOptions(NamedTuple):
+class PlanOptions(Record):
     """How pods are planned: ``rounds`` is None where nobody asks for copies."""
 
     order: PodOrder = PodOrder.GIVEN

@@ -12,6 +12,7 @@ from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
 from cpuctl.inputs.pods import load_pods, load_rejections
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.events import RejectionEvent
 
 
-class NodeWords(NamedTuple):
+class NodeWords(Record):
     """What is said of the node: there are enough devices, the flags of the driver for CPUs, and a policy.
 
     The policy is one that no kubelet has, to see what would come of it.

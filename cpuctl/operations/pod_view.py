@@ -10,6 +10,7 @@ from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.kubelet import kubelet_gates, load_cgroup_version, load_kubelet, server_gates
 from cpuctl.inputs.machine import load_machine, load_memory, load_runtime
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ class PodViewInputs(NamedTuple):
     runtime: str = ""
 
 
-class NodeView(NamedTuple):
+class NodeView(Record):
     """What the inputs name. ``formula`` is None where the containers' runtime is not known."""
 
     node: NodeOfPods
@@ -56,7 +57,7 @@ class NodeView(NamedTuple):
         return self.kubelet.config.cgroup_driver == "systemd"
 
 
-class ShownPods(NamedTuple):
+class ShownPods(Record):
     """Pods, quotas with what is used in the end, the order of eviction; None where no usage is known."""
 
     pods: Sequence[PodFacts]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.timeline.runtime_history import RuntimeHistory
 
 
-class TimelineInputs(NamedTuple):
+class TimelineInputs(Record):
     """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
 
     A kubelet's log has pods and a kubelet beside it: ``filenames`` are manifests. ``driver_arguments`` are
@@ -134,7 +135,7 @@ def _add_unrecorded(timeline: Timeline, sources: Sources) -> None:
 _EVENTS_HINT = "kubelets tell of pods from -v=2 on: journalctl -u kubelet -o json"
 
 
-class LoggedNode(NamedTuple):
+class LoggedNode(Record):
     """What a log is about and does not hold: machine, files of manifests, what the kubelet was told."""
 
     machine: str = ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.documents.files import STDIN
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod, StoredPod
 
 
-class Resizes(NamedTuple):
+class Resizes(Record):
     """Resizes that were decided, the node afterwards, and by what cgroups are written there.
 
     ``state_file`` is the text that ``cpu_manager_state`` has then, ``warnings`` what follows later from what
@@ -39,7 +40,7 @@ class Resizes(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class Pending(NamedTuple):
+class Pending(Record):
     """What becomes of a resize that is pending, and by what rules of the kubelet."""
 
     attempted: RetriedResize

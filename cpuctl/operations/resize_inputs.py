@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import ServerInputs
+from cpuctl.records import Record
 from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ResizeInputs(NamedTuple):
     server: ServerInputs = ServerInputs()
 
 
-class RunningNode(NamedTuple):
+class RunningNode(Record):
     """A node and the pods that run on it, with the release's gates.
 
     ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
@@ -238,7 +239,7 @@ def _edited(spec: Pod, edited: Pod) -> Pod:
     )
 
 
-class NewAmounts(NamedTuple):
+class NewAmounts(Record):
     """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
 
     An amount is None where nothing is said of that side, and both are the same where one is given for both.

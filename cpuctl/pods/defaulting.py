@@ -10,19 +10,19 @@ Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ServerRules
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 REQUEST_FROM_LIMIT = "its limit, as no request is given"
 """The rule by which a container's request follows from its limit."""
 _FROM_CONTAINERS = ("cpu", "memory")
 
 
-class Step(NamedTuple):
+class Step(Record):
     """One change to a pod, and the rule behind it as words that follow an amount."""
 
     rule: str

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceFieldRef, is_pod_level_resource
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 HUGE_PAGES = "hugepages-"
 _POD_LEVEL_SINCE = 34
@@ -20,7 +21,7 @@ _NOTHING, _ONE = Quantity(), Quantity.from_value(1)
 _NO_LIMIT = "0, as there is no limit"
 
 
-class DownwardContext(NamedTuple):
+class DownwardContext(Record):
     """The kubelet 1.*minor* that tells, and its node.
 
     ``allocatable`` is None where the node is not known. ``assigned`` are the CPUs of containers, as a list,

@@ -6,12 +6,12 @@ The amounts are those of ``cpuctl.pods.requests``: the scheduler's and the node'
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from cpuctl.pods.cgroups.values import is_limited
 from cpuctl.pods.model import ContainerKind, Pod, is_pod_level_resource
 from cpuctl.pods.requests import pod_limits, pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _ZERO = Quantity()
 _Amounts = Mapping[str, Quantity]
@@ -19,7 +19,7 @@ _OVERHEAD = ", plus overhead"
 _NO_BOUND = "; no bound, as not every container has a limit"
 
 
-class Effective(NamedTuple):
+class Effective(Record):
     """An amount and where it comes from."""
 
     amount: Quantity

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, TypeAlias
 
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.pods.node_selection import NodeSelection
@@ -92,7 +93,7 @@ class ResourceFieldRef(NamedTuple):
         return not self.reader
 
 
-class PodClaim(NamedTuple):
+class PodClaim(Record):
     """One of a pod's ``resourceClaims``: its name there, and the claim or the template that it means."""
 
     name: str

@@ -14,6 +14,7 @@ from cpuctl.pods.defaulting import Step
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.requests import Amounts, container_limits, container_requests, pod_limits, pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _Amounts = Mapping[str, Quantity]
 _OVERRIDDEN = ("cpu", "memory")
@@ -214,7 +215,7 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _MUST_BE_SET = ("cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory")
 
 
-class Scope(NamedTuple):
+class Scope(Record):
     """One condition on the pods that a quota looks at, with the words of ``scopeSelector``."""
 
     name: str
@@ -222,7 +223,7 @@ class Scope(NamedTuple):
     values: tuple[str, ...] = ()
 
 
-class ResourceQuota(NamedTuple):
+class ResourceQuota(Record):
     """One object. ``used`` comes from its status, None where it has none: nobody has counted yet."""
 
     name: str
@@ -247,7 +248,7 @@ class ResourceQuota(NamedTuple):
         return sorted(name for name in self.hard if _is_tracked(name))
 
 
-class QuotaCharge(NamedTuple):
+class QuotaCharge(Record):
     """What one quota makes of one new pod: the amounts it would be charged, and what it refuses."""
 
     quota: ResourceQuota

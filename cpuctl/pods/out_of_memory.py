@@ -7,11 +7,11 @@ their kubelet sees them (``NodeRules.view``).
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, is_pod_level_resource
 from cpuctl.pods.requests import container_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _PROTECTED, _FIRST = -997, 1000
 _LEAST = 3
@@ -19,7 +19,7 @@ _NODE_CRITICAL = "system-node-critical"
 _ZERO = Quantity()
 
 
-class OomScore(NamedTuple):
+class OomScore(Record):
     """A score and the rule that it follows; ``value`` is None where it takes the node's memory to say."""
 
     value: int | None
@@ -80,7 +80,7 @@ def _divided(number: int, by: int) -> int:
     return number // by if number >= 0 else -(-number // by)
 
 
-class Ranked(NamedTuple):
+class Ranked(Record):
     """A pod in the order of eviction; ``usage`` is None where nobody measured it, amounts are bytes.
 
     ``spared``: it is critical, so a kubelet passes over it.

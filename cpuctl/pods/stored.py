@@ -11,6 +11,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirement
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -48,7 +49,7 @@ class AmountField(NamedTuple):
     resource: str
 
 
-class Provenance(NamedTuple):
+class Provenance(Record):
     """A pod with its defaults, its amounts as they were written, and the source of every one of them.
 
     ``dropped`` holds what the API server does not take, by the rule that drops it.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 RELEASE = "1.9"
 """The release of KubeVirt whose rules are computed with."""
@@ -22,7 +23,7 @@ _UINT32 = 0xFFFFFFFF
 _NOTHING = Quantity()
 
 
-class HostDevice(NamedTuple):
+class HostDevice(Record):
     """A GPU or another device of the host: a device plugin's ``resource`` or a pod's ``claim``."""
 
     resource: str = ""
@@ -43,7 +44,7 @@ class Interface(NamedTuple):
         return self.model in ("", "virtio")
 
 
-class Volume(NamedTuple):
+class Volume(Record):
     """A volume by the member of the manifest that says what it is; ``hotplug`` where it comes later."""
 
     name: str
@@ -51,7 +52,7 @@ class Volume(NamedTuple):
     hotplug: bool = False
 
 
-class Network(NamedTuple):
+class Network(Record):
     """A network of the guest: the pod's, a NetworkAttachmentDefinition's, or one of a resource claim."""
 
     name: str
@@ -141,7 +142,7 @@ class Guest(NamedTuple):
         )
 
 
-class LabelTerm(NamedTuple):
+class LabelTerm(Record):
     """One requirement of a label selector."""
 
     key: str
@@ -161,14 +162,14 @@ class LabelTerm(NamedTuple):
                 return self.key not in labels
 
 
-class Binding(NamedTuple):
+class Binding(Record):
     """A network binding plugin that a cluster has: whether it needs a sidecar, and memory for it."""
 
     sidecar: bool = False
     memory: Quantity = _NOTHING
 
 
-class Support(NamedTuple):
+class Support(Record):
     """What a cluster has the containers beside the guest's ask for, of one kind."""
 
     requests: Mapping[str, Quantity] = {}
@@ -201,7 +202,7 @@ class Cluster(NamedTuple):
         return self.gates.get(gate, gate in _GATES_ON)
 
 
-class NamespaceLimits(NamedTuple):
+class NamespaceLimits(Record):
     """Whether the pod gets a CPU limit that nobody wrote, and a memory limit of so many times the request."""
 
     cpu: bool = False
@@ -300,7 +301,7 @@ def page_bytes(guest: Guest) -> Quantity | None:
         return None
 
 
-class Refusal(NamedTuple):
+class Refusal(Record):
     """Why KubeVirt does not store a guest: the field, as path below its spec, and what is wrong with it."""
 
     field: tuple[str, ...]

@@ -15,6 +15,7 @@ from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 from cpuctl.pods.reading.manifests import DRAObject
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.dra.node import NodeClaims
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 
 
-class KubeletSetup(NamedTuple):
+class KubeletSetup(Record):
     """A kubelet as it is installed: what it is told, or why it cannot load that.
 
     ``preview``: the gate of KEP-5554 brings its allocator, whichever the release. ``grace_of_pods``: the
@@ -87,7 +88,7 @@ class TimelinePod(NamedTuple):
     exposed: frozenset[str] = frozenset()
 
 
-class Admit(NamedTuple):
+class Admit(Record):
     """A pod is created on the node, or (``scheduled``) as soon as the scheduler sees room for it there.
 
     Its containers run at once, init containers having ended, unless *start* is False.
@@ -98,27 +99,27 @@ class Admit(NamedTuple):
     scheduled: bool = False
 
 
-class Resize(NamedTuple):
+class Resize(Record):
     """Containers of a pod are to have other resources: ``PATCH`` of its subresource ``resize``."""
 
     pod: str
     resources: Mapping[str, ResourceRequirements]
 
 
-class Update(NamedTuple):
+class Update(Record):
     """The pod object is written anew, with these containers exposed."""
 
     pod: str
     exposed: frozenset[str]
 
 
-class Remove(NamedTuple):
+class Remove(Record):
     """A pod is deleted."""
 
     pod: str
 
 
-class ContainerEvent(NamedTuple):
+class ContainerEvent(Record):
     """A container of a pod starts, or ends with an exit code."""
 
     pod: str
@@ -139,7 +140,7 @@ class KubeletAction(StrEnum):
     REBOOT = "reboot"
 
 
-class KubeletEvent(NamedTuple):
+class KubeletEvent(Record):
     """The kubelet stops, or starts with a setup; *takes* is how long it is away in between."""
 
     action: KubeletAction
@@ -147,27 +148,27 @@ class KubeletEvent(NamedTuple):
     takes: int = 0
 
 
-class ServerEvent(NamedTuple):
+class ServerEvent(Record):
     """The API server is another one from now on."""
 
     server: ApiServer
 
 
-class HotplugEvent(NamedTuple):
+class HotplugEvent(Record):
     """CPUs (masks) go offline or come back: the kernel and the next start of a kubelet see it."""
 
     offline: int = 0
     online: int = 0
 
 
-class StateFileEdit(NamedTuple):
+class StateFileEdit(Record):
     """Somebody edits a state file: deletes it (``text`` None), or replaces it."""
 
     file: str
     text: str | None = None
 
 
-class StateFilePatch(NamedTuple):
+class StateFilePatch(Record):
     """Somebody changes what ``cpu_manager_state`` says, with the right checksum.
 
     ``entries`` are CPUs (masks) by the full name of a pod and container, None for an entry that goes.
@@ -203,7 +204,7 @@ class Moment(NamedTuple):
     where: Origin | str | None = None
 
 
-class Timing(NamedTuple):
+class Timing(Record):
     """What takes how long.
 
     ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet looks every 100 ms:

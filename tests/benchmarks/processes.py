@@ -50,7 +50,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command(("--version",), 3, 2),
-    Command(("--help",), 6, 9),
+    Command(("--help",), 6, 10),
     Command(("plan", "--help"), 8, 49),
     Command(("checkpoint", "versions", *JSON), 10, 45),
     Command(("topology", *MACHINE, *JSON), 10, 67),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.answering.config.show_answer import known_amount
 from cpuctl.answering.pods.downward_answer import downward_answer
@@ -15,6 +15,7 @@ from cpuctl.pods.cgroups.values import CgroupRules, CgroupValues
 from cpuctl.pods.consumers import ConsumedAmount
 from cpuctl.pods.effective import Effective
 from cpuctl.pods.stored import AmountField, AmountOrigin, AmountSource
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers import pods as answers
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _WEIGHT = "cpu.weight"
 
 
-class CgroupView(NamedTuple):
+class CgroupView(Record):
     """How cgroup values are written down; ``formula`` is None where the runtime's is not known."""
 
     version: int

@@ -16,10 +16,11 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.kubelet.flags.given import forwarded_flags
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.capture.collected import Process
@@ -96,7 +97,7 @@ _NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "k
 """Programs that are a kubelet, or have one inside."""
 
 
-class RunningKubelet(NamedTuple):
+class RunningKubelet(Record):
     """A process, what it calls itself, and its root directory as it sees it."""
 
     pid: int

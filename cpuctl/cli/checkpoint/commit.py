@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,6 +14,7 @@ from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.output import Style, emit, emit_after_change, remember_all
 from cpuctl.errors import UsageError
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import CheckpointChange
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.checkpoint.changes import Applied, FileChange, Target
 
 
-class CommitOptions(NamedTuple):
+class CommitOptions(Record):
     """Whether and where anything is written, as a command line has it; ``in_place``: it may be in place."""
 
     write_state: str = ""

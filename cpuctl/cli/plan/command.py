@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,6 +44,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers.metrics import Metrics
@@ -378,7 +379,7 @@ def _read(words: PlanningInputs, sources: Sources, *, pods_needed: bool, written
     return planning
 
 
-class Planned(NamedTuple):
+class Planned(Record):
     """An answer, and the node afterwards; None where there is more than one."""
 
     document: "StartedPlan | NotStartedPlan | PlanComparison"

@@ -7,11 +7,12 @@ each resource numbers its own. A device has no more identity here than what it l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.masks import NodeMask
 from cpuctl.pods.model import ContainerKind, StoredPod
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
@@ -20,7 +21,7 @@ Held = dict[str, dict[str, int]]
 """The devices of one pod: by container, by resource."""
 
 
-class DevicePool(NamedTuple):
+class DevicePool(Record):
     """The devices of one resource, by the mask of the NUMA nodes next to them, and the ``healthy`` ones."""
 
     by_nodes: Mapping[NodeMask, int]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NodeMask
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 
 class Rule(StrEnum):
@@ -41,7 +41,7 @@ class Rule(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Decision(NamedTuple):
+class Decision(Record):
     """The rule that decided, and why it came out so; ``container`` is empty for the pod as a whole.
 
     ``provider`` is the hint provider whose offer did it, where it was one.

@@ -16,12 +16,13 @@ from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Rejected, Undetermined
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.explain.searches.searches import Search
 
 
-class NodeShare(NamedTuple):
+class NodeShare(Record):
     """The CPUs (masks) of one NUMA node; what is neither reserved nor free is held by containers."""
 
     node: int
@@ -94,7 +95,7 @@ def _memory_held(node: Node, uid: str) -> dict[tuple[str, int], int]:
 _NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE, Rule.API_SERVER)
 
 
-class Explanation(NamedTuple):
+class Explanation(Record):
     """One decision explained.
 
     Shares and holders are those of the node (``node``) as the kubelet saw it when it decided, before it gave

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from cpuctl.departures import RESTARTS, STATIC_MEMORY
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -13,11 +12,12 @@ from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import Record
 
 _VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA node allocation"
 
 
-class KnownDefect(NamedTuple):
+class KnownDefect(Record):
     """One remark, and where it is known from."""
 
     text: str

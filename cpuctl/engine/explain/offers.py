@@ -15,6 +15,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.memory.requests import MemoryRequest
@@ -55,7 +56,7 @@ class Offer(NamedTuple):
     request: int | None = None
 
 
-class Round(NamedTuple):
+class Round(Record):
     """One round: for a container or (None) the pod, what was offered and what it came to."""
 
     container: Container | None

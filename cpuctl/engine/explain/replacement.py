@@ -6,10 +6,9 @@ issues 84869 and 108152, and the documents of the controllers.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.outcome import Rejected
+from cpuctl.records import Record
 
 _SEEN = "OutOf"
 """How reasons begin that a scheduler sees, too: it adds up the same requests."""
@@ -34,7 +33,7 @@ _KUBEVIRT = {
 """What becomes of virtual machines whose pod is rejected: KubeVirt v1.9, ``pkg/virt-controller/watch``."""
 
 
-class Replacement(NamedTuple):
+class Replacement(Record):
     """Whether pods fail again and again, and what to know of it in a sentence."""
 
     loops: bool

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import accumulate, chain, combinations
 from operator import or_
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
+from cpuctl.records import Record
 
 Progress: TypeAlias = tuple[int, int]
 """How much is still missing, and which of the things next to several nodes are counted (a mask)."""
@@ -145,7 +146,7 @@ class Coverage(ByContent):
         return CPUSet.of(index for index, mask in masks if (mask & self.nodes).bit_count() > 1).mask
 
 
-class SocketRule(NamedTuple):
+class SocketRule(Record):
     """Sets of nodes have to touch ``wanted`` sockets, exactly; ``of_node`` has the sockets of each node."""
 
     wanted: int

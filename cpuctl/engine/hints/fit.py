@@ -6,17 +6,17 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager/numa_info.go``. Sets of NUM
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.masks import NodeMask
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.records import Record
 
 _UNKNOWN = -(1 << 80)
 """Stands for a distance that no row holds: less than any sum of real ones, which have 64 bits each."""
 
 
-class Fit(NamedTuple):
+class Fit(Record):
     """How sets of equal rank compare: fewer nodes, then closer ones if distance counts, then lower ids.
 
     ``distances`` holds the row of every node by id; it is empty where distance does not count. A kubelet

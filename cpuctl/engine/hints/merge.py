@@ -27,6 +27,7 @@ from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Hint, HintList, Hin
 from cpuctl.engine.hints.node_search import best_sets, without_high_nodes
 from cpuctl.engine.masks import NO_NODES, NODE_0, NodeMask
 from cpuctl.engine.outcome import KubeletFault
+from cpuctl.records import Record
 
 _SCALE = 1 << 20
 
@@ -84,7 +85,7 @@ class Intersections(NamedTuple):
         return without_high_nodes(self)
 
 
-class _Served(NamedTuple):
+class _Served(Record):
     """A request with a set of ``nodes``, and the ``surplus`` of each coverage over what is wanted."""
 
     coverages: tuple[Coverage, ...]

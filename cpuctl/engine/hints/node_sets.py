@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.masks import NO_NODES
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.hints import HintList, HintRule
@@ -42,7 +43,7 @@ _SURE_BITS = _MOST_COMBINATIONS.bit_length() - 1
 _UNITS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
-class Walk(NamedTuple):
+class Walk(Record):
     """All sets of so many NUMA nodes, walked by one manager for each request of a kind."""
 
     who: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
@@ -21,6 +21,7 @@ from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
 from cpuctl.pods.model import Container, StoredPod
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.memory.hints import MemoryHints
@@ -37,7 +38,7 @@ class AllocationFailure(StrEnum):
     VIOLATES_GROUPS = "preferred hint violates NUMA node allocation"
 
 
-class StaticMemoryPolicy(NamedTuple):
+class StaticMemoryPolicy(Record):
     """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of.
 
     ``refuses_overlaps``: several NUMA nodes are given only where none of them is in use by itself or in

@@ -6,12 +6,12 @@ Tables are values: a change makes new ones.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 MEMORY = "memory"
 _HUGE_PAGES = "hugepages-"
@@ -138,7 +138,7 @@ _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 
 
-class NodeAmounts(NamedTuple):
+class NodeAmounts(Record):
     """One resource of one NUMA node in bytes; None is not known, as nothing was recorded.
 
     ``huge_pages`` is what of memory is set aside as huge pages. Where that and ``reserved`` are more than

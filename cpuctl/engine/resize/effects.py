@@ -7,7 +7,6 @@ counts the most of desired, allocated and actual.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.resize.outcome import ResizeOutcome, ResizeResult
@@ -19,6 +18,7 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _SIDES = ("requests", "limits")
 _NO_REQUIREMENTS = ResourceRequirements()
@@ -49,7 +49,7 @@ def restarting(request: PodResize, container: str, rules: ResizeRules) -> tuple[
     return tuple(sorted(changed & policy))
 
 
-class ScheduledAmounts(NamedTuple):
+class ScheduledAmounts(Record):
     """What the scheduler counts for a pod: before, while the resize is under way, and in the end."""
 
     before: Mapping[str, Quantity]
@@ -90,7 +90,7 @@ def most_requested(first: StoredPod, *others: StoredPod) -> StoredPod:
     )
 
 
-class CgroupChange(NamedTuple):
+class CgroupChange(Record):
     """Values of cgroups before and after, of the pod (``POD``) and by container."""
 
     before: Mapping[str, CgroupValues]

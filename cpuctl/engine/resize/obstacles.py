@@ -6,7 +6,6 @@ Rule: ``canResizePod`` (1.27 to 1.33), then ``podResizesAdmitHandler``, whose te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.engine.node_capacity import node_capacity, node_reservations
 from cpuctl.engine.node_fit import Allocatable
@@ -25,6 +24,7 @@ from cpuctl.pods.model import Container, QosClass, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _NOTHING = Quantity()
 
@@ -38,7 +38,7 @@ _NEEDED = {
 }
 
 
-class KubeletResize(NamedTuple):
+class KubeletResize(Record):
     """A resize as one kubelet looks at it.
 
     *capacity* is what the whole node has for pods (CPU in milli), None where that is not known.

@@ -10,6 +10,7 @@ from cpuctl.engine.outcome import Admitted, Rejected, Verdict
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import PodResize
+from cpuctl.records import Record
 
 
 class ResizeResult(StrEnum):
@@ -84,7 +85,7 @@ class ResizeOutcome(NamedTuple):
 ConditionType = Literal["PodResizePending", "PodResizeInProgress"]
 
 
-class Condition(NamedTuple):
+class Condition(Record):
     """A condition of the pod that is ``True``; ``observed_generation`` is None where releases tell none."""
 
     type: ConditionType

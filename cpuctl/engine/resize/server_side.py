@@ -19,6 +19,7 @@ from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import FieldPath
 from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid_parts
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
@@ -100,7 +101,7 @@ class ResizeServer(NamedTuple):
         return tuple(_Review(self, request.running.spec, request.desired, request).found())
 
 
-class _Review(NamedTuple):
+class _Review(Record):
     server: ResizeServer
     old: StoredPod
     new: StoredPod

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class SavedStates(NamedTuple):
         return frozenset({*of_cpus, *of_memory, *(entry.pod_uid for entry in devices)})
 
 
-class AnswerGap(NamedTuple):
+class AnswerGap(Record):
     """What a container holds by the kubelet's answer, and by a file that says otherwise; texts of both."""
 
     container: str

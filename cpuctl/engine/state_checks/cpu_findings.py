@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
@@ -24,6 +24,7 @@ from cpuctl.engine.state_checks.findings import (
     StatePlace,
 )
 from cpuctl.pods.model import ContainerKind
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 
-class CPUHolding(NamedTuple):
+class CPUHolding(Record):
     """Exclusive CPUs and who holds them; a pod as a whole has no container."""
 
     uid: str
@@ -46,7 +47,7 @@ class CPUHolding(NamedTuple):
         return self.uid, self.container
 
 
-class CPUSubject(NamedTuple):
+class CPUSubject(Record):
     """A state as a kubelet reads it, and all that its file says; who runs on the node.
 
     ``held`` is who holds exclusive CPUs in it: every pod as a whole, then its containers.

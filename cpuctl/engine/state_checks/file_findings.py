@@ -15,12 +15,13 @@ from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import LoadFailure, SavedFiles
 from cpuctl.engine.state_checks.findings import DRAIN, REPAIR, StateFinding, StatePlace
+from cpuctl.records import Record
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 
 _State = TypeVar("_State")
 
 
-class FileFacts(NamedTuple):
+class FileFacts(Record):
     """What a file is, whoever reads it.
 
     ``wrong_checksums`` are the members whose checksum is not that of the content. ``embedded_differs``: the
@@ -34,7 +35,7 @@ class FileFacts(NamedTuple):
     readable_by: tuple[str, ...] = ()
 
 
-class FoundFile(NamedTuple, Generic[_State]):
+class FoundFile(Record, Generic[_State]):
     """One file: ``read`` is what the kubelet makes of it, ``whole`` all that it says.
 
     ``whole`` is None where that cannot be told.

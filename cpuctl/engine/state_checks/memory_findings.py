@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from operator import attrgetter
-from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.diagnostics import Severity
@@ -22,10 +21,11 @@ from cpuctl.engine.memory.tables import MEMORY, Tables, free_in, wrapped
 from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 from cpuctl.state_names import MEMORY_FILE
 
 
-class UnplacedBlock(NamedTuple):
+class UnplacedBlock(Record):
     """A block that has no place, and why; ``missing`` are the bytes that are too many, if it is that."""
 
     held: HeldBlock
@@ -33,7 +33,7 @@ class UnplacedBlock(NamedTuple):
     missing: int = 0
 
 
-class Replayed(NamedTuple):
+class Replayed(Record):
     """Tables with every block charged as far as possible, and the blocks that do not fit."""
 
     tables: Tables
@@ -85,7 +85,7 @@ class Amount(StrEnum):
     ASSIGNMENTS = "assignments"
 
 
-class DriftDifference(NamedTuple):
+class DriftDifference(Record):
     """A number as the file has it and as the machine does, in bytes; None where one of them has none.
 
     ``resource`` is empty where a whole NUMA node has come or gone.
@@ -98,7 +98,7 @@ class DriftDifference(NamedTuple):
     after: int | None
 
 
-class MemoryDrift(NamedTuple):
+class MemoryDrift(Record):
     """All differences of totals, what is reserved, and what pods may have; with the cause of each.
 
     ``misfit``: what pods hold does not fit any more, however small the difference.

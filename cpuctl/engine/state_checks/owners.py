@@ -10,6 +10,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.pods.model import Container, ContainerKind, StoredPod
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE
 
 _LONGEST = 120
@@ -32,7 +33,7 @@ GONE = {
 """Why nobody needs an entry."""
 
 
-class PodName(NamedTuple):
+class PodName(Record):
     """What a pod is called."""
 
     namespace: str

@@ -26,6 +26,7 @@ from cpuctl.engine.state_checks.memory_findings import (
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, due_findings, gone_findings
 from cpuctl.engine.state_start import start_on
 from cpuctl.pods.qos import pod_qos
+from cpuctl.records import Record
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _saved(found: FoundStates) -> SavedFiles:
     )
 
 
-class _Look(NamedTuple):
+class _Look(Record):
     """Looks at all files; ``node`` is None where the kubelet does not even get to them."""
 
     version: str

@@ -29,6 +29,7 @@ from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.gates.feature_gates import STAGE, BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText
@@ -54,7 +55,7 @@ class ConfigSources(NamedTuple):
     places: "PlacedText | None" = None
 
 
-class LoadedConfiguration(NamedTuple):
+class LoadedConfiguration(Record):
     """The configuration in force, and where every value comes from; defaults are filled in.
 
     ``config.feature_gates`` holds the gates of all files, ``gates_of_main_file`` those before drop-ins, which

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, PlacedText, Syntax
@@ -37,6 +36,7 @@ from cpuctl.kubelet.configuration.type_meta import (
     without,
 )
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
+from cpuctl.records import Record
 
 _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
@@ -45,7 +45,7 @@ _PATHS = (
 """The fields that hold paths."""
 
 
-class MainFile(NamedTuple):
+class MainFile(Record):
     """What the file sets, what the kubelet would warn about, and the text itself."""
 
     settings: Settings

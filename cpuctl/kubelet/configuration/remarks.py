@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import starmap
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
+from cpuctl.records import Record
 from cpuctl.spelling import MOST_TOLD, nearest
 
 _Unknown = tuple[Setting, Path, Iterable[str]]
 
 
-class SettingPlace(NamedTuple):
+class SettingPlace(Record):
     """A setting by its dotted path, and where it stands: file and line, or a flag. Either may be empty."""
 
     setting: str = ""

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.positions import path_text
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Document, Value
@@ -26,7 +27,7 @@ class OriginKind(StrEnum):
     FLAG = "flag"
 
 
-class ValueOrigin(NamedTuple):
+class ValueOrigin(Record):
     """Where a value was set: ``text`` is a flag, or a file's name when no document is at hand."""
 
     kind: OriginKind

@@ -7,7 +7,6 @@ case, as Go's own decoder does.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
@@ -16,6 +15,7 @@ from cpuctl.documents.positions import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import JSONDecoder, first_mistake
+from cpuctl.records import Record
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
@@ -97,7 +97,7 @@ class NoObjectError(Exception):
         self.text = text
 
 
-class TypeMeta(NamedTuple):
+class TypeMeta(Record):
     """Where kind and version stand; None where they do not."""
 
     kind_at: Cursor | None

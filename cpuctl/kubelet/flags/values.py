@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from cpuctl.documents.document import Value
 from cpuctl.golang.conversions import parse_atoi, parse_bool, parse_int
 from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.golang.text import GoError, quoted
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _INT32 = 1 << 32
 """Of the numbers of NUMA nodes, the kubelet keeps as many bits."""
@@ -203,7 +203,7 @@ _MAPS: Mapping[str, Callable[[str], dict[str, Value]]] = {
 }
 
 
-class _MemoryTexts(NamedTuple):
+class _MemoryTexts(Record):
     """What differs between releases in the texts about reserved memory."""
 
     expected: str

@@ -15,13 +15,14 @@ from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE,
 from cpuctl.kubelet.gates.other_gates import LATER_DEPENDENCIES, OTHER_DEPENDENCIES, OTHER_GATES
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.version import NEWEST, OLDEST
+from cpuctl.records import Record
 
 _TOKEN = re.compile(r"(?P<since>[0-9]+)(?P<stage>[abgdABGD-])(?P<locked>!?)(?P<doubt>\??)", re.ASCII)
 _LAST_VERIFIED_MINOR = 37
 _GROUPS = {"AllAlpha": "a", "AllBeta": "b"}
 
 
-class GateStage(NamedTuple):
+class GateStage(Record):
     """A gate in one release: ``stage`` is ``a``, ``b``, ``g`` or ``d`` (see ``manager_gates``)."""
 
     stage: str

@@ -1,12 +1,12 @@
 """How one kubelet release behaves: one value, with a field for what its number alone decides."""
 
 from functools import cache
-from typing import NamedTuple
 
 from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.records import Record
 
 
-class Behaviours(NamedTuple):
+class Behaviours(Record):
     """One release: a field is true where the difference of that name (``DIFFERENCES``) is in force.
 
     Where the difference has a gate, that has to be on, too. What a gate or the format of a state file

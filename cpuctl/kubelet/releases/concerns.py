@@ -1,7 +1,6 @@
 """Which differences between releases a configuration can notice."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.golang.durations import MILLISECOND
@@ -19,12 +18,13 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.releases.difference import Area, Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.records import Record
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
 _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
-class FeatureUse(NamedTuple):
+class FeatureUse(Record):
     """What a configuration makes use of; ``many_nodes``: more NUMA nodes than the usual eight."""
 
     static_cpus: bool

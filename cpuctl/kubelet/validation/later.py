@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
 
 from cpuctl.golang.conversions import float32, parse_float32
 from cpuctl.golang.durations import parse_duration
@@ -25,6 +24,7 @@ from cpuctl.kubelet.reservations import (
 )
 from cpuctl.kubelet.validation.rule import Breaks, Broken, Rule, Subject, when
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 HARD, CONTAINER_MANAGER, KUBELET = "evictionHard", "containerManager", "kubelet"
 _HARD = "evictionHard"
@@ -189,7 +189,7 @@ LATER: tuple[Rule, ...] = (
 """In the kubelet's order; it ends at the first that is broken."""
 
 
-class NotLookedAt(NamedTuple):
+class NotLookedAt(Record):
     """What a kubelet asks of its host when it starts, and nobody asked here: settings, and the question.
 
     From release 1.*since* on.

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple, TypeAlias
 from cpuctl.golang.durations import parse_duration
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.records import Record
 
 NEVER = 1 << 16
 PREFIX = "invalid configuration: "
 
 
-class Build(NamedTuple):
+class Build(Record):
     """What a kubelet's binary brings along and a configuration is held against.
 
     ``previous`` is the minor before its own, as it writes it; None stands for that of the release.

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.golang.conversions import aggregated, float_text
@@ -42,6 +41,8 @@ from cpuctl.kubelet.validation.rule import (
     not_negative,
     when,
 )
+from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _IDS_UNIT, _MOST_IDS = 65536, (1 << 32) - 1
 _IDS = "userNamespaces.idsPerPod"
@@ -193,13 +194,13 @@ def _unreadable_cpus(subject: Subject) -> Broken:
     return ()
 
 
-class _Reserved:
+class _Reserved(Record):
     """One amount of ``reservedMemory``, and whether the node has one of its kind before."""
 
-    __slots__ = ("amount", "name", "node", "repeated")
-
-    def __init__(self, node: int, name: str, amount: Any, *, repeated: bool) -> None:  # noqa: ANN401
-        self.node, self.name, self.amount, self.repeated = node, name, amount, repeated
+    node: int
+    name: str
+    amount: Quantity
+    repeated: bool
 
 
 def _reserved(subject: Subject) -> Iterable[object]:

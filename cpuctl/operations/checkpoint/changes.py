@@ -14,6 +14,7 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.machine.recording_layout import STATE_FILES
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
@@ -31,7 +32,7 @@ class StoppedError(NodeAccessError):
     """An end was wanted before all was written: nothing is changed."""
 
 
-class Refused(NamedTuple):
+class Refused(Record):
     """Why there is no new file, and what to do instead."""
 
     reason: str
@@ -79,7 +80,7 @@ class FileChange(_FileChange):
         return self.state._replace(content=self.text.encode(), inspection=self.after)
 
 
-class Target(NamedTuple):
+class Target(Record):
     """Where new files go: into a directory, at once, or in the place of the old ones, with ``yes`` only."""
 
     directory: str = ""

@@ -22,6 +22,7 @@ from cpuctl.inputs.state_files import (
     is_recording,
     read_states,
 )
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 _State = TypeVar("_State")
 
 
-class KubeletHost(NamedTuple):
+class KubeletHost(Record):
     """The machine and its kubelet."""
 
     source: MachineSource

@@ -18,6 +18,7 @@ from cpuctl.pods.cgroups.linux_resources import (
     systemd_quota,
 )
 from cpuctl.pods.cgroups.values import CgroupValues
+from cpuctl.records import Record
 
 _RUNTIME = r"(?P<name>runc|crun)[ -]?v?(?P<version>[0-9]{1,4}(?:\.[0-9]{1,4}){0,3})"
 _CURVED_SINCE = {"runc": (1, 3, 2), "crun": (1, 23)}
@@ -51,7 +52,7 @@ class CgroupFile(NamedTuple):
     written: bool = True
 
 
-class CgroupHost(NamedTuple):
+class CgroupHost(Record):
     """What the files depend on beside the values.
 
     With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages

@@ -8,7 +8,6 @@ a controller makes of them beyond that is its own business: names and numbers ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Origin
@@ -16,6 +15,7 @@ from cpuctl.errors import InputError
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace, decode_spec
 from cpuctl.pods.reading.workloads import MAX_REPLICAS
+from cpuctl.records import Record
 
 _DEEPEST = 12
 """Levels below an object: a JobSet's pod template is on the eighth."""
@@ -23,7 +23,7 @@ _BUILT_IN_GROUPS = ("apps", "batch", "autoscaling", "policy", "extensions")
 _TEMPLATE = "template"
 
 
-class PodTemplate(NamedTuple):
+class PodTemplate(Record):
     """The spec of a pod template, the words that tell it from its neighbours, and how many pods it makes."""
 
     spec: Cursor

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os.path
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from cpuctl.documents.files import STDIN, read_input, read_member, source_name
 from cpuctl.errors import InputError, unreadable
 from cpuctl.pods.reading.manifests import Allowance, Manifests, decode_manifests, finished, no_pods
+from cpuctl.records import Record
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
-class ManifestFile(NamedTuple):
+class ManifestFile(Record):
     """A file to read, ``-`` for standard input. ``listed``: it was found in a directory."""
 
     name: str

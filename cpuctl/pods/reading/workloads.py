@@ -6,6 +6,7 @@ from typing import NamedTuple
 from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import decode_name, decode_namespace, decode_spec
+from cpuctl.records import Record
 
 MAX_REPLICAS = 10_000
 """Replicas accepted for one workload: far more than any node holds."""
@@ -49,7 +50,7 @@ def decides_on_machines(kind: str, group: str) -> bool:
     return kind in _KUBEVIRT_KINDS and group in (_KUBEVIRT_KINDS[kind], "")
 
 
-class WorkloadKind(NamedTuple):
+class WorkloadKind(Record):
     """``group`` is the API group of the kind, ``ordinals`` reads which replicas a spec asks for."""
 
     group: str

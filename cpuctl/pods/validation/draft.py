@@ -7,9 +7,10 @@ from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import FieldPath
 from cpuctl.pods.validation.resource_requirements import Claim, ClaimNames, PodClaim
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 
-class ResizePolicy(NamedTuple):
+class ResizePolicy(Record):
     """What an in-place resize of one resource does to a container."""
 
     resource: str
@@ -27,7 +28,7 @@ class ContainerDraft(NamedTuple):
     field_refs: tuple[FieldRef, ...] = ()
 
 
-class EphemeralDraft(NamedTuple):
+class EphemeralDraft(Record):
     """An ephemeral container: it should have no resources, but a manifest can say so."""
 
     container: ContainerDraft

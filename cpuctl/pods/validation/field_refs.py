@@ -7,13 +7,13 @@ Rule: ``validateContainerResourceFieldSelector`` and ``validateContainerResource
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 from cpuctl.diagnostics import Component
 from cpuctl.pods.downward_api import not_found, unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _CODE = "resource-field-ref"
 _RESOURCES = tuple(
@@ -29,7 +29,7 @@ _OF_BYTES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti"
 _WORDS = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemeral storage"}
 
 
-class FieldRef(NamedTuple):
+class FieldRef(Record):
     """A ``resourceFieldRef``; in a volume it has to name a container."""
 
     field_path: FieldPath

@@ -7,7 +7,6 @@ Rule: ``validateResourceRequirements``, ``validatePodResourceClaims`` and ``vali
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from cpuctl.golang.text import quoted
 from cpuctl.object_names import label_problems, qualified_name_problems, subdomain_problems
@@ -15,12 +14,13 @@ from cpuctl.pods.model import ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _LONGEST_LIST = 1000
 """Characters of all names together that are listed: as many as any real pod has."""
 
 
-class Claim(NamedTuple):
+class Claim(Record):
     """A claim by name, and which request in it; none stands for all of them."""
 
     name: str
@@ -32,7 +32,7 @@ class Claim(NamedTuple):
         return f"{self.name}/{self.request}" if self.request else self.name
 
 
-class ClaimNames(NamedTuple):
+class ClaimNames(Record):
     """The names of a pod's claims; ``words`` is how the API server lists them."""
 
     names: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ class ClaimNames(NamedTuple):
         )
 
 
-class PodClaim(NamedTuple):
+class PodClaim(Record):
     """An entry of ``spec.resourceClaims``: its name, and the claim or template that it names, None for none.
 
     ``in_source``: it names them in a ``source``, as entries up to 1.30 do.

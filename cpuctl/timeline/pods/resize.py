@@ -7,7 +7,7 @@ when its delay has passed; the resize is complete when all CPU sets of the pod a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.resize.handler import ResizePath, decide
@@ -17,6 +17,7 @@ from cpuctl.engine.resize.running import POD, PodResize, requirements, same_reso
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.records import Record
 from cpuctl.timeline.model import Resize
 from cpuctl.timeline.world.disk import SavedWait
 from cpuctl.timeline.world.entries import EntryKind
@@ -116,7 +117,7 @@ def _changes(before: Pod, after: Pod) -> list[str]:
     return found
 
 
-class _Before(NamedTuple):
+class _Before(Record):
     """What containers of a pod had (``held``) and were to keep of it (``waiting``) before a resize; masks."""
 
     held: Mapping[str, int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
@@ -16,6 +16,7 @@ from cpuctl.pods.reading.manifests import DRAObject, dra_object
 from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
+from cpuctl.records import Record
 from cpuctl.timeline.model import Moment, Timeline, TimelinePod, Timing
 from cpuctl.timeline.reading.events import ACTIONS, EventReader
 from cpuctl.timeline.reading.expectations import ExpectationReader
@@ -49,7 +50,7 @@ MAX_PODS = 10_000
 _GOVERNING = ("LimitRange", "ResourceQuota")
 
 
-class TimelineLoaders(NamedTuple):
+class TimelineLoaders(Record):
     """How a timeline gets at what it names: machines and files."""
 
     machine: ReadMachine
@@ -148,7 +149,7 @@ def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
     return end
 
 
-class NamedPods(NamedTuple):
+class NamedPods(Record):
     """The pods that events name, by full name, what governs their namespaces, and what decides on claims."""
 
     pods: Mapping[str, TimelinePod] = {}

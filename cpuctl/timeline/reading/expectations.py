@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.golang.durations import duration_text
 from cpuctl.machine.model import Machine
+from cpuctl.records import Record
 from cpuctl.timeline.model import TimelinePod, Wanted
 from cpuctl.timeline.reading.fields import container_of, cpu_list, duration, pod_name, refuse_others
 
@@ -19,7 +20,7 @@ PHASES = ("Unscheduled", "Pending", "Running", "Succeeded", "Failed")
 SLIS = ("notification", "application")
 
 
-class ExpectationReader(NamedTuple):
+class ExpectationReader(Record):
     """Reads what is expected of a machine and pods."""
 
     machine: Machine

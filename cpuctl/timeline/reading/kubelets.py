@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Value
@@ -17,6 +17,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+from cpuctl.records import Record
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletEvent, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
 
@@ -33,7 +34,7 @@ _NEEDS_VERSION = {KubeletAction.UPGRADE: "newer", KubeletAction.DOWNGRADE: "olde
 _BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, KubeletAction.REBOOT)
 
 
-class KubeletSettings(NamedTuple):
+class KubeletSettings(Record):
     """What was said of the kubelet so far: every change adds to it."""
 
     version: KubeletVersion = DEFAULT_VERSION

@@ -13,10 +13,11 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.model import ContainerKind, StoredPod
+from cpuctl.records import Record
 from cpuctl.timeline.world.world import World
 
 
-class AssignedCPUs(NamedTuple):
+class AssignedCPUs(Record):
     """What one container has (masks): CPUs that stay, and CPUs that are to go but are in its cgroup still."""
 
     stays: int
@@ -37,7 +38,7 @@ NOBODY = Owners({}, 0)
 """Before there is a kubelet."""
 
 
-class Sample(NamedTuple):
+class Sample(Record):
     """Who has what from a time on, which is in nanoseconds."""
 
     at: int
@@ -111,14 +112,14 @@ class CPUUse(StrEnum):
     NONE = "none"
 
 
-class CPUStatus(NamedTuple):
+class CPUStatus(Record):
     """What a CPU is at a moment; ``container`` is empty where it is nobody's own."""
 
     use: CPUUse
     container: str = ""
 
 
-class Span(NamedTuple):
+class Span(Record):
     """A time in which a CPU's status stays, from ``start`` to before ``end`` in nanoseconds."""
 
     start: int
@@ -126,7 +127,7 @@ class Span(NamedTuple):
     status: CPUStatus
 
 
-class ChartRow(NamedTuple):
+class ChartRow(Record):
     """CPUs (a mask) with their history."""
 
     cpus: int

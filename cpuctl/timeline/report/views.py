@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import KNOWS_ALL
@@ -20,6 +20,7 @@ from cpuctl.engine.resize.outcome import Condition
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 from cpuctl.timeline.model import Moment, Wanted
 from cpuctl.timeline.pods.containers import weight_of
 from cpuctl.timeline.pods.lifecycle import free
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _NOTHING = Quantity()
 
 
-class Latency(NamedTuple):
+class Latency(Record):
     """How often something was measured, and its bounds in nanoseconds; None where it never was."""
 
     measured: int
@@ -49,7 +50,7 @@ class Latency(NamedTuple):
         return cls(len(values), values[0] if values else None, values[-1] if values else None)
 
 
-class Slis(NamedTuple):
+class Slis(Record):
     """The three service level indicators that KEP-6122 names, of all scale-downs of a replay.
 
     ``notification``: from the decision until the volume tells it. ``application``: from the end of the delay
@@ -235,7 +236,7 @@ VIEWS: Mapping[str, Callable[[World], object]] = MappingProxyType(
 )
 
 
-class Failure(NamedTuple):
+class Failure(Record):
     """One value that is not as expected: where the expectation stands, of what, and both values.
 
     ``at`` is the time in nanoseconds.

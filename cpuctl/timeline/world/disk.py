@@ -6,16 +6,17 @@ What a kubelet has written is kept as the value and who wrote it, and made into 
 from __future__ import annotations
 
 import json
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, SavedCPUState, SavedMemoryState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.masks import CPUMask
+from cpuctl.records import Record
 
 
-class WrittenCPUs(NamedTuple):
+class WrittenCPUs(Record):
     """``cpu_manager_state`` as a kubelet wrote it."""
 
     state: CPUStateFile
@@ -27,7 +28,7 @@ class WrittenCPUs(NamedTuple):
         return write_cpu_state(self.state, self.writer)
 
 
-class WrittenMemory(NamedTuple):
+class WrittenMemory(Record):
     """``memory_manager_state`` as a kubelet wrote it."""
 
     state: MemoryStateFile
@@ -43,7 +44,7 @@ CPUFile: TypeAlias = WrittenCPUs | str | None
 MemoryFile: TypeAlias = WrittenMemory | str | None
 
 
-class SavedWait(NamedTuple):
+class SavedWait(Record):
     """A scale-down that outlasts a restart, as announced: what is left, when it is due, since which boot.
 
     ``cpus`` is a mask, ``due`` in nanoseconds.

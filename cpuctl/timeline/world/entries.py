@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+
+from cpuctl.records import Record
 
 Detail = Mapping[str, "str | int | bool | None"]
 
@@ -69,7 +70,7 @@ MOVES = frozenset(
 """What may change who has which CPUs, or what the state files say: a refusal can leave traces, too."""
 
 
-class HistoryEntry(NamedTuple):
+class HistoryEntry(Record):
     """One thing that happened; ``pod`` and ``container`` are empty where it is about the node.
 
     ``at`` is the time in nanoseconds.

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
 from cpuctl.engine.cpu.picking.rules import PickerRules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.records import Record
 
 ANY = 1
 """More than any change: CPUs that are handed out only lower the sum of squares."""
@@ -36,7 +37,7 @@ MOST_TRIED = 300_000
 """Combinations and sets of a remainder: seconds here, and longer in a kubelet."""
 
 
-class Split(NamedTuple):
+class Split(Record):
     """``share`` CPUs from each node, then ``remainder`` dealt in groups to the ``extra`` nodes.
 
     Nodes are positions in the list that was searched.
@@ -48,14 +49,14 @@ class Split(NamedTuple):
     extra: tuple[int, ...]
 
 
-class Deal(NamedTuple):
+class Deal(Record):
     """What handing out CPUs does to the sum of squares, and which entries get the remainder."""
 
     change: int
     among: tuple[int, ...] = ()
 
 
-class _Best(NamedTuple):
+class _Best(Record):
     positions: tuple[int, ...]
     deal: Deal
     score: int
@@ -273,7 +274,7 @@ def endless_loop(why: str) -> KubeletFault:
     )
 
 
-class Remainder(NamedTuple):
+class Remainder(Record):
     """What is left after equal shares, dealt in groups to some of the nodes.
 
     They are so many ``groups`` of ``group`` CPUs, for nodes with ``left`` CPUs each, a whole group or more.

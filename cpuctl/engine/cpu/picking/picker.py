@@ -6,8 +6,6 @@ serves every pick.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
@@ -16,9 +14,10 @@ from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import PickResult
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
+from cpuctl.records import Record
 
 
-class Picker(NamedTuple):
+class Picker(Record):
     """A topology and the way the policy options pick from it."""
 
     topology: CPUTopology

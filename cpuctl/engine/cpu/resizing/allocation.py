@@ -6,19 +6,18 @@ stays when it shrinks.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.resizing.packed import complete_packed
 from cpuctl.engine.cpu.resizing.request import not_a_subset
 from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
+from cpuctl.records import Record
 
 RETAINED = "requested CPUs to be retained"
 """What the reference implementation calls the baseline in its errors."""
 
 
-class ContainerCPUs(NamedTuple):
+class ContainerCPUs(Record):
     """What a container has (``current``) and was promised (``baseline``), and what is free; all masks.
 
     ``current`` is None for a container that has no exclusive CPUs, which may use ``lent`` ones of earlier

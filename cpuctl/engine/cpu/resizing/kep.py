@@ -10,7 +10,7 @@ order, so CPUs that a later one gives up do not help an earlier one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.packed import not_enough
@@ -33,6 +33,7 @@ from cpuctl.engine.masks import NO_CPUS, CPUMask, NodeMask
 from cpuctl.engine.outcome import Admitted, AllocationError, KubeletFault, Picked, Rejected, RejectionReason
 from cpuctl.pods.model import Container, ContainerKind, QosClass
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.resizing.reference import Resizing
@@ -147,7 +148,7 @@ def _ended(asked: Resizing) -> bool:
     )
 
 
-class _Room(NamedTuple):
+class _Room(Record):
     """Where a container's CPUs come from: those it keeps, and others; masks."""
 
     kept: CPUMask

@@ -15,6 +15,7 @@ from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 _NOTHING = Quantity.parse("0")
 
@@ -194,7 +195,7 @@ class Departure(StrEnum):
     FINAL = "a refusal by the resource managers is final, not tried again"
 
 
-class Resized(NamedTuple):
+class Resized(Record):
     """The verdict on a resize, the rounds of hints it rests on, and what each container came to until then.
 
     ``departures`` say where the KEP's text and its reference implementation differ on it.

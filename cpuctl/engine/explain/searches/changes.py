@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.engine.explain.scenario import Scenario
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 
 class ChangeKind(StrEnum):
@@ -21,7 +21,7 @@ class ChangeKind(StrEnum):
     ORDER = "order"
 
 
-class Amount(NamedTuple):
+class Amount(Record):
     """What a container, or the pod itself where that is empty, requests of a resource, and what it would."""
 
     container: str
@@ -35,7 +35,7 @@ class Amount(NamedTuple):
         return (self.before, self.before.exact_int64) != (self.after, self.after.exact_int64)
 
 
-class FieldChange(NamedTuple):
+class FieldChange(Record):
     """Another value of a field of a virtual machine; ``before`` is empty where it is not set."""
 
     field: str
@@ -43,7 +43,7 @@ class FieldChange(NamedTuple):
     after: str
 
 
-class RequestChange(NamedTuple):
+class RequestChange(Record):
     """Other requests, and limits where there are some; *fields* of a virtual machine that come to that."""
 
     amounts: tuple[Amount, ...]
@@ -91,7 +91,7 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
     )
 
 
-class SettingChange(NamedTuple):
+class SettingChange(Record):
     """Another value of one setting, as in ``config``; ``option`` is the one that changes in ``options``."""
 
     setting: str
@@ -111,7 +111,7 @@ class SettingChange(NamedTuple):
         return scenario._replace(kubelet=scenario.kubelet._replace(config=self.config))
 
 
-class Removal(NamedTuple):
+class Removal(Record):
     """Other pods that end before the pod comes."""
 
     pods: tuple[StoredPod, ...]
@@ -126,7 +126,7 @@ class Removal(NamedTuple):
         return scenario._replace(removed=scenario.removed | {pod.uid for pod in self.pods})
 
 
-class EarlierPosition(NamedTuple):
+class EarlierPosition(Record):
     """The pod comes before others, at another position in their order; ``overtaken`` are those."""
 
     position: int

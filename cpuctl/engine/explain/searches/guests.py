@@ -7,7 +7,6 @@ the pod is worked out anew, and tried on the node that it finds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.offers import memory_requested
@@ -29,12 +28,13 @@ from cpuctl.pods.virtual_machine import (
     refusals,
 )
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 _MEBI = 1 << 20
 _NOTHING = Quantity()
 
 
-class _Wish(NamedTuple):
+class _Wish(Record):
     """A guest that differs in some fields."""
 
     guest: Guest

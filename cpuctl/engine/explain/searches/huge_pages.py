@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.explain.scenario import Replay, SearchBudget, Starter, replay_scenario
 from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
 from cpuctl.engine.outcome import Admitted
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _MOST_RUNS = 64
 
 
-class MorePages(NamedTuple):
+class MorePages(Record):
     """Pages of a size (KiB) on a NUMA node: how many there are, and how many there would be."""
 
     numa_node: int

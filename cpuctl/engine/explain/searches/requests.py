@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, combinations
-from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryTable
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -22,6 +21,7 @@ from cpuctl.engine.memory.tables import MEMORY, is_memory
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 _MEBI = 20
 
@@ -218,7 +218,7 @@ def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
     return Quantity.from_milli(amount.milli_value * part // _PARTS)
 
 
-class RequestingContainer(NamedTuple):
+class RequestingContainer(Record):
     """Who asks for something: a container, or the pod itself where the name is empty."""
 
     name: str

@@ -30,6 +30,7 @@ from cpuctl.kubelet.policy_options import (
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 PAIRED = 40
 """Pods that are tried two at a time: of more, the ones that hold the most."""
@@ -187,7 +188,7 @@ def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str,
     return str(before).lower(), after, {**options, name: after}
 
 
-class Suggestion(NamedTuple):
+class Suggestion(Record):
     """A change with which the pod gets what is asked for; by ``replayed``, the pods ``lost`` are out then."""
 
     change: Change
@@ -210,7 +211,7 @@ class Search(NamedTuple):
     left_out: str
 
 
-class _Method(NamedTuple):
+class _Method(Record):
     """How to look for one kind of change: after ``most`` the search ends, and the ``best`` are kept."""
 
     changes: Callable[[Replay, SearchBudget], Iterator[Change]]

@@ -191,6 +191,7 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--apiserver-feature-gates' \
     'resize:--set' \
     'resize:--to' \
+    'resize:--policy' \
     'resize:--resize-semantics' \
     'resize:--write-state' \
     'resize:-o' \
@@ -721,6 +722,7 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -l apiserver-feature-gates -x -a '(
 complete -c cpuctl -n '__cpuctl_at "resize"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l set -x -a '(__cpuctl_ask resize)' -d 'New resources, memory=N as well; N stands for request and limit, N/M tells them apart.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l to -r -F -d 'Manifests of pods that run, with new resources.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l policy -x -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' -d 'What if: a policy (a plug-in) chooses CPUs in the kubelet\'s place. NAME (cpuctl policies list has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l resize-semantics -x -a 'kep reference' -d 'The preview as the KEP says, or as its reference has it.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l preview -d 'Take the gate\'s allocator for released, whatever the minor.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'

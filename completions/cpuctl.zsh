@@ -253,6 +253,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '*'--set='[New resources, memory=N as well; N stands for request and limit, N/M tells them apart.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
                 '*'--to='[Manifests of pods that run, with new resources.]:PODS:_files' \
+                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--resize-semantics)'--resize-semantics='[The preview as the KEP says, or as its reference has it.]:kep|reference:(kep reference)' \
                 '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \

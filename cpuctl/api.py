@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.inputs.pods import GivenPods, choose_pod, load_pods, rules_of_pods
+from cpuctl.inputs.pods import GivenPods, load_pods
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
@@ -21,26 +21,24 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.decisions import Pod as PodAnswer
     from cpuctl.answers.explanation import ExplainedDecision
-    from cpuctl.answers.resize import ResizeDecision as ResizeAnswer
+    from cpuctl.answers.resize import ResizedPod
     from cpuctl.answers.start import NotStarted
     from cpuctl.engine.admission import Admission
-    from cpuctl.engine.node import Node as EngineNode
     from cpuctl.engine.start import NotStarted as EngineNotStarted
-    from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
-    from cpuctl.inputs.starting_state import StartingState
     from cpuctl.kubelet.configuration.refusal import Refusal as ConfigRefusal
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.operations.explain import Explained
     from cpuctl.operations.plan_inputs import Planning, PlanningInputs
-    from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.operations.resize import Resizes
+    from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import Pod as GivenPod
     from cpuctl.pods.model import StoredPod
     from cpuctl.policies.model import Policy
 
     Name = str | PathLike[str]
 
-LIBRARY_VERSION: Final = "1.1"
+LIBRARY_VERSION: Final = "1.2"
 """The version of these names: the first number changes when one goes or means something else."""
 
 
@@ -60,8 +58,9 @@ class NotStartedError(CpuctlError):
 class Machine:
     """A machine that was read; ``name`` is where from."""
 
-    def __init__(self, source: MachineSource) -> None:
+    def __init__(self, source: MachineSource, sources: Sources) -> None:
         self._source = source
+        self._sources = sources
         self.name = source.origin
 
     @property
@@ -89,10 +88,11 @@ class Configuration:
 class Pod:
     """A pod that comes, with what governs its namespace."""
 
-    def __init__(self, pod: GivenPod, given: GivenPods, names: PlanningInputs) -> None:
+    def __init__(self, pod: GivenPod, given: GivenPods, told: PlanningInputs, sources: Sources) -> None:
         self._pod = pod
         self._given = given
-        self._names = names
+        self._told = told
+        self._sources = sources
 
     @property
     def name(self) -> str:
@@ -114,16 +114,13 @@ class Pod:
 
         Raise UsageError for what is no amount, and for a container that the pod does not have.
         """
-        from cpuctl.engine.resize.running import with_requirements
-        from cpuctl.operations.resize_inputs import parse_set
+        from cpuctl.operations.resize_inputs import parse_set, with_amounts
 
         if container not in self.containers:
             raise UsageError(f"pod {self.name} has no container {container!r}")
         asked = ",".join(f"{name}={amount}" for name, amount in (("cpu", cpu), ("memory", memory)) if amount)
-        amounts = parse_set(f"{container}:{asked}")
-        before = next(each.resources for each in self._pod.all_containers if each.name == container)
-        changed = with_requirements(self._pod, {container: amounts.change(before)})
-        return Pod(changed, self._given, self._names)
+        changed = with_amounts(self._pod, container, parse_set(f"{container}:{asked}"))
+        return Pod(changed, self._given, self._told, self._sources)
 
 
 class Decision(NamedTuple):
@@ -149,7 +146,8 @@ class Decision(NamedTuple):
 class ResizeDecision(NamedTuple):
     """What becomes of a resize: Admitted, Deferred, Infeasible or another outcome of ``cpuctl resize``.
 
-    ``cpus`` are the exclusive CPUs by container afterwards.
+    ``cpus`` are the exclusive CPUs by container afterwards. ``answer`` is the pod's entry in ``cpuctl resize
+    -o json``.
     """
 
     pod: str
@@ -157,7 +155,7 @@ class ResizeDecision(NamedTuple):
     reason: str
     message: str
     cpus: Mapping[str, CPUSet]
-    answer: ResizeAnswer
+    answer: ResizedPod
 
 
 class Explanation(NamedTuple):
@@ -182,7 +180,7 @@ def read_machine(name: Name = "live", *, memory: str = "") -> Machine:
     from cpuctl.inputs.machine import load_machine, with_memory
 
     sources = Sources()
-    return Machine(with_memory(load_machine(str(name), sources), memory, sources))
+    return Machine(with_memory(load_machine(str(name), sources), memory, sources), sources)
 
 
 def read_configuration(
@@ -222,146 +220,115 @@ def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
     from cpuctl.operations.plan_inputs import PlanningInputs
 
     told = PlanningInputs(filenames=tuple(map(str, names)), templates=tuple(templates))
-    given = load_pods(told.filenames, told.templates, Sources())
-    return tuple(Pod(pod, given, told) for pod in given.pods)
+    sources = Sources()
+    given = load_pods(told.filenames, told.templates, sources)
+    return tuple(Pod(pod, given, told, sources) for pod in given.pods)
 
 
-def make_node(
+def make_node(  # noqa: PLR0913  # they are options
     machine: Machine,
     configuration: Configuration,
     *,
     state: Name = "",
     running: Name = "",
     devices: Name = "",
+    driver_arguments: str = "",
     policy: str | Policy | type[Policy] = "",
 ) -> Node:
     """Start a kubelet on a machine: on a fresh node, or on its *state* (the kubelet's directory or file).
 
-    *running* is a file with the pods that run there, *devices* one that tells what device plugins have.
+    *running* is a file with the pods that run there, *devices* one that tells what device plugins have,
+    *driver_arguments* are the flags of the driver that serves resource claims for CPUs.
     A *policy* (what ``--policy`` takes, a class, or one with its options) chooses CPUs in the kubelet's
     place, to see what would come of it: no kubelet does what it does. Raise NotStartedError where the
     kubelet would not start, InputError for files that cannot be used, PolicyError for a policy that cannot
     be loaded.
     """
-    from cpuctl.engine.pod_server import PodServer
-    from cpuctl.inputs.machine import load_devices
-    from cpuctl.inputs.starting_state import load_starting_state
-    from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+    from cpuctl.operations.plan_inputs import NodeWords, PlanningInputs, node_planning
+    from cpuctl.operations.started_node import StartedNode, start_planned
 
-    sources, source, loaded = Sources(), machine._source, configuration._loaded  # noqa: SLF001
-    sources.entries.update(configuration._sources.entries)  # noqa: SLF001
-    initial = load_starting_state(str(state), str(running), source, loaded.kubelet, sources)
-    return Node(
-        Planning(
-            inputs=PlanningInputs(
-                machine=machine.name,
-                kubelet=configuration._told,  # noqa: SLF001
-                state=str(state),
-                pods=str(running),
-                devices=str(devices),
-            ),
-            wanted=(),
-            source=source,
-            loaded=loaded,
-            initial=initial,
-            devices=load_devices(str(devices), sources, info=source.info),
-            sources=sources,
-            server=PodServer(rules_of_pods(loaded.kubelet).server),
-            policy=_chosen(policy),
-        )
+    sources = Sources()
+    for each in (machine, configuration):
+        sources.take_over(each._sources)  # noqa: SLF001
+    inputs = PlanningInputs(
+        machine=machine.name,
+        kubelet=configuration._told,  # noqa: SLF001
+        state=str(state),
+        pods=str(running),
+        devices=str(devices),
+        node=NodeWords(driver_arguments=driver_arguments, policy=policy if isinstance(policy, str) else ""),
     )
+    planning = node_planning(inputs, machine._source, configuration._loaded, sources)  # noqa: SLF001
+    if not isinstance(policy, str):
+        from cpuctl.operations.policies import load_policy, plugin_of
 
-
-def _chosen(policy: str | Policy | type[Policy]) -> ChosenPolicy | None:
-    from cpuctl.operations.policies import choose_policy, load_policy, plugin_of
-
-    if isinstance(policy, str):
-        return choose_policy(policy) if policy else None
-    return load_policy(plugin_of(policy))
+        planning = planning._replace(policy=load_policy(plugin_of(policy)))
+    started = start_planned(planning.with_pods(GivenPods(())))
+    if not isinstance(started, StartedNode):
+        raise _not_started(started)
+    return Node(started)
 
 
 class Node:
     """A started kubelet, and the pods that run there; it changes with every pod that comes or goes."""
 
-    def __init__(self, planning: Planning) -> None:
-        """Start it, or raise NotStartedError."""
-        self._planning = planning
-        self._node = _started(planning.start(planning.kubelet, planning.sources))
-        self._asked: tuple[StoredPod, ...] = ()
-        self._governing: tuple[GivenPods, ...] = ()
-        self._only_admitted = True
+    def __init__(self, started: StartedNode) -> None:
+        self._started = started
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is to be known about the inputs."""
-        return tuple(self._planning.sources.warnings)
+        return tuple(self._started.planning.sources.warnings)
 
     @property
     def shared_pool(self) -> CPUSet:
         """The CPUs of containers without exclusive ones."""
-        return CPUSet(self._node.state.default)
+        return CPUSet(self._started.node.state.default)
 
     @property
     def free(self) -> CPUSet:
         """The CPUs that can still become exclusive; none where the CPU Manager's policy is ``none``."""
-        policy = self._node.policy
-        return CPUSet(self._node.state.default & ~policy.reserved if policy else 0)
+        policy = self._started.node.policy
+        return CPUSet(self._started.node.state.default & ~policy.reserved if policy else 0)
 
     @property
     def pods(self) -> tuple[str, ...]:
         """The pods that run, each by namespace and name."""
-        return tuple(pod.full_name for pod in self._node.active.values())
+        return tuple(pod.full_name for pod in self._started.running)
 
     def copy(self) -> Node:
         """Return the same node once more: what happens to one does not happen to the other."""
-        copied = object.__new__(Node)
-        vars(copied).update({**vars(self), "_node": self._node.copy()})
-        return copied
+        return Node(self._started.copy())
 
     def admit(self, pod: Pod) -> Decision:
         """Let the kubelet decide on a pod; where it is admitted, it runs from now on.
 
         Raise PolicyError for a policy that fails, takes too long or wants what it may not have.
         """
-        stored = self._stored(pod)
-        self._govern(pod._given)  # noqa: SLF001
-        admission = self._node.admit(stored)
-        self._asked += (stored,)
-        return _decision(self._node, admission)
+        return _decision(self._started, self._started.admit(self._learn(pod)))
 
     def remove(self, name: str) -> None:
         """Let a pod be deleted; raise UsageError where none of this name or UID runs."""
-        gone = self._running(name)
-        self._node.remove(gone.uid)
-        if self._node.server is not None:
-            self._node.server.release(gone)
-        self._node.clean_up()
-        self._only_admitted = False
+        self._started.remove(name)
 
     def resize(self, pod: Pod) -> ResizeDecision:
         """Give a pod that runs the resources of *pod* (``Pod.with_resources``), if it may have them.
 
         Raise UsageError where no pod of this name runs.
         """
-        from cpuctl.answering.resize_answer import decision_document
         from cpuctl.operations.resize import resize_running
 
-        before = self._running(pod.uid or pod.name)
-        done = resize_running(self._planning, self._node, before, pod._pod)  # noqa: SLF001
-        self._only_admitted = False
-        return _resized(done, decision_document(done.done[0], done.path.kubelet.release))
+        return _resized(resize_running(self._started, pod._pod))  # noqa: SLF001
 
     def restart(self, configuration: Configuration | None = None) -> tuple[Decision, ...]:
         """Restart the kubelet, perhaps with another configuration: it admits what runs again.
 
         Raise NotStartedError where it does not come up on the state that it left: nothing has changed then.
         """
-        running = tuple(self._node.active.values())
-        loaded = configuration._loaded if configuration else self._planning.loaded  # noqa: SLF001
-        planning = self._planning._replace(initial=self._left(running), loaded=loaded)
-        restarted = _started(planning.start(planning.kubelet, planning.sources))
-        self._node, self._planning, self._only_admitted = restarted, planning, False
-        return tuple(_decision(restarted, admission) for admission in restarted.readmit(running))
+        admissions = self._started.restart(configuration._loaded if configuration else None)  # noqa: SLF001
+        if not isinstance(admissions, tuple):
+            raise _not_started(admissions)
+        return tuple(_decision(self._started, each) for each in admissions)
 
     def explain(self, pod: Pod) -> Explanation:
         """Say why the kubelet decides on a pod as it does, or would if it came now, and what would help.
@@ -369,53 +336,13 @@ class Node:
         A pod that the node has decided on is explained as it was then, as long as pods have only come.
         Raise NotStartedError where its kubelet would not start on the node as it is.
         """
-        stored, told = self._stored(pod), pod._names  # noqa: SLF001
-        self._govern(pod._given)  # noqa: SLF001
-        inputs = self._planning.inputs._replace(filenames=told.filenames, templates=told.templates)
-        planning = self._planning._replace(inputs=inputs)
-        known = any(each.uid == stored.uid for each in self._asked)
-        if self._only_admitted:
-            wanted = self._asked if known else (*self._asked, stored)
-            return _explained(planning._replace(wanted=wanted), stored.uid)
-        running = tuple(each for each in self._node.active.values() if each.uid != stored.uid)
-        return _explained(planning._replace(initial=self._left(running), wanted=(stored,)), stored.uid)
+        from cpuctl.operations.explain import explain_now
 
-    def _left(self, running: tuple[StoredPod, ...]) -> StartingState:
-        """Return what a kubelet finds that starts now, with these pods."""
-        from cpuctl.engine.saved_files import SavedFiles
+        return _explained(*explain_now(self._started, self._learn(pod)))
 
-        files = SavedFiles(cpu=self._node.cpu.state_file(), memory=self._node.memory.state_file())
-        initial = self._planning.initial._replace(files=files, running=running, known=True)
-        return initial._replace(texts={}, digests={})
-
-    def _govern(self, given: GivenPods) -> None:
-        """Let the API server know the LimitRanges and ResourceQuotas that were read with pods."""
-        if not (given.limit_ranges or given.quotas) or any(each is given for each in self._governing):
-            return
-        self._governing += (given,)
-        limits = tuple(limit for each in self._governing for limit in each.limit_ranges)
-        quotas = tuple(quota for each in self._governing for quota in each.quotas)
-        rules, running = rules_of_pods(self._planning.kubelet).server, self._planning.initial.running
-        fresh = GivenPods((), limits, quotas).server(rules, running, ())
-        server, known = fresh.copy(), {pod.uid for pod in running}
-        server.count(pod for pod in self._node.active.values() if pod.uid not in known)
-        self._planning, self._node.server = self._planning._replace(server=fresh), server
-
-    def _stored(self, pod: Pod) -> StoredPod:
-        given = pod._given._replace(pods=(pod._pod,)).on(self._planning.source.machine)  # noqa: SLF001
-        return given.stored(rules_of_pods(self._planning.kubelet))[0]
-
-    def _running(self, name: str) -> StoredPod:
-        running = tuple(self._node.active.values())
-        return running[choose_pod(name, running, ()).place]
-
-
-def _started(result: StartResult) -> EngineNode:
-    from cpuctl.engine.node import Node as EngineNode
-
-    if not isinstance(result, EngineNode):
-        raise _not_started(result)
-    return result
+    def _learn(self, pod: Pod) -> StoredPod:
+        given = pod._given._replace(pods=(pod._pod,))  # noqa: SLF001
+        return self._started.learn(given, pod._told, pod._sources)[0]  # noqa: SLF001
 
 
 def _not_started(outcome: EngineNotStarted | ConfigRefusal) -> NotStartedError:
@@ -426,10 +353,10 @@ def _not_started(outcome: EngineNotStarted | ConfigRefusal) -> NotStartedError:
     return NotStartedError(start_sentence(start, "the kubelet"), start=start)
 
 
-def _decision(node: EngineNode, admission: Admission) -> Decision:
-    from cpuctl.answering.plan.plan_answer import inside_answer, pod_answer
+def _decision(started: StartedNode, admission: Admission) -> Decision:
+    from cpuctl.answering.plan.plan_answer import pod_answer
 
-    answer = pod_answer(node.topology, admission, inside_answer(node, admission))
+    answer = pod_answer(started.node, admission)
     return Decision(
         pod=admission.pod.full_name,
         outcome=answer["outcome"],
@@ -440,23 +367,29 @@ def _decision(node: EngineNode, admission: Admission) -> Decision:
     )
 
 
-def _resized(done: Resizes, answer: ResizeAnswer) -> ResizeDecision:
-    outcome = done.done[0].outcome
+def _resized(resizes: Resizes) -> ResizeDecision:
+    from cpuctl.answering.resize_answer import resized_pod
+
+    [done] = resizes.done
+    answer = resized_pod(done, resizes)
     return ResizeDecision(
-        pod=outcome.request.desired.full_name,
+        pod=done.outcome.request.desired.full_name,
         outcome=answer["outcome"],
         reason=answer["reason"] or "",
         message=answer["message"] or "",
-        cpus={name: CPUSet(share.after) for name, share in outcome.shares.items() if share.after is not None},
+        cpus={
+            name: CPUSet(share.after)
+            for name, share in done.outcome.shares.items()
+            if share.after is not None
+        },
         answer=answer,
     )
 
 
-def _explained(planning: Planning, uid: str) -> Explanation:
+def _explained(planning: Planning, found: Explained | EngineNotStarted) -> Explanation:
     from cpuctl.answering.explain.explain_answer import explained_document
-    from cpuctl.operations.explain import Explained, explain_pod
+    from cpuctl.operations.explain import Explained
 
-    found = explain_pod(planning, uid, lambda _what, _done, _total: None)
     if not isinstance(found, Explained):
         raise _not_started(found)
     answer = explained_document(planning, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import json
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import cpuctl
+from tests.dra.claims import claim, cpus, pod
 
 ROOT = Path(__file__).parents[1]
 MACHINE = "fixtures/machines/2s-2numa-32cpu.tar.xz"
@@ -21,7 +23,7 @@ STATIC = "fixtures/kubelet/static.yaml"
 PUBLIC: list[str] = vars(cpuctl)["__all__"]
 
 NAMES = {
-    "LIBRARY_VERSION": "'1.1'",
+    "LIBRARY_VERSION": "'1.2'",
     "CPU": "core kind numa_node number socket uncore_cache",
     "CPUSet": "(mask: 'int' = 0) -> 'None'",
     "Configuration": "version warnings",
@@ -48,7 +50,8 @@ NAMES = {
     "View": "container free holders kubelet need nodes release reserved running settings shared topology "
     "usage",
     "make_node": "(machine: 'Machine', configuration: 'Configuration', *, state: 'Name' = '', "
-    "running: 'Name' = '', devices: 'Name' = '', policy: 'str | Policy | type[Policy]' = '') -> 'Node'",
+    "running: 'Name' = '', devices: 'Name' = '', driver_arguments: 'str' = '', "
+    "policy: 'str | Policy | type[Policy]' = '') -> 'Node'",
     "read_configuration": "(name: 'Name | None' = None, machine: 'Machine | None' = None, *, "
     "arguments: 'str' = '', feature_gates: 'str' = '', version: 'str' = '') -> 'Configuration'",
     "read_machine": "(name: 'Name' = 'live', *, memory: 'str' = '') -> 'Machine'",
@@ -234,6 +237,87 @@ def test_what_governs_a_namespace_counts(node: cpuctl.Node, tmp_path: Path) -> N
     assert node.explain(second).rule == "apiServer"
     node.remove("first")
     assert node.admit(second).admitted
+
+
+def test_what_governs_a_namespace_counts_after_a_restart_and_for_resizes(
+    node: cpuctl.Node, tmp_path: Path
+) -> None:
+    path = tmp_path / "pods.yaml"
+    path.write_text(LIMITED + POD.replace("NAME", "first").replace("CPUS", "1500m"))
+    [first] = cpuctl.read_pods(path)
+    [second] = cpuctl.read_pods(templates=["second=1/1,1Gi"])
+    assert node.admit(first).admitted
+    node.restart()
+    refused = node.admit(second)
+    assert (refused.outcome, "exceeded quota: all" in refused.message) == ("Forbidden", True)
+    assert node.explain(second).rule == "apiServer"
+    assert "maximum cpu usage" in node.resize(first.with_resources("app", cpu="2500m")).message
+
+
+def test_claims_come_with_pods(tmp_path: Path) -> None:
+    node = cpuctl.make_node(
+        cpuctl.read_machine("synthetic:2n16c2t"),
+        cpuctl.read_configuration(),
+        driver_arguments="--reserved-cpus=0,16",
+    )
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text(claim("four", cpus(4)) + pod("web", "four"))
+    other.write_text(
+        claim("most", cpus(26)) + claim("two", cpus(2)) + pod("large", "most") + pod("db", "two")
+    )
+    [web], [large, db] = cpuctl.read_pods(one), cpuctl.read_pods(other)
+    assert [each["cpus"] for each in node.admit(web).answer["claims"]] == ["1-2,17-18"]
+    assert node.admit(large).outcome == "Pending"
+    assert [each["cpus"] for each in node.admit(db).answer["claims"]] == ["3,19"]
+    node.restart()
+    assert "have the capacity left" in node.admit(large).message
+    assert node.explain(large).rule == "resourceClaims"
+    node.remove("web")
+    copied = node.copy()
+    [again] = cpuctl.read_pods(one)
+    assert [each["cpus"] for each in copied.admit(again).answer["claims"]] == ["1-2,17-18"]
+    [unknown] = cpuctl.read_pods(written(tmp_path, pod("lost", "nothing")))
+    assert node.admit(unknown).outcome == "Undetermined"
+
+
+def written(directory: Path, text: str) -> Path:
+    file = directory / "pods.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_what_is_to_be_known_of_inputs_is_told(node: cpuctl.Node, tmp_path: Path) -> None:
+    text = POD.replace("NAME", "web").replace("CPUS", "1") + "---\napiVersion: v1\nkind: Service\n"
+    [web] = cpuctl.read_pods(written(tmp_path, text.replace("image: a", "image: a, command: [b]")))
+    node.admit(web)
+    assert node.explain(web).answer["sources"]["passedOver"]["value"] == "1 Service"
+
+
+def test_the_library_has_no_way_of_its_own() -> None:
+    """At run time it asks what commands ask, and nothing below that."""
+    tree = ast.parse((ROOT / "cpuctl" / "api.py").read_text())
+    typed = {line for each in ast.walk(tree) if isinstance(each, ast.If) for line in lines_of(each)}
+    asked = {
+        each.module or ""
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ImportFrom) and each.lineno not in typed
+    }
+    assert {name for name in asked if not name.startswith(COMMON)} == {
+        "__future__",
+        "cpuctl.cpuset",
+        "cpuctl.errors",
+        "cpuctl.exports.outcomes",
+        "cpuctl.kubelet.configuration.refusal",
+        "typing",
+    }
+
+
+COMMON = ("cpuctl.answering.", "cpuctl.inputs.", "cpuctl.operations.")
+
+
+def lines_of(branch: ast.If) -> range:
+    known = isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
+    return range(branch.lineno, (branch.end_lineno or 0) + 1) if known else range(0)
 
 
 class Highest(cpuctl.Policy):

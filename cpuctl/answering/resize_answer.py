@@ -78,7 +78,9 @@ def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> an
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "allocator": _allocator(resizes),
-        "pods": [_pod(each, resizes, fix_for) for each in resizes.done],
+        "pods": [
+            resized_pod(each, resizes, fix_for(each.outcome.request.desired.uid)) for each in resizes.done
+        ],
         "retryOrder": _retry_order(outcomes, path),
         "cores": cores_answer(node.topology, outcomes),
         "after": {**after_answer(node), "cpuManagerState": resizes.state_file or None},
@@ -132,7 +134,8 @@ def _why_not(resizes: Resizes) -> str:
     return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
 
 
-def _pod(attempted: RetriedResize, resizes: Resizes, fix_for: FixFor) -> answers.ResizedPod:
+def resized_pod(attempted: RetriedResize, resizes: Resizes, fix: str = "") -> answers.ResizedPod:
+    """Describe the decision on one pod and what follows; *fix* are options that switch on what it lacks."""
     outcome, rules, node = attempted.outcome, resizes.path.kubelet, resizes.node
     request, pod = outcome.request, outcome.request.desired
     change = cgroup_change(outcome, resizes.settings, node.pod_rules)
@@ -158,7 +161,7 @@ def _pod(attempted: RetriedResize, resizes: Resizes, fix_for: FixFor) -> answers
             for each in request.running.allocated.all_containers
         ],
         "downwardAPI": inside_answer(outcome, node, rules),
-        "fix": fix_for(pod.uid) or None,
+        "fix": fix or None,
     }
 
 

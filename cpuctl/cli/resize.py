@@ -23,6 +23,7 @@ from cpuctl.cli.options import (
     NoColorOption,
     OutputOption,
     PodFilesOption,
+    PolicyOption,
     QuietOption,
     RunningPodsOption,
     ServerGatesOption,
@@ -35,6 +36,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style, emit, remember_all
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.sources import Sources
@@ -59,6 +61,9 @@ No release lets exclusive CPUs follow a resize yet. The allocator that KEP-5554 
 for kubelet 1.{NEWEST} with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older
 ones that have the gate. Where its reference implementation does not do what the KEP says, the KEP is
 followed, and the difference is named.
+
+With --policy, a policy that no kubelet has chooses the CPUs of pods that are admitted first. It has no say in
+resizes: where exclusive CPUs would follow one, the answer is an error.
 
 Examples:
 
@@ -113,6 +118,7 @@ def resize(
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
+    policy: PolicyOption = "",
     resize_semantics: SemanticsOption = Semantics.KEP,
     preview: PreviewOption = False,
     write_state: WriteStateOption = "",
@@ -126,7 +132,8 @@ def resize(
     from cpuctl.operations.state_writing import changing
     from cpuctl.operations.state_writing import write_state as write
 
-    style = Style(output, color=not no_color, quiet=quiet)
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    _refuse_clash(policy, write_state)
     words = PlanningInputs(
         filenames=filename,
         templates=template,
@@ -135,19 +142,17 @@ def resize(
         state=state,
         pods=pods,
         devices=devices,
-        node=NodeWords(assume_devices, driver_args),
+        node=NodeWords(assume_devices, driver_args, policy),
         ephemeral_storage=ephemeral_storage,
         memory=memory,
         skip_api_server=skip_api_server,
     )
     server = ServerInputs(apiserver_version, apiserver_feature_gates)
     asked = ResizeInputs(tuple(map(parse_set, amounts)), edited, preview, server)
-    sources = Sources()
     with changing(write_state):
         with _answering_unloaded(sources, style, exit_zero=exit_zero):
             planning = read_resizing(words, asked, sources)
-        if write_state:
-            planning.sources.require_configuration()
+        _require_configuration(planning, write_state)
         resizes = resize_pods(planning, asked, resize_semantics)
         print_sources(planning.sources, style)
         if isinstance(resizes, Resizes):
@@ -156,6 +161,17 @@ def resize(
     emit(document, style)
     if not exit_zero and not _done(document):
         raise typer.Exit(EXIT_NO)
+
+
+def _refuse_clash(policy: str, write_state: str) -> None:
+    if policy and write_state:
+        message = "cannot be used with --policy: no kubelet comes to such an answer"
+        raise UsageError(message, where="--write-state")
+
+
+def _require_configuration(planning: Planning, write_state: str) -> None:
+    if write_state:
+        planning.sources.require_configuration()
 
 
 def _answer(
@@ -194,7 +210,6 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs, sources: Sources) 
 
     Raise UsageError for that, and for standard input that is named twice.
     """
-    from cpuctl.errors import UsageError
     from cpuctl.inputs.sources import refuse_stdin_twice
 
     if not (words.filenames or words.templates or words.pods):

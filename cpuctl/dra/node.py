@@ -195,6 +195,24 @@ class NodeClaims(Copied):
         for pod in pods:
             self._take_over(pod)
 
+    def learn(self, told: NodeClaims) -> None:
+        """Learn of what *told* knows beside: objects, devices, and what of them is allocated.
+
+        What has been allocated or given back here stays so.
+        """
+        before = {_key_of(each) for each in self.objects.claims.values()}
+        self.objects, self.inventory, self.name = told.objects, told.inventory, told.name
+        self.unknown, self.untold = told.unknown, told.untold
+        self._seen, self._drivers = told._seen, told._drivers
+        for key, held in told.held.items():
+            if key in self.held or key in before:
+                continue
+            self._book(key, held)
+            if isinstance(held.prepared, Prepared):
+                self.driver.resume(held.claim.full_name, held.grants, held.prepared.cpus)
+        self.driver.untold = told.driver.untold
+        self.pods = {**told.pods, **self.pods}
+
     def _take_over(self, pod: Pod) -> None:
         keys: dict[str, Key] = {}
         for each in pod.resource_claims:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.manifests import DRAObject, Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
 
+T = TypeVar("T")
 
 _MOST_LISTED = 50
 _INSPECTED = "oc adm must-gather and oc adm inspect write them to namespaces/NAMESPACE/core/pods.yaml"
@@ -47,6 +48,15 @@ class GivenPods(NamedTuple):
         name = GO_NAMES.get(machine.architecture or "", "")
         return self._replace(pods=tuple(on_architecture(pod, name) for pod in self.pods))
 
+    def beside(self, others: GivenPods) -> GivenPods:
+        """Return what governs pods here and there, each object once, without any pod."""
+        return GivenPods(
+            pods=(),
+            limit_ranges=_each_once(self.limit_ranges, others.limit_ranges),
+            quotas=_each_once(self.quotas, others.quotas),
+            dra=_each_once(self.dra, others.dra),
+        )
+
     def stored(self, rules: PodRules) -> tuple[StoredPod, ...]:
         """Return the pods as an API server hands them on."""
         from cpuctl.pods.stored import stored_pod
@@ -64,6 +74,14 @@ class GivenPods(NamedTuple):
         server.count(running)
         server.count(pod for pod in wanted if pod.phase)
         return server
+
+
+def _each_once(known: tuple[T, ...], others: tuple[T, ...]) -> tuple[T, ...]:
+    """Add the objects that are not there: these are what was read once, and no copies."""
+    if not known or not others:
+        return known or others
+    there = {id(each) for each in known}
+    return (*known, *(each for each in others if id(each) not in there))
 
 
 def _tell_passed_over(found: Manifests, sources: Sources) -> None:

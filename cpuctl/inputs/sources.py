@@ -37,6 +37,19 @@ class Sources:
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
 
+    def warn(self, *texts: str) -> None:
+        """Remember what is to be known of the inputs, each once."""
+        self.warnings += (text for text in dict.fromkeys(texts) if text not in self.warnings)
+
+    def take_over(self, others: Sources) -> None:
+        """Remember also what has been read apart from this."""
+        self.entries.update(others.entries)
+        self.warn(*others.warnings)
+        self.read_as += (text for text in others.read_as if text not in self.read_as)
+        self.assumed_configuration = self.assumed_configuration or others.assumed_configuration
+        self.described_machine = self.described_machine or others.described_machine
+        self.unrecorded |= others.unrecorded
+
     def origin(self, name: str) -> Origin | None:
         """Tell where an input came from; None where it is not among them."""
         found = self.entries.get(name)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.checkpoint import StateFileName
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import ContainerName, StateReader
+    from cpuctl.engine.devices.provider import DeviceProvider
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -57,6 +58,7 @@ class StartingState(NamedTuple):
     names: Mapping[str, tuple[str, str]] = {}
     texts: Mapping[StateFileName, str] = {}
     reader: StateReader | None = None
+    devices: DeviceProvider | None = None
 
     def as_read_by(self, kubelet: Kubelet) -> StartingState:
         """Return what a kubelet makes of the files, whichever one these have been read for."""
@@ -265,6 +267,8 @@ def start_from(
     if begun.node is None or not isinstance(begun.outcome, Started):
         assert not isinstance(begun.outcome, Started)
         return begun.outcome
+    if initial.devices is not None:
+        begun.node.devices = initial.devices.copy()
     resume(begun.node, initial, sources)
     return begun.node
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.resize import Pending
+    from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import StoredPod
     from cpuctl.pods.reading.events import RejectionEvent
 
@@ -60,10 +61,12 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
     from cpuctl.engine.explain.scenario import REMEMBERED, Replay, SearchBudget, replay_scenario
     from cpuctl.inputs.pods import PodChoice, choose_pod
 
-    if planning.rejections and not text:
+    if planning.past.rejections and not text:
         text = _last_rejected(planning)
     last = PodChoice(len(planning.wanted) - 1)
-    choice = choose_pod(text, planning.wanted, planning.initial.running, planning.ended) if text else last
+    choice = (
+        choose_pod(text, planning.wanted, planning.initial.running, planning.past.ended) if text else last
+    )
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
     replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
     if isinstance(replay, Replay):
@@ -85,8 +88,16 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
         pages=tuple(_more_pages(planning, replay, runs, stale=stale)),
         state_in_the_way=stale,
         resize=_pending_resize(planning, pod.uid) if choice.running else None,
-        rejection=next((event for event in planning.rejections if event.is_of(pod.uid, pod.full_name)), None),
+        rejection=next(
+            (event for event in planning.past.rejections if event.is_of(pod.uid, pod.full_name)), None
+        ),
     )
+
+
+def explain_now(started: StartedNode, pod: StoredPod) -> tuple[Planning, Explained | NotStarted]:
+    """Explain the decision on a pod of a node, or what it would be now, and by which planning."""
+    planning = started.planning_for(pod)
+    return planning, explain_pod(planning, pod.uid, lambda _what, _done, _total: None)
 
 
 def _pending_resize(planning: Planning, uid: str) -> Pending | None:
@@ -103,11 +114,11 @@ def _last_rejected(planning: Planning) -> str:
     """
     from cpuctl.inputs.pods import few_names
 
-    for event in planning.rejections:
+    for event in planning.past.rejections:
         for pod in planning.wanted:
             if event.is_of(pod.uid, pod.full_name):
                 return pod.uid
-    names = list(dict.fromkeys(event.full_name for event in planning.rejections))
+    names = list(dict.fromkeys(event.full_name for event in planning.past.rejections))
     namespace, _, name = names[0].partition("/")
     raise UsageError(
         f"rejected were {few_names(names)}, and none of them is among the pods",

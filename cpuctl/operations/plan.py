@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from cpuctl.engine.capacity.capacity import Capacity
     from cpuctl.engine.capacity.probe import Progress
     from cpuctl.engine.capacity.repetition import Repetition
-    from cpuctl.engine.node import Node
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.policies import ChosenPolicy
+    from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import StoredPod
 
 Rounds: TypeAlias = int | Literal["max"]
@@ -66,24 +66,25 @@ class Planner(NamedTuple):
 
     def plan(self, kubelet: Kubelet, sources: Sources) -> Plan:
         """Start a kubelet and decide about the pods; warnings go to *sources*."""
-        from cpuctl.engine.node import Node
+        from cpuctl.operations.started_node import StartedNode, start_planned
 
         policy = self.planning.policy
-        started = self.planning.start(kubelet, sources)
-        if not isinstance(started, Node):
+        started = start_planned(self.planning, kubelet, sources)
+        if not isinstance(started, StartedNode):
             return Plan(kubelet, started, policy=policy)
         plan = self._admitted(kubelet, started)
         return plan._replace(capacity=self._capacity(plan), policy=policy)
 
-    def _admitted(self, kubelet: Kubelet, node: Node) -> Plan:
+    def _admitted(self, kubelet: Kubelet, started: StartedNode) -> Plan:
         from cpuctl.engine.ordering import ordered
 
+        node = started.node
         pods = ordered(self.planning.wanted, self.options.order, pod_level=node.pod_level_resources)
         if node.what_if is not None:
             pods = tuple(node.what_if.order(node, pods))
         rounds = self.options.rounds
         if rounds is None:
-            return Plan(kubelet, node, list(self._each(node, pods)))
+            return Plan(kubelet, node, list(self._each(started, pods)))
 
         from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit
 
@@ -93,10 +94,10 @@ class Planner(NamedTuple):
             done = repeat(node, pods, rounds, self.progress)
         return Plan(kubelet, done.node, done.admissions, done)
 
-    def _each(self, node: Node, pods: Sequence[StoredPod]) -> Iterator[Admission]:
+    def _each(self, started: StartedNode, pods: Sequence[StoredPod]) -> Iterator[Admission]:
         for number, pod in enumerate(pods):
             self.progress("admitting pods", number, len(pods))
-            yield node.admit(pod)
+            yield started.admit(pod)
 
     def _capacity(self, plan: Plan) -> Capacity | None:
         """Work out what is left, where that is asked for."""

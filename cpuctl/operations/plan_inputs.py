@@ -10,7 +10,7 @@ from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
-from cpuctl.inputs.pods import load_pods, load_rejections
+from cpuctl.inputs.pods import GivenPods, load_pods, load_rejections, rules_of_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.records import Record
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import LoadedKubelet
-    from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.starting_state import StartingState
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.pods.model import Pod, StoredPod
+    from cpuctl.pods.namespace_limits import LimitRange
     from cpuctl.pods.reading.events import RejectionEvent
 
 
@@ -64,13 +64,20 @@ class PlanningInputs(NamedTuple):
     node: NodeWords = NodeWords()
 
 
+class PastPods(NamedTuple):
+    """Pods of the past: names of those that have ended and are left out, and events, the last first."""
+
+    ended: tuple[str, ...] = ()
+    rejections: tuple[RejectionEvent, ...] = ()
+
+
 class Planning(NamedTuple):
     """What the inputs name: ``wanted`` are the pods that come, in their order.
 
-    ``server`` is the API server that they come through, None where nobody asks it; ``ended`` names pods that
-    have been left out, as they have ended. ``rejections`` are what events tell, the last first. ``claims``
-    serves resource claims, None where no pod has any. ``policy`` decides in the kubelet's place, to see what
-    would come of it.
+    ``server`` is the API server that they come through, None where nobody asks it. ``claims`` serves resource
+    claims, None where no pod has any. ``policy`` decides in the kubelet's place, to see what would come of
+    it. ``governing`` is what has been given with pods: LimitRanges, ResourceQuotas, and the objects that
+    decide on claims.
     """
 
     inputs: PlanningInputs
@@ -81,10 +88,10 @@ class Planning(NamedTuple):
     devices: DeviceInventory | None
     sources: Sources
     server: PodServer | None = None
-    ended: tuple[str, ...] = ()
-    rejections: tuple[RejectionEvent, ...] = ()
+    past: PastPods = PastPods()
     claims: NodeClaims | None = None
     policy: ChosenPolicy | None = None
+    governing: GivenPods = GivenPods(())
 
     @property
     def kubelet(self) -> Kubelet:
@@ -103,8 +110,8 @@ class Planning(NamedTuple):
         sources.add_unrecorded(kubelet.version.minor, topics)
         node = start_from(self.initial, self.source.info, kubelet, sources, self.devices)
         if isinstance(node, Node):
-            if _goes_by_unknown_caches(node) and CACHES_UNKNOWN not in sources.warnings:
-                sources.warnings.append(CACHES_UNKNOWN)
+            if _goes_by_unknown_caches(node):
+                sources.warn(CACHES_UNKNOWN)
             if self.server is not None:
                 node.server = self.server.copy()
             if self.claims is not None:
@@ -113,12 +120,33 @@ class Planning(NamedTuple):
                 self._put_in_place(self.policy, node, kubelet, sources)
         return node
 
+    def with_pods(self, given: GivenPods) -> Planning:
+        """Let pods come behind those that come, with what governs them; warnings go to the sources."""
+        given, kubelet, info = given.on(self.source.machine), self.kubelet, self.source.info
+        governing, rules, running = self.governing.beside(given), rules_of_pods(kubelet), self.initial.running
+        come = given._replace(limit_ranges=governing.limit_ranges).stored(rules)
+        again = {pod.uid for pod in come} if self.wanted else set()
+        wanted = (*(pod for pod in self.wanted if pod.uid not in again), *come)
+        known = {id(each) for each in self.governing.limit_ranges}
+        new = [each for each in governing.limit_ranges if id(each) not in known]
+        self.sources.warn(*_doubts(wanted), *_never_stored(new))
+        planning = self._replace(
+            wanted=wanted,
+            governing=governing,
+            devices=_devices(self.devices, self.inputs, wanted, info, self.sources),
+        )
+        if self.server is not None:
+            planning = planning._replace(server=governing.server(rules.server, running, wanted))
+        if self.claims is None or len(governing.dra) > len(self.governing.dra):
+            planning = planning._replace(claims=_claims(planning, given))
+        return planning
+
     def _put_in_place(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
         from cpuctl.operations.policies import NOT_ASKED
 
         policy.attach(node, self.source, kubelet)
-        if node.policy is None and NOT_ASKED not in sources.warnings:
-            sources.warnings.append(NOT_ASKED)
+        if node.policy is None:
+            sources.warn(NOT_ASKED)
 
 
 def _goes_by_unknown_caches(node: Node) -> bool:
@@ -134,9 +162,6 @@ def read_planning(
     Where it is all from goes to *sources*, which tell it also where the kubelet cannot load its configuration
     (ConfigRefusedError). Raise UsageError where no pods are named although they are needed.
     """
-    from cpuctl.inputs.pods import rules_of_pods
-    from cpuctl.inputs.starting_state import load_starting_state
-
     refuse_stdin_twice(
         inputs.machine,
         inputs.kubelet.config,
@@ -157,57 +182,66 @@ def read_planning(
         given = given._replace(pods=kept)
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
-    given = given.on(source.machine)
+    loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    planning = node_planning(inputs, source, loaded, sources).with_pods(given)
+    return planning._replace(past=PastPods(ended, rejections))
+
+
+def node_planning(
+    inputs: PlanningInputs, source: MachineSource, loaded: LoadedKubelet, sources: Sources
+) -> Planning:
+    """Read what a node has beside its machine and its kubelet: state, who runs, devices, and a policy.
+
+    Nobody comes yet. Raise InputError for files that cannot be used, PolicyError for a policy that cannot be
+    loaded.
+    """
+    from cpuctl.engine.pod_server import PodServer
+    from cpuctl.inputs.starting_state import load_starting_state
+
     if not source.info.hugepages_known:
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
-    loaded = load_kubelet(inputs.kubelet, sources, machine=source)
-    initial = load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources)
-    rules = rules_of_pods(loaded.kubelet)
-    wanted = given.stored(rules)
-    sources.warnings += (*_doubts(wanted), *_never_stored(given))
     return Planning(
         inputs=inputs,
-        wanted=wanted,
+        wanted=(),
         source=source,
         loaded=loaded,
-        initial=initial,
-        devices=_devices(inputs, wanted, source.info, sources),
+        initial=load_starting_state(inputs.state, inputs.pods, source, loaded.kubelet, sources),
+        devices=load_devices(inputs.devices, sources, info=source.info),
         sources=sources,
-        server=None if inputs.skip_api_server else given.server(rules.server, initial.running, wanted),
-        ended=ended,
-        rejections=rejections,
-        claims=_claims(inputs, given, wanted, initial.running, (source, loaded.kubelet), sources),
+        server=None if inputs.skip_api_server else PodServer(rules_of_pods(loaded.kubelet).server),
         policy=_policy(inputs.node.policy),
     )
 
 
-def _claims(
-    inputs: PlanningInputs,
-    given: GivenPods,
-    wanted: Sequence[StoredPod],
-    running: Sequence[StoredPod],
-    node: tuple[MachineSource, Kubelet],
-    sources: Sources,
-) -> NodeClaims | None:
+def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
     """Read what decides on claims, where pods have any; most have none, and wait for nothing here."""
-    if not any(pod.resource_claims for pod in (*wanted, *running)):
+    inputs, sources, running = planning.inputs, planning.sources, planning.initial.running
+    if not any(pod.resource_claims for pod in (*planning.wanted, *running)):
         if any(pod.resource_claims for pod in given.pods):
-            sources.warnings.append(
-                "DynamicResourceAllocation is off: an API server drops resource claims of new pods"
-            )
-        if inputs.node.driver_arguments:
-            sources.warnings.append(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
+            sources.warn("DynamicResourceAllocation is off: an API server drops resource claims of new pods")
+        if inputs.node.driver_arguments and (planning.wanted or running):
+            sources.warn(f"{option_names.DRIVER_ARGS} counts for pods with resource claims only")
         return None
 
     from cpuctl.engine.pod_rules import cgroup_settings
     from cpuctl.operations.claims import claims_beside
 
-    source, kubelet = node
+    source, kubelet, dra = planning.source, planning.kubelet, planning.governing.dra
     told = kubelet.config if sources.tells_kubelet else None
     flags = inputs.node.driver_arguments
-    claims = claims_beside(flags, given.dra, source, (told, kubelet.gates), sources, running=running)
+    claims = claims_beside(flags, dra, source, (told, kubelet.gates), sources, running=running)
     claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
     return claims
+
+
+def claims_of(node: Node) -> NodeClaims | None:
+    """Return what serves claims on a node, as the engine does not know it; None where no pod has any."""
+    if node.claims is None:
+        return None
+
+    from cpuctl.dra.node import NodeClaims
+
+    return node.claims if isinstance(node.claims, NodeClaims) else None
 
 
 def _policy(text: str) -> ChosenPolicy | None:
@@ -219,9 +253,9 @@ def _policy(text: str) -> ChosenPolicy | None:
     return choose_policy(text)
 
 
-def _never_stored(given: GivenPods) -> Iterator[str]:
+def _never_stored(limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
     """Name LimitRanges that no API server stores; those of type Pod are what KEP-2837 would have."""
-    for each in given.limit_ranges:
+    for each in limit_ranges:
         for problem in each.problems:
             whole = any(item.type == "Pod" and (item.default or item.default_request) for item in each.items)
             departs = f" (KEP-2837 has defaults for whole pods: {POD_DEFAULTS})" if whole else ""
@@ -230,13 +264,16 @@ def _never_stored(given: GivenPods) -> Iterator[str]:
 
 
 def _devices(
-    inputs: PlanningInputs, pods: Sequence[StoredPod], info: MachineInfo, sources: Sources
+    described: DeviceInventory | None,
+    inputs: PlanningInputs,
+    pods: Sequence[StoredPod],
+    info: MachineInfo,
+    sources: Sources,
 ) -> DeviceInventory | None:
-    """Read the devices that are described, and assume those that are asked for beyond that, where wished.
+    """Add to the devices that are described those that are asked for beyond that, where that is wished.
 
     What nobody described is named, with a file to fill in.
     """
-    described = load_devices(inputs.devices, sources, info=info)
     known = described.resources if described is not None else {}
     asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
     if any(pod.virtual_machine for pod in pods):
@@ -248,11 +285,11 @@ def _devices(
     from cpuctl.machine.devices.inventory import draft_text, with_assumed
 
     if inputs.node.assume_devices:
-        sources.warnings.append(
+        sources.warn(
             f"{few(asked)}: assumed to be there, enough of them next to every NUMA node (--assume-devices)"
         )
         return with_assumed(described, asked, info)
-    sources.warnings.append(
+    sources.warn(
         f"pods ask for {few(asked)}, and nobody told what the node has of them: fill in "
         f"{draft_text(asked, info)} with devices by NUMA node and name the file with --devices (cpuctl "
         "topology devices drafts it from PCI devices), or take enough for granted with --assume-devices"

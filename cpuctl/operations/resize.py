@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.files import STDIN
+from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
     from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod, StoredPod
 
@@ -52,9 +54,7 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
 
     Raise UsageError for nothing to change, InputError for pods that are not there.
     """
-    from cpuctl.engine.resize.pending import resize_all
     from cpuctl.operations.resize_inputs import read_requests
-    from cpuctl.operations.state_writing import state_texts
 
     running = start_running(planning)
     if not isinstance(running, RunningNode):
@@ -62,6 +62,25 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
     path = resize_path(planning, running, inputs, semantics)
     assert path.server is not None
     requests = read_requests(planning, running, inputs, path.server)
+    return _resized(planning, running, path, requests)
+
+
+def _resized(
+    planning: Planning, running: RunningNode, path: ResizePath, requests: Sequence[PodResize]
+) -> Resizes:
+    """Decide about all requests, and tell what follows.
+
+    Raise UsageError where a policy would have to choose CPUs that follow: its steps have nothing of that.
+    """
+    from cpuctl.engine.resize.pending import resize_all
+    from cpuctl.operations.state_writing import state_texts
+
+    if running.node.what_if is not None and path.kubelet.allocates:
+        raise UsageError(
+            "a policy has no say in resizes, and exclusive CPUs would follow (KEP-5554)",
+            where=option_names.POLICY,
+            hint="resize without a policy, or without the gate InPlacePodVerticalScalingExclusiveCPUs",
+        )
     stored = [each for each in requests if each.desired.uid not in running.never_stored]
     done = [*_never_stored(requests, running), *resize_all(running.node, stored, path)]
     return Resizes(
@@ -163,27 +182,29 @@ def _told(
     return planning, inputs
 
 
-def resize_running(planning: Planning, node: Node, pod: StoredPod, wanted: Pod) -> Resizes:
-    """Give a *pod* that runs on a node, and that has all it asks for, the resources of *wanted*."""
-    from cpuctl.engine.resize.pending import resize_all
+def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
+    """Give a pod that runs, and that has all it asks for, the resources of *wanted*.
+
+    Raise UsageError where none of its UID runs.
+    """
     from cpuctl.engine.resize.running import PodResize, RunningPod
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.inputs.kubelet import kubelet_gates
+    from cpuctl.operations.resize_inputs import edited
 
-    running = RunningNode(node, (), kubelet_gates(planning.kubelet, planning.sources))
+    planning, node, pod = started.planning, started.node, started.find(wanted.uid)
+    started.changed()
+    server, gates = node.server, kubelet_gates(planning.kubelet, planning.sources)
+    running = RunningNode(node, (), gates, server=server)
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
     assert path.server is not None
-    edited = pod._replace(
-        containers=wanted.containers, init_containers=wanted.init_containers, resources=wanted.resources
-    )
-    request = PodResize(RunningPod.settled(pod), path.server.stored(pod, edited))
+    request = PodResize(RunningPod.settled(pod), path.server.stored(pod, edited(pod, wanted)))
     # What runs is stored: a resize has rules of its own.
-    server, node.server = node.server, None
+    node.server = None
     try:
-        done = resize_all(node, [request], path)
+        return _resized(planning, running, path, [request])
     finally:
         node.server = server
-    return Resizes(done=done, node=node, path=path, settings=_settings(planning, running))
 
 
 def pending_resize(planning: Planning, uid: str) -> Pending | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.operations.started_node import StartedNode
     from cpuctl.pods.model import Pod, ResourceRequirements, StoredPod
     from cpuctl.quantity import Quantity
 
@@ -59,10 +60,10 @@ class RunningNode(Record):
 
 def start_running(planning: Planning) -> RunningNode | NotStarted:
     """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
-    from cpuctl.engine.node import Node
     from cpuctl.engine.resize.running import running_pod
     from cpuctl.inputs.kubelet import kubelet_gates
     from cpuctl.kubelet.releases.recorded import Topic
+    from cpuctl.operations.started_node import StartedNode, start_planned
 
     initial, sources = planning.initial, planning.sources
     sources.add_unrecorded(planning.kubelet.version.minor, (Topic.RESIZE,))
@@ -73,12 +74,13 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     if saved and planning.claims is not None:
         planning.claims.take_over(planning.wanted)
     initial = initial._replace(running=running, known=bool(running))
-    node = planning._replace(initial=initial).start(planning.kubelet, sources)
-    if not isinstance(node, Node):
-        return node
+    started = start_planned(planning._replace(initial=initial))
+    if not isinstance(started, StartedNode):
+        return started
+    node = started.node
     if saved:
         _warn_of_strangers(node, running, planning)
-    refused, outside = ({}, {}) if saved else _admit(node, pods, planning)
+    refused, outside = ({}, {}) if saved else _admit(started, pods)
     # What runs is stored: from here on a resize has rules of its own.
     server, node.server = node.server, None
     if server is not None:
@@ -126,14 +128,14 @@ def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
 
 
 def _admit(
-    node: Node, pods: Sequence[RunningPod], planning: Planning
+    started: StartedNode, pods: Sequence[RunningPod]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Admit pods in their order; return what no API server stores, and say of others that do not get in."""
     from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined, why_not
 
     never_stored, outside = {}, {}
     for each in pods:
-        admission = node.admit(each.allocated)
+        admission = started.admit(each.allocated)
         if isinstance(admission.verdict, Forbidden):
             never_stored[each.allocated.uid] = admission.verdict.refusals
         elif not isinstance(admission.verdict, Admitted):
@@ -141,7 +143,7 @@ def _admit(
             unknown = isinstance(admission.verdict, Undetermined)
             what = f"whether {name} is admitted cannot be said" if unknown else f"{name} is not admitted"
             outside[each.allocated.uid] = f"{what} ({why})"
-    planning.sources.warnings += outside.values()
+    started.planning.sources.warnings += outside.values()
     return never_stored, outside
 
 
@@ -195,18 +197,24 @@ def read_requests(
 
 
 def _by_amounts(running: RunningNode, asked: Sequence[NewAmounts], server: ResizeServer) -> list[PodResize]:
-    from cpuctl.engine.resize.running import POD, PodResize, with_requirements
-    from cpuctl.pods.model import ResourceRequirements
+    from cpuctl.engine.resize.running import PodResize
 
     pods = [each.spec for each in running.pods]
     desired: dict[int, Pod] = {}
     for amounts in asked:
         place, container = target(amounts, pods)
-        pod = desired.get(place, pods[place])
-        resources = {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
-        changed = amounts.change(resources[container] or ResourceRequirements())
-        desired[place] = with_requirements(pod, {container: changed})
+        desired[place] = with_amounts(desired.get(place, pods[place]), container, amounts)
     return [PodResize(running.pods[place], server.stored(pods[place], pod)) for place, pod in desired.items()]
+
+
+def with_amounts(pod: Pod, container: str, amounts: NewAmounts) -> Pod:
+    """Return a pod with other amounts of a container, or (an empty name) of its own."""
+    from cpuctl.engine.resize.running import POD, with_requirements
+    from cpuctl.pods.model import ResourceRequirements
+
+    resources = {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
+    changed = amounts.change(resources[container] or ResourceRequirements())
+    return with_requirements(pod, {container: changed})
 
 
 def _by_manifests(
@@ -224,18 +232,18 @@ def _by_manifests(
         if found is None:
             message = f"pod {pod.full_name} does not run here"
             raise InputError(message, where=str(pod.origin), hint="name it with --pods or -f, too")
-        request = PodResize(found, server.stored(found.spec, _edited(found.spec, pod)))
+        request = PodResize(found, server.stored(found.spec, edited(found.spec, pod)))
         if request.is_new:
             requests.append(request)
     return requests
 
 
-def _edited(spec: Pod, edited: Pod) -> Pod:
-    """Take containers and resources from the edited pod, everything else from the one that runs."""
+def edited(spec: Pod, wanted: Pod) -> Pod:
+    """Take containers and resources from the pod that is wanted, everything else from the one that runs."""
     return spec._replace(
-        containers=edited.containers,
-        init_containers=edited.init_containers,
-        resources=edited.resources,
+        containers=wanted.containers,
+        init_containers=wanted.init_containers,
+        resources=wanted.resources,
     )
 
 

@@ -367,3 +367,16 @@ def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:
     assert (result.code, result.out) == (4, "")
     assert "error: default/db is not admitted (UnexpectedAdmissionError: " in result.err
     assert ", so it cannot be resized" in result.err
+
+
+def test_a_policy_chooses_for_pods_that_are_admitted_and_has_no_say_in_resizes(cpuctl: Cpuctl) -> None:
+    node = ("-q", "-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "fixtures/kubelet/static.yaml")
+    words = (*node, "-T", "web=4/4,2Gi", "--set", "web:cpu=6", "--policy", "koordinator,bind=spread")
+    document = json.loads(cpuctl("resize", *words, "-o", "json").out)
+    assert document["kubelet"]["policy"]["standing"] == "what-if"
+    assert document["after"]["freeCPUs"] == "6-15,18-31"
+    assert "no kubelet does this" in cpuctl("resize", *words).out
+    gate = ("--kubelet-version", "1.38", "--feature-gates", "InPlacePodVerticalScalingExclusiveCPUs=true")
+    refused = cpuctl("resize", *words, *gate)
+    assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
+    assert cpuctl("resize", *words, "--write-state", "here").code == 2

@@ -10,10 +10,7 @@ from cpuctl.answering import API_VERSION
 from cpuctl.answering.command_lines import planning_command
 from cpuctl.answering.memory_answer import memory_left
 from cpuctl.answering.plan.plan_answer import (
-    claims_answer,
-    claims_of,
     cpu_list,
-    inside_answer,
     node_answer,
     pod_answer,
 )
@@ -26,6 +23,7 @@ from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.inputs import option_names
+from cpuctl.operations.plan_inputs import claims_of
 from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
@@ -82,12 +80,7 @@ def explanation_document(
     explanation = explained.explanation
     replay, asked = explanation.replay, _resources_asked_for(explanation)
     suggestions, searches = _searched(explanation.searches, ask_with)
-    pod = pod_answer(
-        replay.before.topology,
-        replay.admission,
-        inside_answer(replay.after, replay.admission),
-        claims_answer(replay.after, replay.admission),
-    )
+    pod = pod_answer(replay.after, replay.admission)
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         UnstartedPlanHead,
     )
     from cpuctl.answers.start import NextPart, StaticPolicy
-    from cpuctl.dra.node import NodeClaims
     from cpuctl.engine.alignment import Alignment
     from cpuctl.engine.readmission import Readmission
     from cpuctl.operations.configuration import NotStartedOutcome
@@ -76,10 +75,7 @@ def plan_document(
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "summary": _summary(node, admissions),
-        "pods": [
-            pod_answer(node.topology, each, inside_answer(node, each), claims_answer(node, each))
-            for each in admissions
-        ],
+        "pods": [pod_answer(node, each) for each in admissions],
         "after": {**after_answer(node), **memory_left(node.memory), **devices_left(node.devices)},
         "warnings": [
             *_warnings(admissions, _missed_at_restart(node)),
@@ -93,34 +89,28 @@ def plan_document(
     }
 
 
-def claims_of(node: Node) -> NodeClaims | None:
-    """Return what serves claims on a node, as the engine does not know it; None where no pod has any."""
-    if node.claims is None:
-        return None
-
-    from cpuctl.dra.node import NodeClaims
-
-    return node.claims if isinstance(node.claims, NodeClaims) else None
-
-
 def claims_answer(node: Node, admission: Admission) -> ClaimsPart:
     """Describe what an admitted pod has for its claims, where it has any."""
-    claims = claims_of(node)
-    if claims is None or not isinstance(admission.verdict, Admitted):
+    if node.claims is None or not isinstance(admission.verdict, Admitted):
         return {}
 
     from cpuctl.answering.dra_answer import claims_of_pod
+    from cpuctl.operations.plan_inputs import claims_of
 
-    return claims_of_pod(claims, admission.pod)
+    claims = claims_of(node)
+    return {} if claims is None else claims_of_pod(claims, admission.pod)
 
 
 def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
-    claims = claims_of(node)
-    if claims is None:
+    if node.claims is None:
         return
 
     from cpuctl.answering.dra_answer import claim_warnings
+    from cpuctl.operations.plan_inputs import claims_of
 
+    claims = claims_of(node)
+    if claims is None:
+        return
     for pod, message in claim_warnings(claims, claims.pods.values()):
         yield {"pod": pod, "message": message}
 
@@ -191,18 +181,11 @@ def _never_shared(node: Node) -> int:
     return node.policy.reserved if strict and node.policy else 0
 
 
-def pod_answer(
-    topology: CPUTopology,
-    admission: Admission,
-    inside: answers.DownwardPart | None = None,
-    claims: ClaimsPart | None = None,
-) -> answers.Pod:
-    """Describe the decision on one pod; *inside* is what its containers read, *claims* what it is served."""
+def pod_answer(node: Node, admission: Admission) -> answers.Pod:
+    """Describe the decision on one pod, with what its containers read and what its claims are served."""
     pod = admission.pod
     cpus = admission.pod_cpus if isinstance(admission.verdict, Admitted) else 0
     held: answers.PodCPUs = {"podCPUs": cpu_list(cpus)} if cpus else {}
-    read: answers.DownwardPart = inside or {}
-    served: ClaimsPart = claims or {}
     evicted: answers.Evictions = {"evicted": list(admission.evicted)} if admission.evicted else {}
     return {
         "namespace": pod.namespace,
@@ -215,9 +198,9 @@ def pod_answer(
         **evicted,
         **held,
         "hints": [round_answer(asked) for asked in admission.asked],
-        "containers": list(_containers(topology, admission)),
-        **served,
-        **read,
+        "containers": list(_containers(node.topology, admission)),
+        **claims_answer(node, admission),
+        **inside_answer(node, admission),
     }
 
 

@@ -97,7 +97,7 @@ def planned_document(
 
 
 def _driver(node: Node) -> DriverPart:
-    from cpuctl.answering.plan.plan_answer import claims_of
+    from cpuctl.operations.plan_inputs import claims_of
 
     claims = claims_of(node)
     if claims is None:

@@ -57,6 +57,13 @@ class DeviceProvider(Copied):
         manager.pools, manager.state = device_pools(inventory)
         return manager
 
+    def learn(self, inventory: DeviceInventory, info: MachineInfo) -> None:
+        """Learn of resources that are not known; of those that are, nothing changes."""
+        told = DeviceProvider.of(inventory, info)
+        self.nodes = told.nodes
+        self.pools = {**told.pools, **self.pools}
+        self.state.in_use = {**told.state.in_use, **self.state.in_use}
+
     @property
     def name(self) -> ProviderName:
         """What to call it in a trace."""

@@ -1,0 +1,180 @@
+"""A kubelet that has started: pods come to it and go, and it restarts.
+
+Whoever makes a node does it here: the commands that decide about pods, and what ``import cpuctl`` offers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.engine.changeable import Copied
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.plan_inputs import claims_of
+
+if TYPE_CHECKING:
+    from cpuctl.engine.admission import Admission
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.start import NotStarted
+    from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.inputs.pods import GivenPods
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.plan_inputs import Planning, PlanningInputs
+    from cpuctl.pods.model import StoredPod
+
+
+def start_planned(
+    planning: Planning, kubelet: Kubelet | None = None, sources: Sources | None = None
+) -> StartedNode | NotStarted:
+    """Start the kubelet of a planning, or another one on its machine; warnings go to *sources*."""
+    from cpuctl.engine.node import Node
+
+    kubelet, sources = kubelet or planning.kubelet, sources or planning.sources
+    node = planning.start(kubelet, sources)
+    return StartedNode(planning, node) if isinstance(node, Node) else node
+
+
+class StartedNode(Copied):
+    """A ``node``, and the ``planning`` that it was started by; copies go their own way.
+
+    ``came`` are the pods that have been decided about, in their order.
+    """
+
+    def __init__(self, planning: Planning, node: Node) -> None:
+        self.planning = planning
+        self.node = node
+        self.came: tuple[StoredPod, ...] = ()
+        self._replayed = True
+        """Whether the planning and who came are all there is to know: it would come to the same again."""
+
+    def copy(self) -> StartedNode:
+        """Return the same node once more."""
+        copied, sources = super().copy(), Sources()
+        copied.node = self.node.copy()
+        sources.take_over(self.planning.sources)
+        copied.planning = self.planning._replace(sources=sources)
+        return copied
+
+    @property
+    def running(self) -> tuple[StoredPod, ...]:
+        """The pods that run."""
+        return tuple(self.node.active.values())
+
+    def learn(self, given: GivenPods, told: PlanningInputs, sources: Sources) -> tuple[StoredPod, ...]:
+        """Learn of pods and of what was given with them; *told* names where they come from.
+
+        Return the pods as an API server hands them on.
+        """
+        self.planning.sources.take_over(sources)
+        before, inputs = self.planning, self.planning.inputs
+        inputs = inputs._replace(
+            filenames=tuple(dict.fromkeys((*inputs.filenames, *told.filenames))),
+            templates=tuple(dict.fromkeys((*inputs.templates, *told.templates))),
+        )
+        self.planning = before._replace(inputs=inputs).with_pods(given)
+        self._govern(before)
+        self._serve(before)
+        uids = {pod.uid for pod in given.pods}
+        return tuple(pod for pod in self.planning.wanted if pod.uid in uids)
+
+    def admit(self, pod: StoredPod) -> Admission:
+        """Let the kubelet decide on a pod; raise PolicyError for a policy that fails."""
+        admission = self.node.admit(pod)
+        self.came += (pod,)
+        return admission
+
+    def find(self, name: str) -> StoredPod:
+        """Return the pod of this name or UID that runs; raise UsageError where there is none."""
+        from cpuctl.inputs.pods import choose_pod
+
+        running = self.running
+        return running[choose_pod(name, running, ()).place]
+
+    def remove(self, name: str) -> None:
+        """Let a pod be deleted; raise UsageError where none of this name or UID runs."""
+        gone = self.find(name)
+        self.node.remove(gone.uid)
+        if self.node.server is not None:
+            self.node.server.release(gone)
+        self.node.clean_up()
+        self._replayed = False
+
+    def restart(self, loaded: LoadedKubelet | None = None) -> tuple[Admission, ...] | NotStarted:
+        """Restart the kubelet, perhaps with another configuration: it admits again what runs.
+
+        Where it does not come up, nothing has changed.
+        """
+        running, loaded = self.running, loaded or self.planning.loaded
+        again = start_planned(self._as_it_is()._replace(loaded=loaded))
+        if not isinstance(again, StartedNode):
+            return again
+        admissions = tuple(again.node.readmit(running))
+        self.planning, self.node = self.planning._replace(loaded=loaded), again.node
+        self._replayed = False
+        return admissions
+
+    def planning_for(self, pod: StoredPod) -> Planning:
+        """Return the planning that comes to the decision on a pod, or to what it would be now.
+
+        What has been decided is decided as it was then, for as long as pods have only come.
+        """
+        if not self._replayed:
+            return self._as_it_is(without=pod)._replace(wanted=(pod,))
+        known = any(each.uid == pod.uid for each in self.came)
+        return self.planning._replace(wanted=self.came if known else (*self.came, pod))
+
+    def changed(self) -> None:
+        """Learn that the node has changed by something else than pods that come."""
+        self._replayed = False
+
+    def _as_it_is(self, without: StoredPod | None = None) -> Planning:
+        """Return what a kubelet finds that starts now, *without* a pod that is to come once more."""
+        from cpuctl.engine.saved_files import SavedFiles
+
+        node, planning = self.node.copy(), self.planning
+        if without is not None:
+            node.remove(without.uid)
+            if node.server is not None:
+                node.server.release(without)
+            node.clean_up()
+        files = SavedFiles(cpu=node.cpu.state_file(), memory=node.memory.state_file())
+        running = tuple(node.active.values())
+        return planning._replace(
+            initial=planning.initial._replace(
+                files=files,
+                running=running,
+                known=True,
+                texts={},
+                digests={},
+                devices=node.devices if node.devices.pools else None,
+            ),
+            server=node.server,
+            claims=claims_of(node),
+        )
+
+    def _govern(self, before: Planning) -> None:
+        """Let the API server know the LimitRanges and ResourceQuotas that are new; it has who runs."""
+        planning, governing = self.planning, self.planning.governing
+        if self.node.server is None or before.governing._replace(dra=()) == governing._replace(dra=()):
+            return
+        server = governing.server(self.node.server.rules, (), ())
+        spec = {pod.uid: pod for pod in planning.initial.running}
+        server.count(spec.get(pod.uid, pod) for pod in self.running)
+        self.node.server = server
+        self._replayed &= not self.came
+
+    def _serve(self, before: Planning) -> None:
+        """Let the node know devices and objects that decide on claims which are new."""
+        planning = self.planning
+        if planning.devices is not None and planning.devices is not before.devices:
+            self.node.devices.learn(planning.devices, planning.source.info)
+        if planning.claims is None or planning.claims is before.claims:
+            return
+        told, known = planning.claims.copy(), claims_of(self.node)
+        for pod in planning.initial.running:
+            if pod.uid not in self.node.active:
+                told.release(pod.uid)
+        if known is None:
+            self.node.claims = told
+        else:
+            known.learn(told)
+        self._replayed &= not self.came

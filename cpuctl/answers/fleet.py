@@ -278,7 +278,14 @@ class FleetDaemonSet(TypedDict):
     """Nodes for which it makes no pod: they are not selected, or have a taint that it does not tolerate."""
 
 
-class FleetPod(Reasons, FitsPart, PluginPart):
+class FleetClaimsPart(TypedDict, total=False):
+    claims: dict[str, CPUList | None]
+    """CPUs by the pod's names for its resource claims; null where they are not known."""
+    claimProblem: str
+    """Why the pod does not start, although the kubelet admits it."""
+
+
+class FleetPod(Reasons, FitsPart, PluginPart, FleetClaimsPart):
     """What becomes of a pod: where the scheduler sends it, and what the kubelet there makes of it."""
 
     namespace: str

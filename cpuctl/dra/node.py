@@ -163,6 +163,10 @@ class NodeClaims(Copied):
         self.pods: dict[str, PodClaims] = {}
         self.untold = ""
 
+    def know_drivers(self, drivers: Iterable[str]) -> None:
+        """Take it that all slices of some drivers are told: where none is for the node, it has no device."""
+        self._drivers |= frozenset(drivers)
+
     def resume(self, pods: Iterable[Pod], cpus_of: Callable[[str], CPUSet | None]) -> None:
         """Take over what has been allocated; *pods* run, and *cpus_of* tells a prepared claim's CPUs by UID.
 

@@ -48,6 +48,7 @@ class Lot:
         self.published = False
         self.given: NodeTopology | None = None
         self.scores: dict[Hashable, TopologyScore] = {}
+        self.claimed: dict[Hashable, str] = {}
         self.rejecting: dict[Hashable, Lot] = {}
         self.decided: dict[Hashable, tuple[Admission, Node]] = {}
         self.next: dict[Hashable, tuple[Admission | None, Lot | None]] = {}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
+from cpuctl.fleet.claims import FleetClaims, ServedClaims, served
 from cpuctl.fleet.collection import Recording, file_digest
 from cpuctl.fleet.lot_topologies import LotTopologies
 from cpuctl.fleet.lots import Lot, best, first, load_of, newcomer, place_of
@@ -71,6 +72,7 @@ class Placed(NamedTuple):
     admission: Admission | None = None
     fitting: Fitting | None = None
     plugin: PluginView | None = None
+    claims: ServedClaims | None = None
 
     @property
     def admitted(self) -> bool:
@@ -116,6 +118,7 @@ class FleetPlanner:
         inputs: FleetInputs,
         pods: Iterable[StoredPod],
         topologies: Topologies | None = None,
+        claims: FleetClaims | None = None,
     ) -> None:
         """Take nodes as they are surveyed; *objects* are Nodes by name, *pods* all that will be planned.
 
@@ -124,6 +127,7 @@ class FleetPlanner:
         self._nodes = nodes
         self._plugin = None if topologies is None else LotTopologies(topologies, self._kubelet)
         self._reader = NodeReader(inputs)
+        self._claims = claims
         pods = list(pods)
         wanted = [pod.node_selection for pod in pods if pod.node_selection is not None]
         self._labels = frozenset(label for each in wanted for label in each.labels)
@@ -148,6 +152,7 @@ class FleetPlanner:
                 frozenset(node.allocatable.items()),
                 repr(load),
                 self._plugin and self._plugin.key(row["node"]),
+                self._claims and self._claims.key(row["node"]),
             )
             if key not in found:
                 starts = row["start"]["outcome"] == "Started"
@@ -195,6 +200,13 @@ class FleetPlanner:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
             return self._bound(lots[0], pod, wanted)
         lots, scores, reasons = self._filtered(wanted)
+        refused = {lot: why for lot in lots if (why := self._claim_refusal(lot, pod))}
+        reasons += [((why,), len(lot.members)) for lot, why in refused.items()]
+        scores = [score for lot, score in zip(lots, scores, strict=True) if lot not in refused]
+        lots = [lot for lot in lots if lot not in refused]
+        if self._claims is not None and refused and not lots:
+            lot = next(iter(refused))
+            self._claims.explain(pod, self._kubelet(lot), self._nodes[first(lot)]["node"])
         if self._plugin is not None:
             passed = dict(zip(lots, scores, strict=True))
             return self._planned_with(self._plugin, passed, reasons, pod, wanted)
@@ -217,7 +229,9 @@ class FleetPlanner:
         index = heappop(lot.members)
         heappush(after.members, index)
         message = "" if admission or lot.alone else _NOT_STARTED
-        return Placed(pod, self._nodes[index]["node"], message, admission)
+        return Placed(
+            pod, self._nodes[index]["node"], message, admission, claims=self._served(after, admission)
+        )
 
     def plan_everywhere(self, pod: StoredPod, running: Container[str] = ()) -> Everywhere:
         """Make a pod of a DaemonSet for every node that is to have one, unless it is *running* there."""
@@ -239,6 +253,8 @@ class FleetPlanner:
         if not reasons and self._plugin is not None:
             refusal = self._plugin.refusal(lot, Asking.of(pod))
             reasons = (refusal.message,) if refusal else ()
+        if not reasons and (refused := self._claim_refusal(lot, pod)):
+            reasons = (refused,)
         if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
         admission, after = self._admitted(lot, pod, wanted)
@@ -246,7 +262,25 @@ class FleetPlanner:
             lot.members = sorted(set(lot.members).difference(members))
             after.members = sorted((*after.members, *members))
         message = "" if admission or lot.alone else _NOT_STARTED
-        return Placed(pod, self._nodes[members[0]]["node"], message, admission)
+        name = self._nodes[members[0]]["node"]
+        return Placed(pod, name, message, admission, claims=self._served(after, admission))
+
+    def _served(self, after: Lot | None, admission: Admission | None) -> ServedClaims | None:
+        """Tell what a pod that is bound has for its claims, and remember that they are allocated."""
+        if self._claims is None or after is None or after.kubelet is None or admission is None:
+            return None
+        self._claims.bind(admission.pod)
+        return served(after.kubelet, admission.pod)
+
+    def _claim_refusal(self, lot: Lot, pod: StoredPod) -> str:
+        """Say why nodes of a lot cannot serve a pod's claims; of some without a kubelet nobody knows that."""
+        if self._claims is None or not pod.resource_claims or not lot.starts or lot.alone:
+            return ""
+        shape = self._claims.shape(pod)
+        if shape not in lot.claimed:
+            kubelet = self._kubelet(lot)
+            lot.claimed[shape] = self._claims.refusal(newcomer(pod, kubelet), kubelet)
+        return lot.claimed[shape]
 
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
@@ -293,7 +327,8 @@ class FleetPlanner:
 
         Where no kubelet runs, a pod is bound, and waits.
         """
-        shape, siblings = (shape_of(pod), pod.restart_policy), siblings_of(pod)
+        claims = self._claims.shape(pod) if self._claims is not None else None
+        shape, siblings = (shape_of(pod), pod.restart_policy, claims), siblings_of(pod)
         if (shape, siblings) not in lot.next:
             admission, kubelet = self._decided(lot, pod, shape) if lot.starts else (None, None)
             after = None
@@ -327,6 +362,8 @@ class FleetPlanner:
             planning = self._reader(Recording(row["node"], source, file_digest(source)))
             started = planning.start(planning.kubelet, Sources())
             assert isinstance(started, Node), "only kubelets that start are asked"
+            if self._claims is not None:
+                self._claims.serve(row["node"], planning, started)
             lot.kubelet, lot.planning = started, planning
         return lot.kubelet
 

@@ -11,6 +11,7 @@ from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.replacement import STOPS, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
+from cpuctl.fleet.claims import FleetClaims
 from cpuctl.fleet.plan import Everywhere, FleetPlanner, Placed
 from cpuctl.fleet.plan_inputs import (
     Cluster,
@@ -97,13 +98,15 @@ def fleet_plan_document(
     left_out = {*inputs.drained, *inputs.without}
     nodes = [row for row in rows if row["node"] not in left_out]
     readable = [row for row in nodes if row["outcome"] == "Read"]
-    fleet_inputs = cluster.fleet_inputs(inputs)
+    fleet_inputs = cluster.fleet_inputs(inputs, given.pods)
     coming = coming_pods(inputs, given, cluster, first_kubelet(readable, fleet_inputs), sources)
     sources.warnings += doubts(readable, cluster, coming.pods)
     topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
-    planner = FleetPlanner(readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies)
+    claims = None if fleet_inputs.driver is None else FleetClaims(given.dra, fleet_inputs.driver)
+    planner = FleetPlanner(readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies, claims)
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
     planned = plan_fleet(planner, coming, inputs.rounds, progress)
+    sources.warnings += claims.doubts() if claims is not None else ()
     return _document(planned, coming, nodes, sources)
 
 
@@ -225,9 +228,18 @@ def _pod(pod: StoredPod, outcome: answers.FleetOutcome, placed: Placed | None = 
         "node": placed.node if placed else None,
         "cpus": dict(_exclusive(placed)) if placed and placed.admitted else {},
         "replacement": _replacement(placed) if placed and placed.admission else "",
+        **_claims(placed),
         **fits,
         **plugin,
     }
+
+
+def _claims(placed: Placed | None) -> answers.FleetClaimsPart:
+    served = placed.claims if placed is not None and placed.admitted else None
+    if served is None:
+        return {}
+    part: answers.FleetClaimsPart = {"claims": served.cpus}
+    return {**part, "claimProblem": served.problem} if served.problem else part
 
 
 def _plugin(view: PluginView) -> answers.PluginPart:

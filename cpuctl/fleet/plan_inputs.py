@@ -19,7 +19,7 @@ from cpuctl.scheduler.decisions import bound_load, daemon_selection
 from cpuctl.scheduler.model import Load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpuctl.answers.fleet import PlannedNode
     from cpuctl.answers.start import NotStarted
@@ -40,6 +40,7 @@ class FleetPlanInputs(NamedTuple):
     ``drained`` nodes are left out and their pods come first, those in ``without`` are left out. ``rounds`` is
     how many times over the pods are planned, None for once, without an end of its own. ``plugin`` is how the
     scheduler's plug-in is set up, None where it has none; ``topologies`` the objects that it reads.
+    ``driver_arguments`` are the flags of the driver for CPUs, which are one fleet's.
     """
 
     kubelet: KubeletInputs
@@ -54,6 +55,7 @@ class FleetPlanInputs(NamedTuple):
     asks_server: bool = True
     plugin: PluginOptions | None = None
     topologies: str = ""
+    driver_arguments: str = ""
 
     def check(self, known: set[str]) -> None:
         """Raise UsageError for a node to be left out that the fleet does not have."""
@@ -72,12 +74,15 @@ class Cluster(NamedTuple):
     running: Mapping[str, Sequence[Pod]] | None
     topologies: Mapping[str, NodeTopology] | None = None
 
-    def fleet_inputs(self, inputs: FleetPlanInputs) -> FleetInputs:
-        """Return what nodes are asked with."""
+    def fleet_inputs(self, inputs: FleetPlanInputs, coming: Iterable[Pod] = ()) -> FleetInputs:
+        """Return what nodes are asked with, where these pods come."""
+        moved = (pod for name in inputs.drained for pod in (self.running or {}).get(name, ()))
+        claims = any(pod.resource_claims for pod in (*coming, *moved))
         objects = self.objects or {}
         releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
         by_name = bool(inputs.plugin or inputs.devices)
-        return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases, by_name)
+        driver = inputs.driver_arguments if claims else None
+        return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases, by_name, driver)
 
 
 def load_cluster(inputs: FleetPlanInputs, sources: Sources) -> Cluster:
@@ -254,6 +259,7 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
     if names := [pod.full_name for pod in pods if any(_unheeded(pod))]:
         what = ", ".join(dict.fromkeys(word for pod in pods for word in _unheeded(pod)))
         yield f"{few(names)}: the scheduler may choose otherwise, as these are not looked at: {what}"
+    yield from _claim_doubts(nodes, pods)
     if cluster.running is not None and not any(node["node"] in cluster.running for node in nodes):
         yield "no pod of --pods runs on any of these nodes: are the recordings called as their nodes?"
     if cluster.running is None and not any(node["source"] for node in nodes):
@@ -281,6 +287,21 @@ def doubts(nodes: Sequence[PlannedNode], cluster: Cluster, pods: Sequence[Stored
         )
 
 
+def _claim_doubts(nodes: Sequence[PlannedNode], pods: Sequence[StoredPod]) -> Iterator[str]:
+    """Say which resource claims are not served, and where."""
+    dropped = [pod.full_name for pod in pods if not pod.resource_claims and _writes_claims(pod)]
+    if dropped:
+        yield f"{few(dropped)}: DynamicResourceAllocation is off: an API server drops their resource claims"
+    alone = [node["node"] for node in nodes if not node["source"]]
+    if alone and any(pod.resource_claims for pod in pods):
+        yield f"{few(alone)}: resource claims are not looked at without a recording of the node"
+
+
+def _writes_claims(pod: Pod) -> bool:
+    written = manifest_of(pod)
+    return written is not None and bool(written.spec.get("resourceClaims"))
+
+
 def _unheeded(pod: Pod) -> Iterator[str]:
     """Name what a manifest tells the scheduler that is not looked at."""
     written = manifest_of(pod)
@@ -298,8 +319,6 @@ def _unheeded(pod: Pod) -> Iterator[str]:
     volumes = items_of(spec.get("volumes"))
     if any(member_of(each, kind) for each in volumes for kind in ("persistentVolumeClaim", "ephemeral")):
         yield "volume claims"
-    if spec.get("resourceClaims"):
-        yield "resource claims"
     if spec.get("schedulingGates"):
         yield "scheduling gates"
     if spec.get("schedulerName") not in (None, "", "default-scheduler"):

@@ -35,9 +35,14 @@ _MOST_KEPT = 256
 """Recordings of different content that are kept as they were read: some hundred MiB of large machines."""
 
 
+_FEW_KEPT = 8
+"""Those that are kept with all their files."""
+
+
 class FleetInputs(NamedTuple):
     """What all kubelets are told, their devices, and by node the pods that run: None where nobody said.
 
+    ``driver`` are the flags of the driver for CPUs where pods have resource claims, None where none has.
     ``releases`` are those that Nodes tell, by their names, for recordings that do not tell theirs. With
     ``by_name``, nodes differ where names and UIDs of their pods do: kubelets do not go by these, fingerprints
     and lists of devices in use do.
@@ -48,6 +53,7 @@ class FleetInputs(NamedTuple):
     running: Mapping[str, Sequence[Pod]] | None = None
     releases: Mapping[str, str] = {}
     by_name: bool = False
+    driver: str | None = None
 
 
 class _Surveyed(NamedTuple):
@@ -82,10 +88,11 @@ class NodeReader:
             kubelet = self._inputs.kubelet._replace(fallback_version=release)
             words = PlanningInputs(machine=recording.source, kubelet=kubelet, devices=self._inputs.devices)
             planning = read_planning(words, pods_needed=False)
-            planning = planning._replace(source=planning.source._replace(files=None))  # the most of it
+            if self._inputs.driver is None:  # which reads files, too
+                planning = planning._replace(source=planning.source._replace(files=None))  # the most of it
         if recording.digest:
             self._read[key] = planning  # as the last one: those that nobody asked for go first
-            if len(self._read) > _MOST_KEPT:
+            if len(self._read) > (_MOST_KEPT if self._inputs.driver is None else _FEW_KEPT):
                 del self._read[next(iter(self._read))]
         return planning
 
@@ -119,7 +126,8 @@ class NodeSurveyor(KubeletFiles):
         # A recording that holds several nodes has another name than they have.
         known = self._running.get(name, self._all_running)
         release = self._asks_release(name)
-        return f"survey {self._kubelet} {inputs.devices} {inputs.by_name} {release} {known}"
+        driver = "" if inputs.driver is None else f" {inputs.driver!r}"
+        return f"survey {self._kubelet} {inputs.devices} {inputs.by_name} {release} {known}{driver}"
 
     def __call__(self, recording: Recording) -> PlannedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
@@ -130,6 +138,8 @@ class NodeSurveyor(KubeletFiles):
             surveyed = _Surveyed(not_started_answer(refused.whole_refusal), {}, load)
         else:
             state = state_digest(planning, by_name=self._inputs.by_name)
+            if self._inputs.driver is not None:
+                state = _digest_with_driver(state, planning, self._inputs.driver)
             surveyed = self._surveyed.get(state) or _survey(planning)
             if surveyed.start["outcome"] == "Started":  # why one does not start may name its pods
                 self._surveyed[state] = surveyed
@@ -143,6 +153,17 @@ class NodeSurveyor(KubeletFiles):
             "allocatable": surveyed.allocatable,
             "load": surveyed.load,
         }
+
+
+def _digest_with_driver(state: str, planning: Planning, arguments: str) -> str:
+    """Tell states apart also by what the driver for CPUs reads of a node."""
+    from cpuctl.dra.cdi import read_cdi
+    from cpuctl.dra.discovery import discover
+    from cpuctl.inputs.dra import read_driver_arguments
+
+    source, words = planning.source, read_driver_arguments(arguments)
+    seen = discover(source.machine, source.files, pcie_roots=words.expose_pcie_roots)
+    return content_digest((state, seen, read_cdi(source.files)))[:16]
 
 
 def _survey(planning: Planning) -> _Surveyed:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.inputs.dra import read_driver_arguments
 from tests.capture import node_texts
 from tests.cli.conftest import Cpuctl
@@ -311,3 +312,19 @@ def test_state_files_are_made_of_pods_that_get_their_claims(cpuctl: Cpuctl, mani
     result = cpuctl(*words, *RESERVED)
     assert result.code == 3
     assert f"not changed: default/large is not admitted: {BIG}" in result.out
+
+
+def test_a_fleet_serves_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c"))
+    words = ("fleet", "plan", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--jobs", "2", "-f", manifest)
+    assert cpuctl(*words).code == 0
+    document = answer(cpuctl, *words, schema="fleetplan")
+    (cpus_of,) = document["pods"][0]["claims"].values()
+    assert len(CPUSet.parse(cpus_of)) == 4
+    assert f"claim c: {cpus_of}" in cpuctl(*words).out
+    reserved = answer(cpuctl, *words, "--driver-args", f"--reserved-cpus {cpus_of}", schema="fleetplan")
+    assert CPUSet.parse(reserved["pods"][0]["claims"]["c"]).isdisjoint(CPUSet.parse(cpus_of))
+    twice = written(tmp_path, claim("c", cpus(4)) + pod("a", "c") + pod("b", "c"))
+    result = cpuctl(*words[:-1], twice)
+    assert result.code == 3
+    assert "does not start" in result.out

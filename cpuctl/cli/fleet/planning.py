@@ -18,6 +18,7 @@ from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import (
     DevicesOption,
+    DriverArgsOption,
     ExitZeroOption,
     NoColorOption,
     PodFilesOption,
@@ -34,7 +35,7 @@ from cpuctl.inputs.pods import read_rounds
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
-    from cpuctl.answers.fleet import FleetPlan
+    from cpuctl.answers.fleet import FleetPlan, FleetPod
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
 
 app = command_group()
@@ -52,7 +53,8 @@ DaemonSet makes a pod for every node that it selects and tolerates, before other
 unless one runs there already. Pods that name their node (nodeName) go to its kubelet at once. Replicas are
 spread over nodes and zones as the scheduler does it by default. Affinity to other pods, topology spread
 constraints of pods, Services that spread pods without a controller, host ports, volumes, images and
-preemption are not looked at.
+preemption are not looked at. Pods with resource claims go where these can be allocated: -f holds
+ResourceClaims, DeviceClasses and ResourceSlices, too, and --driver-args are the flags of the driver dra.cpu.
 
 --scheduler-plugin adds NodeResourceTopologyMatch, which filters and scores nodes by their
 NodeResourceTopologies (--nrt), without these by what the resource topology exporter would publish, anew after
@@ -132,6 +134,7 @@ def plan(
     pods: FleetPodsOption = "",
     nrt: TopologiesOption = "",
     devices: DevicesOption = "",
+    driver_args: DriverArgsOption = "",
     scheduler_plugin: PluginOption = "",
     drain: DrainOption = [],  # noqa: B006
     without: WithoutOption = [],  # noqa: B006
@@ -162,6 +165,7 @@ def plan(
         asks_server=not skip_api_server,
         plugin=PluginOptions.parse(scheduler_plugin) if scheduler_plugin else None,
         topologies=nrt,
+        driver_arguments=driver_args,
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     document = _planned(inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources)
@@ -170,8 +174,14 @@ def plan(
     if document["summary"]["unreadable"] and not exit_zero:
         raise typer.Exit(InputError.exit_code)
     summary = document["summary"]
-    if not exit_zero and summary["admitted"] + summary["scheduled"] < summary["pods"]:
+    served = all(map(_is_served, document["pods"]))
+    if not exit_zero and not (served and summary["admitted"] + summary["scheduled"] == summary["pods"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _is_served(pod: "FleetPod") -> bool:
+    """Tell whether a pod starts with its resource claims, whose CPUs are known."""
+    return "claimProblem" not in pod and None not in pod.get("claims", {}).values()
 
 
 def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin: str) -> None:
@@ -190,7 +200,7 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
     from cpuctl.fleet.plan_nodes import NodeSurveyor
 
     cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
-    surveyor = NodeSurveyor(cluster.fleet_inputs(inputs))
+    surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
     rows = []
     if fleet.recordings:
         asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))

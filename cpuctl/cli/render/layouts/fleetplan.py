@@ -127,6 +127,10 @@ def _row(pod: FleetPod) -> tuple[Cell, ...]:
     named = pod["outcome"] in (*_UNREFUSED, "Pending")
     word = look.word if named else brief_rejection(_refusal(pod))
     cpus = ", ".join(f"{name} {cpus}" if len(pod["cpus"]) > 1 else cpus for name, cpus in pod["cpus"].items())
+    claims = (f"claim {name}: {cpus or 'not known'}" for name, cpus in pod.get("claims", {}).items())
+    cpus = ", ".join(filter(None, (cpus, *claims)))
+    if "claimProblem" in pod:
+        word, look = "does not start", _LOOKS["Rejected"]
     cells = Cell(_name(pod)), Cell(pod["node"] or "-"), Cell(word, look.style), Cell(cpus or "-")
     return (*cells, _plugin_cell(pod))
 

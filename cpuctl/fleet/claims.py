@@ -1,0 +1,172 @@
+"""Resource claims on a fleet: which nodes the scheduler's plug-in lets pass, and which node has which claim.
+
+Rule: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources`` in 1.36. Claims are the cluster's: one
+that has been allocated on a node keeps all pods that name it there.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from cpuctl.documents.cursor import Cursor
+from cpuctl.dra.driver import DRIVER
+from cpuctl.dra.node import Key, NodeClaims
+from cpuctl.dra.reading import decode_claim_objects, node_names
+from cpuctl.engine.outcome import Pending
+from cpuctl.exports.wording import few
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.claims import claims_beside
+
+if TYPE_CHECKING:
+    from cpuctl.engine.node import Node
+    from cpuctl.operations.plan_inputs import Planning
+    from cpuctl.pods.model import Pod
+    from cpuctl.pods.reading.manifests import DRAObject
+
+_CANNOT, _ELSEWHERE = "cannot allocate all claims", "resourceclaim not available on the node"
+_HOSTNAME = "--hostname-override"
+_MOST_TOLD = 5
+_Pool: TypeAlias = tuple[str, str]
+
+
+class ServedClaims(NamedTuple):
+    """What an admitted pod has for its claims: CPUs by its names for them, None where they are not known.
+
+    ``problem`` is why it does not start.
+    """
+
+    cpus: dict[str, str | None]
+    problem: str = ""
+
+
+class FleetClaims:
+    """What decides on the claims of a fleet's pods, and which of them have been allocated in a plan."""
+
+    def __init__(self, dra: Sequence[DRAObject], arguments: str) -> None:
+        self._objects = decode_claim_objects(dra)
+        self._dra = [(each, _pool(each)) for each in dra]
+        self._pools: dict[str, set[_Pool]] = {}
+        for each, pool in self._dra:
+            if pool is not None:
+                self._pools.setdefault(_slice_node(each), set()).add(pool)
+        self._arguments = arguments
+        self._named = node_names(dra)
+        # What selects nodes may tell any from any other.
+        self._by_name = any(_selects_nodes(each) for each in dra)
+        self._allocated: set[Key] = set()
+        self._counts = False
+        self._found: dict[str, list[str]] = {}
+        self._why: dict[str, str] = {}
+
+    def key(self, node: str) -> Hashable:
+        """Tell nodes apart for which claims or slices are not the same."""
+        return node if self._by_name or node in self._named else ""
+
+    def serve(self, name: str, planning: Planning, node: Node) -> None:
+        """Let somebody serve claims on a node whose kubelet has started.
+
+        Raise InputError for a claim, class or slice that makes no sense.
+        """
+        own, kubelet = Sources(), planning.kubelet
+        told = kubelet.config if planning.sources.tells_kubelet else None
+        flags = f"{self._arguments} {_HOSTNAME} {shlex.quote(name)}".strip()
+        running = planning.initial.running
+        claims = claims_beside(
+            flags, self._of_node(name), planning.source, (told, kubelet.gates), own, running=running
+        )
+        claims.know_drivers(pool[0] for pools in self._pools.values() for pool in pools)
+        self._counts |= claims.rules.counts
+        node.claims = claims
+        for text in own.warnings:
+            self._found.setdefault(text, []).append(name)
+
+    def _of_node(self, name: str) -> list[DRAObject]:
+        """Leave out slices of pools that have none for a node: there are many in a fleet."""
+        pools = {None, *self._pools.get("", ()), *self._pools.get(name, ())}
+        return [each for each, pool in self._dra if pool in pools]
+
+    def shape(self, pod: Pod) -> Hashable:
+        """Return what decides on a pod's claims beside the node."""
+        if not pod.resource_claims:
+            return None
+        named = [each.claim for each in pod.resource_claims if each.claim]
+        there = tuple((pod.namespace, name) in self._allocated for name in named)
+        own = (
+            pod.uid if any((pod.uid, each.name) in self._objects.made for each in pod.resource_claims) else ""
+        )
+        return pod.namespace, pod.resource_claims, there, own
+
+    def refusal(self, pod: Pod, node: Node) -> str:
+        """Say in the scheduler's words why a node cannot serve a pod's claims; nothing where it can.
+
+        A node of which nobody knows it passes: its answer is then what nobody knows.
+        """
+        claims = _served(node)
+        keys = {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}
+        if any(key in self._allocated and key not in claims.held for key in keys):
+            return _ELSEWHERE
+        if not isinstance(claims.copy().allocate(pod), Pending):
+            return ""
+        known = (self._objects.claims.get(key) for key in keys - claims.held.keys())
+        return _ELSEWHERE if any(each is not None and each.results for each in known) else _CANNOT
+
+    def explain(self, pod: Pod, node: Node, name: str) -> None:
+        """Remember in numbers why a pod that waits gets no claims on a node."""
+        found = _served(node).copy().allocate(pod) if len(self._why) < _MOST_TOLD else None
+        if isinstance(found, Pending):
+            self._why[pod.full_name] = f"{name}: {found.message}"
+
+    def bind(self, pod: Pod) -> None:
+        """Remember that a pod's claims are allocated now."""
+        self._allocated |= {(pod.namespace, each.claim) for each in pod.resource_claims if each.claim}
+
+    def doubts(self) -> Iterator[str]:
+        """Say what is worth a warning about nodes, and why pods get no claims on the first of them."""
+        if self._counts:
+            yield (
+                "DRANodeAllocatableResources is on: kubelets count claims' CPUs here, and the scheduler does "
+                "not, when it looks for room"
+            )
+        for text, names in list(self._found.items())[:_MOST_TOLD]:
+            yield f"{few(names)}: {text}"
+        yield from (f"{pod} on {why}" for pod, why in self._why.items())
+
+
+def served(node: Node, pod: Pod) -> ServedClaims | None:
+    """Tell what a pod has for its claims on a node; None where it has none."""
+    known = node.claims.pods.get(pod.uid) if isinstance(node.claims, NodeClaims) else None
+    if known is None or not known.claims:
+        return None
+    cpus = {
+        each.name: None if known.unknown else str(each.cpus)
+        for each in known.claims
+        if any(grant.device.driver == DRIVER for grant in each.grants)
+    }
+    return ServedClaims(cpus, known.problem)
+
+
+def _served(node: Node) -> NodeClaims:
+    assert isinstance(node.claims, NodeClaims), "they are served where a pod has any"
+    return node.claims
+
+
+def _pool(each: DRAObject) -> _Pool | None:
+    """Name the driver and pool of a slice; None for other objects."""
+    if each.kind != "ResourceSlice":
+        return None
+    spec = each.at.required("spec")
+    return spec.required("driver").text(), spec.required("pool").required("name").text()
+
+
+def _slice_node(each: DRAObject) -> str:
+    """Name the node that a slice is for; empty where it is for several."""
+    return each.at.required("spec").optional("nodeName", Cursor.text, "")
+
+
+def _selects_nodes(each: DRAObject) -> bool:
+    if each.kind != "ResourceSlice":
+        return False
+    spec = each.at.required("spec")
+    return spec.get("nodeSelector") is not None or spec.get("perDeviceNodeSelection") is not None

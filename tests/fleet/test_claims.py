@@ -1,0 +1,121 @@
+"""Resource claims on a fleet: the scheduler sends pods where their claims can be allocated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cpuctl.fleet.asking import ask, in_this_process
+from cpuctl.fleet.collection import Recording
+from cpuctl.fleet.plan_answer import fleet_plan_document
+from cpuctl.fleet.plan_inputs import FleetPlanInputs, given_pods, load_cluster
+from cpuctl.fleet.plan_nodes import NodeSurveyor
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.sources import Sources
+from tests.dra.claims import allocated, claim, cpus, gpu_class, gpu_slice, pod
+from tests.fleet.test_plan import nobody, where
+from tests.support.schemas import follow_schema
+
+WHY = "default/c on small: claim default/c-t, request cpus: asks for 1 device"
+SMALL, LARGE = "synthetic:2n4c2t", "synthetic:2n16c2t"
+
+
+def planned(directory: Path, text: str, fleet: dict[str, str], **words: Any) -> tuple[Any, list[str]]:
+    file = directory / "pods.yaml"
+    file.write_text(text)
+    inputs = FleetPlanInputs(KubeletInputs(version="1.36"), [str(file)], **words)
+    sources = Sources()
+    cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
+    surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
+    recordings = [Recording(name, source) for name, source in fleet.items()]
+    rows: Any = list(ask(surveyor, recordings, in_this_process, nobody))
+    answer = fleet_plan_document(inputs, given, cluster, rows, sources, nobody)
+    follow_schema(answer, "fleetplan")
+    return answer, sources.warnings
+
+
+def template(name: str, request: str) -> str:
+    return f"""
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: {name}}}
+spec: {{spec: {{devices: {{requests: [{request}]}}}}}}
+"""
+
+
+def from_template(*names: str) -> str:
+    return "".join(pod(name, "t").replace("resourceClaimName", "resourceClaimTemplateName") for name in names)
+
+
+def test_pods_go_where_their_claims_can_be_allocated(tmp_path: Path) -> None:
+    fleet = {"small": SMALL, "large": LARGE}
+    answer, warnings = planned(tmp_path, template("t", cpus(12)) + from_template("a", "b", "c"), fleet)
+    assert where(answer) == {
+        "a": ("large", "Admitted"),
+        "b": ("large", "Admitted"),
+        "c": (None, "Pending"),
+    }
+    assert [each.get("claims") for each in answer["pods"]] == [
+        {"t": "0-5,16-21"},
+        {"t": "8-13,24-29"},
+        None,
+    ]
+    assert answer["pods"][2]["message"] == "0/2 nodes are available: 2 cannot allocate all claims."
+    assert [each for each in warnings if each.startswith(WHY)], warnings
+
+
+def test_equal_nodes_take_one_pod_each(tmp_path: Path) -> None:
+    fleet = {f"n{number}": SMALL for number in range(3)}
+    text = template("t", cpus(3)) + from_template(*"abcdefg")
+    answer, _ = planned(tmp_path, text, fleet)
+    nodes = [each["node"] for each in answer["pods"]]
+    assert sorted(nodes[:6], key=str) == ["n0", "n0", "n1", "n1", "n2", "n2"], "two groups of 4 CPUs a node"
+    assert nodes[6] is None
+    assert {each["claims"]["t"] for each in answer["pods"][:6]} == {"0-1,4", "2-3,6"}
+
+
+def test_a_claim_keeps_its_pods_on_the_node_where_it_is(tmp_path: Path) -> None:
+    fleet = {"n1": LARGE, "n2": LARGE}
+    wanted = pod("b", "shared").replace("claims: [", "requests: {cpu: 31}, claims: [")
+    first = pod("a", "shared").replace("claims: [", "requests: {cpu: 2}, claims: [")
+    answer, _ = planned(tmp_path, claim("shared", cpus(4)) + first + wanted, fleet)
+    assert where(answer) == {"a": ("n1", "Admitted"), "b": (None, "Pending")}
+    assert answer["pods"][1]["message"] == (
+        "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node."
+    )
+
+
+def test_a_claim_that_has_been_allocated_is_on_one_node(tmp_path: Path) -> None:
+    fleet = {"n1": LARGE, "n2": LARGE}
+    text = allocated("mine", "cpudevnuma001", consumed=4, pool="n2") + pod("a", "mine")
+    answer, _ = planned(tmp_path, text, fleet)
+    assert where(answer) == {"a": ("n2", "Admitted")}
+    assert answer["pods"][0]["claims"] == {"mine": "8-9,24-25"}
+
+
+def test_devices_of_other_drivers_are_those_of_each_node(tmp_path: Path) -> None:
+    fleet = {"n1": LARGE, "n2": LARGE}
+    aligned = ", constraints: [{matchAttribute: resource.kubernetes.io/numaNode}]"
+    gpu = "gpu0, attributes: {resource.kubernetes.io/numaNode: {int: 1}}"
+    both = claim("both", f"{{name: gpu, exactly: {{deviceClassName: gpu}}}}, {cpus(4)}", aligned)
+    text = gpu_class() + gpu_slice(gpu, where="nodeName: n2") + both + pod("a", "both")
+    answer, _ = planned(tmp_path, text, fleet)
+    assert where(answer) == {"a": ("n2", "Admitted")}
+    assert answer["pods"][0]["claims"] == {"both": "8-9,24-25"}
+
+
+def test_a_driver_of_which_nobody_tells_is_undetermined(tmp_path: Path) -> None:
+    text = gpu_class() + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}") + pod("a", "g")
+    answer, _ = planned(tmp_path, text, {"n1": LARGE})
+    (a,) = answer["pods"]
+    assert a["outcome"] == "Undetermined"
+    assert "no ResourceSlice tells of the devices of its driver gpu.example.com" in a["why"]
+
+
+def test_the_flags_of_the_driver_are_those_of_all_nodes(tmp_path: Path) -> None:
+    text = claim("c", cpus(4)) + pod("a", "c")
+    flags = "--reserved-cpus 0-1,8-9"
+    answer, _ = planned(tmp_path, text, {"n1": SMALL, "n2": LARGE}, driver_arguments=flags)
+    assert answer["pods"][0]["claims"] in ({"c": "4-5,12-13"}, {"c": "2-3,18-19"})
+    assert "c" in answer["pods"][0]["claims"]

@@ -6,7 +6,7 @@ Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of
 from typing import NamedTuple
 
 from cpuctl.checkpoints.reader import StateReader
-from cpuctl.golang import fnv
+from cpuctl.golang import hashes
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
 from cpuctl.golang.state_types import Decoding, Field, Integer, Struct, Text, Value
 from cpuctl.records import Record
@@ -20,7 +20,7 @@ _DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Integer("checksum.Checksu
 
 def fnv1a_32(text: str) -> int:
     """Hash a line: what the kubelet's printer makes of a struct that shows its checksum as 0."""
-    return fnv.fnv1a_32(text.encode("utf-8", "surrogatepass"))
+    return hashes.fnv1a_32(text.encode("utf-8", "surrogatepass"))
 
 
 class Loaded(NamedTuple):

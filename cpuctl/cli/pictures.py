@@ -16,7 +16,7 @@ from cpuctl.errors import UsageError
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
-    from cpuctl.exports.machine.facts import MachineFacts
+    from cpuctl.exports.machine_facts import MachineFacts
     from cpuctl.exports.markup import Markup
 
 SVG, HTML = "--svg", "--html"
@@ -102,7 +102,7 @@ class Pictures(Record):
 
     def write_machine(self, facts: Callable[[], MachineFacts]) -> None:
         """Draw the machine that *facts* are of."""
-        from cpuctl.exports.machine.picture import machine_svg
+        from cpuctl.exports.machine_picture import machine_svg
 
         self.write(SVG, lambda: machine_svg(facts()))
 

@@ -219,8 +219,7 @@ def _answer(
 
 def _draw(document: "Replay", pictures: Pictures) -> None:
     if pictures:
-        from cpuctl.exports.timeline.facts import replay_facts
-        from cpuctl.exports.timeline.picture import timeline_svg
+        from cpuctl.exports.timeline_picture import replay_facts, timeline_svg
 
         pictures.write(SVG, lambda: timeline_svg(replay_facts(document)))
 

@@ -350,7 +350,7 @@ def _is_machine(word: str) -> bool:
 
 def _show(document: "Topology", style: Style, pictures: Pictures) -> None:
     if pictures:
-        from cpuctl.exports.machine.facts import topology_facts
+        from cpuctl.exports.machine_facts import topology_facts
 
         pictures.write_machine(lambda: topology_facts(document))
     if not pictures.instead:

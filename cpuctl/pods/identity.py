@@ -7,7 +7,7 @@ from itertools import count
 from typing import TypeVar
 from uuid import UUID
 
-from cpuctl.golang.fnv import fnv1a_128
+from cpuctl.golang.hashes import fnv1a_128
 from cpuctl.pods.model import Pod
 
 _Pod = TypeVar("_Pod", bound=Pod)

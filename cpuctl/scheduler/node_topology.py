@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.golang.xxhash import xxh64
+from cpuctl.golang.hashes import xxh64
 from cpuctl.quantity import Quantity
 
 API_VERSION = "topology.node.k8s.io/v1alpha2"

@@ -60,12 +60,12 @@ COMMANDS = (
     Command(("plan", *MACHINE, *STATIC, *PODS, *JSON), 12, 195),
     Command(("plan", *MACHINE, *STATIC, *PODS), 16, 209),
     Command(("explain", *MACHINE, *STATIC, *POD, *JSON), 12, 195),
-    Command(("resize", *MACHINE, *POD, "--set", "web:cpu=6", *JSON), 10, 205),
+    Command(("resize", *MACHINE, *POD, "--set", "web:cpu=6", *JSON), 12, 205),
     Command(("replay", *TIMELINE, *JSON), 12, 236),
     Command(("checkpoint", "dump", *NODE, *JSON), 10, 100),
-    Command(("checkpoint", "new", *MACHINE, *POD, "--kubelet-version", "1.36", *JSON), 10, 204),
-    Command(("cgroups", "show", *NODE, *JSON), 10, 192),
-    Command(("audit", *NODE, *JSON), 10, 196),
+    Command(("checkpoint", "new", *MACHINE, *POD, "--kubelet-version", "1.36", *JSON), 12, 204),
+    Command(("cgroups", "show", *NODE, *JSON), 12, 192),
+    Command(("audit", *NODE, *JSON), 12, 196),
 )
 
 

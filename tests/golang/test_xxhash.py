@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.golang.xxhash import xxh64
+from cpuctl.golang.hashes import xxh64
 
 _PRIME = 2654435761
 _PRIME_64 = 11400714785074694797

@@ -4,7 +4,7 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from cpuctl.golang.fnv import fnv1a_128
+from cpuctl.golang.hashes import fnv1a_128
 from cpuctl.pods.identity import copied, with_uids
 from cpuctl.pods.model import Container, Pod
 

@@ -80,7 +80,7 @@ def dump(
     document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))
     print_sources(sources, style)
     if pictures:
-        from cpuctl.exports.machine.facts import dump_facts
+        from cpuctl.exports.machine_facts import dump_facts
 
         pictures.write_machine(lambda: dump_facts(document))
         if not picture:

@@ -32,8 +32,8 @@ def draw(
 ) -> None:
     """Write what is asked for of the picture and the page."""
     from cpuctl.answering.plan.picture_answer import plan_picture
-    from cpuctl.exports.machine.facts import plan_facts
-    from cpuctl.exports.machine.picture import machine_svg
+    from cpuctl.exports.machine_facts import plan_facts
+    from cpuctl.exports.machine_picture import machine_svg
 
     named = (*planning.initial.running, *planning.wanted)
     answer = plan_picture(planning.source.machine, node, named)

@@ -12,7 +12,7 @@ from itertools import groupby, zip_longest
 
 from cpuctl.cli.output import takes_every_character
 from cpuctl.cli.render.blocks import Box, Cell, Chart, ChartLine, Column, Flow, Picture, Table
-from cpuctl.exports.timeline.facts import tick_step, tick_text
+from cpuctl.exports.timeline_picture import tick_step, tick_text
 from cpuctl.visible_text import printable
 
 _WIDE_GAP, _NARROW_GAP = 2, 1

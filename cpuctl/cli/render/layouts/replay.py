@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.replay_end import blocks as end_blocks
-from cpuctl.exports.timeline.facts import BAD, short
+from cpuctl.exports.timeline_picture import BAD, short
 
 if TYPE_CHECKING:
     from cpuctl.answers.replay import Entry, Replay

@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
-from cpuctl.exports.timeline.facts import drawn_until, owner_names, short
+from cpuctl.exports.timeline_picture import drawn_until, owner_names, short
 from cpuctl.exports.wording import counted
 
 if TYPE_CHECKING:

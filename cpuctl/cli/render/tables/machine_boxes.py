@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Box, Cell, Flow, Picture
-from cpuctl.exports.machine.nesting import Core, Nested, TopologyDomain, nested
+from cpuctl.exports.machine_picture import Core, Nested, TopologyDomain, nested
 
 if TYPE_CHECKING:
     from cpuctl.answers.topology import PlacedCPU

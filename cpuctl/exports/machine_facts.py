@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Marked = HeldCPU | PicturedCPU
     Row = answers.CPU | Marked
 
+
 _COUNTED: Final[Sequence[tuple[Literal["sockets", "numaNodes", "l3Caches", "cores"], str]]] = (
     ("sockets", "socket"),
     ("numaNodes", "NUMA node"),

@@ -1,6 +1,23 @@
-"""XXH64, the hash of Yann Collet (xxhash_spec.md): that of the pods on a node, among others."""
+"""Hashes of Go programs: FNV-1a of state files and derived UIDs, xxHash of what the scheduler reads."""
 
 from __future__ import annotations
+
+
+def fnv1a_32(data: bytes) -> int:
+    """Hash to 32 bits."""
+    return _fnv1a(data, 0x811C9DC5, 0x0100_0193, (1 << 32) - 1)
+
+
+def fnv1a_128(data: bytes) -> int:
+    """Hash to 128 bits."""
+    return _fnv1a(data, 0x6C62272E_07BB0142_62B82175_6295C58D, (1 << 88) + 0x13B, (1 << 128) - 1)
+
+
+def _fnv1a(data: bytes, value: int, prime: int, mask: int) -> int:
+    for byte in data:
+        value = (value ^ byte) * prime & mask
+    return value
+
 
 _MASK = (1 << 64) - 1
 _P1, _P2, _P3, _P4, _P5 = (

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.exports.timeline.facts import drawn_until, replay_facts, tick_step, tick_text
-from cpuctl.exports.timeline.picture import timeline_svg
+from cpuctl.exports.timeline_picture import drawn_until, replay_facts, tick_step, tick_text, timeline_svg
 from cpuctl.visible_text import printable
 from tests.support.drawn_rows import HOSTILE
 from tests.support.pictures import Picture, letters, tooltip

@@ -5,18 +5,67 @@ Lengths are in the picture's unit, a pixel at its own size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import ceil, inf, log
-from typing import Final, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeVar
 
-from cpuctl.exports.machine.facts import CPU, CPUUse, MachineFacts, flags_of
-from cpuctl.exports.machine.nesting import LEVELS, Core, Nested, TopologyDomain, nested
+from cpuctl.exports.machine_facts import CPU, CPUUse, MachineFacts, flags_of
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, LegendItem, Rectangle, Sheet, box, hatched, text_at
 from cpuctl.exports.text_width import text_width
 from cpuctl.exports.wording import GUESSED, counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import PlacedCPU
+
+
+Level = Literal["socket", "node", "l3"]
+LEVELS: Final[tuple[tuple[Level, str], ...]] = (("socket", "Socket"), ("node", "NUMA node"), ("l3", "L3"))
+"""The member of a row that tells the place, and what people call such a place."""
+
+
+class Core(NamedTuple):
+    """The CPUs of one core, or of which no core is known."""
+
+    rows: tuple[PlacedCPU, ...]
+
+
+class TopologyDomain(NamedTuple):
+    """A socket, NUMA node or L3 cache; ``level`` is its key in rows."""
+
+    level: Level
+    number: int
+    name: str
+    inside: tuple[Nested, ...]
+
+
+Nested = Core | TopologyDomain
+
+
+def nested(rows: Iterable[PlacedCPU], level: int = 0) -> Iterator[Nested]:
+    """Sort CPUs into places; where a CPU's place is not known, its cores stand for themselves."""
+    if level == len(LEVELS):
+        yield from (Core(tuple(core)) for _, core in _grouped(rows, "core"))
+        return
+    key, name = LEVELS[level]
+    for number, members in _grouped(rows, key):
+        inside = nested(members, level + 1)
+        if number is None:
+            yield from inside
+        else:
+            yield TopologyDomain(key, number, f"{name} {number}", tuple(inside))
+
+
+def _grouped(
+    rows: Iterable[PlacedCPU], key: Literal[Level, "core"]
+) -> Iterator[tuple[int | None, Iterator[PlacedCPU]]]:
+    # Rows without a number come first; equal numbers keep their order.
+    ordered = sorted(rows, key=lambda row: (row[key] is not None, row[key] or 0))
+    return groupby(ordered, key=lambda row: row[key])
+
 
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
 _FLAG_ROOM = 9.0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hypothesis import given
 
 from cpuctl.answers.topology import PicturedCPU
-from cpuctl.exports.machine.nesting import Core, Nested, TopologyDomain, nested
+from cpuctl.exports.machine_picture import Core, Nested, TopologyDomain, nested
 from tests.support.drawn_rows import rows
 
 

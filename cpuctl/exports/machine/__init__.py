@@ -1,1 +1,0 @@
-"""A machine's CPUs and who has them, drawn."""

@@ -1,1 +1,0 @@
-"""CPUs over time, drawn."""

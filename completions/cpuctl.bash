@@ -24,7 +24,7 @@ _cpuctl_options() {
         '') options='-V --version -h --help' ;;
         'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'advise') options='-f --filename -T --template -m --machine --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --budget --what-if --keep --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'advise') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --defragment --budget --what-if --keep --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --policy --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
@@ -96,6 +96,7 @@ _cpuctl_value() {
         'explain:--kubelet-config' | \
         'advise:-f' | \
         'advise:--filename' | \
+        'advise:--state' | \
         'advise:--pods' | \
         'advise:--devices' | \
         'advise:--kubelet-config' | \
@@ -603,7 +604,7 @@ _cpuctl_value() {
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
         'fleet diff:--check') value='words config state audit' ;;
-        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
+        'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;
     esac

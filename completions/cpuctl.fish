@@ -155,6 +155,7 @@ set -g __cpuctl_values 'plan:-f' \
     'advise:--template' \
     'advise:-m' \
     'advise:--machine' \
+    'advise:--state' \
     'advise:--pods' \
     'advise:--devices' \
     'advise:--driver-args' \
@@ -676,6 +677,7 @@ complete -c cpuctl -n '__cpuctl_at "advise"' -F
 complete -c cpuctl -n '__cpuctl_at "advise"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -s T -l template -x -d 'A pod without YAML: \'web=4/4,2Gi x3\' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
@@ -691,7 +693,8 @@ complete -c cpuctl -n '__cpuctl_at "advise"' -l kubelet-version -x -a '1.38 1.37
 complete -c cpuctl -n '__cpuctl_at "advise"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
-complete -c cpuctl -n '__cpuctl_at "advise"' -l budget -x -d 'Settings to try on the engine, at most.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l defragment -d 'Instead: the fewest moves of pods on the node after which the given pod fits or, where none is given, the largest there can be.'
+complete -c cpuctl -n '__cpuctl_at "advise"' -l budget -x -d 'Settings to try on the engine, at most (2000), or evictions and admissions (20000).'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l what-if -d 'Also try the policies (plug-ins) that come with cpuctl, which no kubelet has: cpuctl policies list. They are tried with the reserved CPUs as they are.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l keep -x -a 'cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes' -d 'Leave a setting as it is: a field of the configuration, such as cpuManagerPolicy, or an option of a policy, such as full-pcpus-only. May be given several times.'
 complete -c cpuctl -n '__cpuctl_at "advise"' -l snippet -x -d 'Only a KubeletConfiguration with the settings of row N, to paste.'
@@ -1329,7 +1332,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l no-color -d 'No colour, as w
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology'
 complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
 complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -1,5 +1,6 @@
-"""``cpuctl advise``: which settings of the kubelet serve pods best on a machine."""
+"""``cpuctl advise``: which settings of the kubelet serve pods best, or which pods to move on a node."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,20 +23,21 @@ from cpuctl.cli.options import (
     QuietOption,
     RunningPodsOption,
     SkipApiServerOption,
+    StateOption,
     TemplateOption,
 )
-from cpuctl.cli.output import Output, Style, emit
-from cpuctl.cli.stop_signals import noted
+from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.stop_signals import StopSignal, noted
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import AdvisedSettings, UnloadedAdvice
-    from cpuctl.cli.stop_signals import StopSignal
-    from cpuctl.operations.advice import AdviceOptions
+    from cpuctl.answers.defragmentation import FoundMoves, UnstartedDefragmentation
 
 app = command_group()
 
@@ -51,6 +53,10 @@ cores that nobody shares; then, where as many pods are admitted, by L3 caches cr
 pool, and the largest container that still is admissible. Of several that come to the same it is the one that
 changes least.
 
+With --defragment the settings stay, and pods move: each is evicted and admitted again on the same node, in an
+order after which one more pod fits. The plan with the fewest moves is shown, all of it run on the engine;
+static and critical pods stay where they are.
+
 Examples:
 
 \b
@@ -60,13 +66,28 @@ Examples:
   cpuctl advise -m node7.tar.xz -f pods/ --snippet 1 > 90-advised.conf
   cpuctl advise -m synthetic:2s4n32c2t -T 'web=4/4,2Gi x20' -o json
   cpuctl advise -f pods.yaml --what-if    # policies that no kubelet has, too
+  cpuctl advise --defragment -m node7.tar.xz --pods running.json -f new.yaml
 
-Exit codes: 0 there is advice, 3 nothing that was tried starts (with --exit-zero 0), 2 usage, 4 unusable
-input, 130 interrupted: what was found until then is shown.
+Exit codes: 0 there is advice, 3 nothing that was tried starts, or no moves make room (with --exit-zero 0),
+2 usage, 4 unusable input, 130 interrupted: what was found until then is shown.
 """
 
+DefragmentOption = Annotated[
+    bool,
+    typer.Option(
+        "--defragment",
+        help="Instead: the fewest moves of pods on the node after which the given pod fits or, where none is "
+        "given, the largest there can be.",
+    ),
+]
 BudgetOption = Annotated[
-    int, typer.Option("--budget", metavar="N", min=1, help="Settings to try on the engine, at most.")
+    int | None,
+    typer.Option(
+        "--budget",
+        metavar="N",
+        min=1,
+        help="Settings to try on the engine, at most (2000), or evictions and admissions (20000).",
+    ),
 ]
 WhatIfOption = Annotated[
     bool,
@@ -102,6 +123,7 @@ def advise(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
+    state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
     assume_devices: AssumeDevicesOption = False,
@@ -110,7 +132,8 @@ def advise(
     memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
     include_completed: IncludeCompletedOption = False,
-    budget: BudgetOption = 2000,
+    defragment: DefragmentOption = False,
+    budget: BudgetOption = None,
     what_if: WhatIfOption = False,
     keep: KeepOption = [],  # noqa: B006
     snippet: SnippetOption = None,
@@ -120,16 +143,15 @@ def advise(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, try, answer."""
-    from cpuctl.operations.advice import AdviceOptions, read_kept
-
-    options = AdviceOptions(budget, what_if, read_kept(keep))
-    layout = "advice_snippet" if snippet else "advice"
+    _refuse_clash(defragment, state, {"--what-if": what_if, "--keep": bool(keep), "--snippet": bool(snippet)})
+    layout = "advice_snippet" if snippet else "defragmentation" if defragment else "advice"
     style, sources = Style(output, color=not no_color, quiet=quiet, layout=layout), Sources()
     words = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
         kubelet=kubelet_inputs(context),
+        state=state,
         pods=pods,
         devices=devices,
         ephemeral_storage=ephemeral_storage,
@@ -138,55 +160,104 @@ def advise(
         include_completed=include_completed,
         node=NodeWords(assume_devices, driver_args),
     )
+    find = _Moves(budget) if defragment else _Settings(budget, keep, what_if=what_if)
+    stop = StopSignal()
     try:
-        planning = read_planning(words, pods_needed=not pods, sources=sources)
+        planning = read_planning(words, pods_needed=not (pods or defragment), sources=sources)
     except ConfigRefusedError as refused:
-        document: AdvisedSettings | UnloadedAdvice = _unloaded(refused, sources)
-        stop = None
+        document: Document = find.unloaded(refused, sources)
     else:
-        with noted() as stop:
-            document = _advised(planning, style, options, stop)
+        with noted(stop):
+            document = find.found(planning, style, stop)
     print_sources(sources, style)
     _emit(document, style, snippet)
     if stop:
         raise typer.Exit(stop.exit_code)
-    if not exit_zero and not _starts(document):
+    if not exit_zero and not _helps(document):
         raise typer.Exit(EXIT_NO)
 
 
-def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "UnloadedAdvice":
-    from cpuctl.answering.advice_answer import unloaded_document
-    from cpuctl.answering.config.parts import unloaded_head
-
-    return unloaded_document(refused.whole_refusal, unloaded_head(sources))
-
-
-def _advised(
-    planning: Planning, style: Style, options: "AdviceOptions", stop: "StopSignal"
-) -> "AdvisedSettings":
-    from cpuctl.answering.advice_answer import advice_document
-    from cpuctl.cli.progress import ProgressBar
-    from cpuctl.operations.advice import advise as advised
-
-    with ProgressBar(style) as progress:
-        found = advised(planning, options, progress, lambda: bool(stop))
-    return advice_document(planning, found, options.budget)
+def _refuse_clash(defragment: bool, state: str, others: Mapping[str, bool]) -> None:
+    """Raise UsageError for options of one search that are given for the other."""
+    if not defragment and state:
+        hint = "--pods names pods that run, which come first then"
+        message = "goes with --defragment: other settings take a node without state files"
+        raise UsageError(message, where=f"{option_names.STATE} {state}", hint=hint)
+    if defragment and (name := next((name for name, given in others.items() if given), "")):
+        raise UsageError("tells of settings, and does not go with --defragment", where=name)
 
 
-def _emit(document: "AdvisedSettings | UnloadedAdvice", style: Style, snippet: int | None) -> None:
+class _Settings:
+    """The search for settings."""
+
+    def __init__(self, budget: int | None, keep: list[str], *, what_if: bool) -> None:
+        from cpuctl.operations.advice import BUDGET, AdviceOptions, read_kept
+
+        self._options = AdviceOptions(budget or BUDGET, what_if, read_kept(keep))
+
+    def unloaded(self, refused: ConfigRefusedError, sources: Sources) -> "UnloadedAdvice":
+        """Say why the kubelet cannot load its configuration."""
+        from cpuctl.answering.advice_answer import unloaded_document
+        from cpuctl.answering.config.parts import unloaded_head
+
+        return unloaded_document(refused.whole_refusal, unloaded_head(sources))
+
+    def found(self, planning: Planning, style: Style, stop: StopSignal) -> "AdvisedSettings":
+        """Try settings."""
+        from cpuctl.answering.advice_answer import advice_document
+        from cpuctl.cli.progress import ProgressBar
+        from cpuctl.operations.advice import advise as advised
+
+        with ProgressBar(style) as progress:
+            found = advised(planning, self._options, progress, lambda: bool(stop))
+        return advice_document(planning, found, self._options.budget)
+
+
+class _Moves:
+    """The search for moves of pods."""
+
+    def __init__(self, budget: int | None) -> None:
+        from cpuctl.operations.defragmentation import BUDGET
+
+        self._budget = budget or BUDGET
+
+    def unloaded(self, refused: ConfigRefusedError, sources: Sources) -> "UnstartedDefragmentation":
+        """Say why the kubelet cannot load its configuration."""
+        from cpuctl.answering.config.parts import unloaded_head
+        from cpuctl.answering.defragmentation_answer import unstarted_document
+
+        return unstarted_document(refused.whole_refusal, unloaded_head(sources))
+
+    def found(
+        self, planning: Planning, style: Style, stop: StopSignal
+    ) -> "FoundMoves | UnstartedDefragmentation":
+        """Try moves."""
+        from cpuctl.answering.defragmentation_answer import defragmentation_document, unstarted_document
+        from cpuctl.answering.plan.plan_document import planning_head
+        from cpuctl.cli.progress import ProgressBar
+        from cpuctl.operations.defragmentation import Defragmentation, defragment
+
+        with ProgressBar(style) as progress:
+            done = defragment(planning, self._budget, progress, lambda: bool(stop))
+        if isinstance(done, Defragmentation):
+            return defragmentation_document(planning, done, self._budget)
+        return unstarted_document(done, {**planning_head(planning)})
+
+
+def _emit(document: Document, style: Style, snippet: int | None) -> None:
     """Write the answer, or of its proposals the one that is asked for."""
     if snippet is None or not style.for_people:
         emit(document, style)
         return
-    proposals = [] if "start" in document else document["proposals"]
+    proposals = document.get("proposals", [])
     if snippet > len(proposals):
         there = f"1 to {len(proposals)}" if proposals else "none"
         raise UsageError(f"there is no row {snippet}: there are {there}", where="--snippet")
     emit(proposals[snippet - 1], style)
 
 
-def _starts(document: "AdvisedSettings | UnloadedAdvice") -> bool:
-    """Tell whether a kubelet starts with any of what was tried."""
-    if "start" in document:
-        return False
-    return "service" in document["current"] or bool(document["proposals"])
+def _helps(document: Document) -> bool:
+    """Tell whether a kubelet starts with any of what was tried, or whether the pod fits then."""
+    if document["kind"] == "Defragmentation":
+        return document.get("moves") is not None or document.get("largest") is not None
+    return bool(document.get("proposals")) or "service" in document.get("current", {})

@@ -45,6 +45,7 @@ def node(tmp_path: Path) -> str:
 
 
 WITH_STATE: dict[str, tuple[str, ...]] = {
+    "advise": ("--defragment", "-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
     "plan": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
     "explain": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
     "resize": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1", *CHANGES),

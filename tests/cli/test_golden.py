@@ -63,6 +63,18 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
         *("advise", *TWO_NODES, *STATIC, "-f", "fixtures/pods"),
         *("--keep", "reservedSystemCPUs", "--keep", "memoryManagerPolicy"),
     ),
+    **{
+        f"moves {name}": (
+            *("advise", "--defragment", *TWO_NODES, *STATIC),
+            *("--kubelet-args", "--topology-manager-policy=single-numa-node"),
+            *("--state", "fixtures/fragmented", "--pods", "fixtures/fragmented/pods.json", *words),
+        )
+        for name, words in {
+            "for a pod": ("-T", "big=8/8,256Mi"),
+            "for the largest": (),
+            "that there are none of": ("-T", "big=12/12,256Mi"),
+        }.items()
+    },
     "advise, ended by its budget": (
         *("advise", "-m", "synthetic:1s2n8c2t", *STATIC, "-T", "odd=3/3,1Gi", "--budget", "2", "-o", "wide"),
     ),

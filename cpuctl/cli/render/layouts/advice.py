@@ -71,6 +71,8 @@ def _below(document: AdvisedSettings) -> Iterator[Cell]:
     uncertain = max((each["service"]["undetermined"] for each in document["proposals"]), default=0)
     if uncertain:
         yield Cell(f"Of {counted(uncertain, 'pod')} it is not known whether they are admitted.", "yellow")
+    if what_if := [str(each["number"]) for each in document["proposals"] if "policy" in each]:
+        yield Cell(f"What if: no kubelet does what the policy of row {few(what_if)} does.", "yellow")
     if document["proposals"]:
         yield Cell("With --snippet N a row is printed as a KubeletConfiguration to paste.")
 

@@ -1,0 +1,84 @@
+"""How moves of pods look to people: the steps in order, then what is proven of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.start import start_block
+from cpuctl.exports.outcomes import rejection_text
+from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.defragmentation import FoundMoves, MoveStep, UnstartedDefragmentation
+
+_ENDED = {
+    "budget": "the budget ended the search (--budget)",
+    "stopped": "the search was interrupted",
+}
+
+
+def blocks(document: FoundMoves | UnstartedDefragmentation, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001
+    """Lay out a plan of moves."""
+    if "steps" not in document:
+        yield start_block(document["start"], f"Kubelet {document['kubelet']['version']}")
+        return
+    yield Lines(tuple(_head(document)))
+    if document["steps"]:
+        columns = (Column("STEP", "right"), Column("DO"), Column("POD"), Column("CPUS"))
+        rows = tuple(_row(number, step) for number, step in enumerate(document["steps"], 1))
+        yield Table(columns, rows)
+    yield Lines(tuple(_below(document)))
+
+
+def _head(document: FoundMoves) -> Iterator[Cell]:
+    moves, largest = document["moves"], document["largest"]
+    if document["pod"]:
+        name, now = document["pod"]["name"], document["pod"]["now"]
+        if now["outcome"] == "Admitted":
+            yield Cell(f"{name} is admitted as things are.", "green")
+            return
+        yield Cell(f"{name} is not admitted as things are: {rejection_text(now)}")
+    if largest:
+        more = f", after moves one of {largest['cpus']}" if largest["cpus"] > largest["now"] else ""
+        yield Cell(f"A container of {counted(largest['now'], 'CPU')} is admitted as things are{more}.")
+    if moves is not None:
+        yield Cell(f"It fits after {counted(moves, 'move')}.", "green")
+    else:
+        yield Cell(_nothing(document), "yellow" if largest else "red")
+
+
+def _nothing(document: FoundMoves) -> str:
+    if "whyNot" in document:
+        why = rejection_text(document["whyNot"])
+        told = document["pod"] is not None and why == rejection_text(document["pod"]["now"])
+        return "No move helps: that is so wherever pods are." if told else f"No move helps: {why}"
+    known = "there are none" if document["fewest"] else "none were found"
+    what = "Moves that make room for a larger one" if document["largest"] else "Moves that make room for it"
+    return f"{what}: {known}."
+
+
+def _row(number: int, step: MoveStep) -> tuple[Cell, ...]:
+    style = "yellow" if step["action"] == "evict" else "green"
+    return (
+        Cell(str(number)),
+        Cell(step["action"], style),
+        Cell(step["pod"] or "(the new one)"),
+        Cell(step["cpus"] or "-"),
+    )
+
+
+def _below(document: FoundMoves) -> Iterator[Cell]:
+    search = document["search"]
+    ended = _ENDED.get(search["ended"], "")
+    if document["moves"] and not document["fewest"]:
+        yield Cell(f"Fewer moves may do: {ended or 'not all was tried'}.", "yellow")
+    elif document["moves"]:
+        yield Cell("No fewer moves do: all were tried.")
+    elif ended and not document["fewest"]:
+        yield Cell(f"That is no proof: {ended}.", "yellow")
+    if document["largest"] and not document["largest"]["proven"]:
+        yield Cell("A larger one may be possible: not all was tried.", "yellow")
+    yield Cell(f"Tried on the engine: {counted(search['tried'], 'step')} (at most {search['budget']:,}).")
+    yield from (Cell(f"not moved: {each['pod']}: {each['why']}") for each in document["immovable"])

@@ -1,0 +1,361 @@
+"""The fewest moves after which a node has room for a pod: pods leave and are admitted again, in an order.
+
+A move is an eviction and an admission on the same node, under a new UID, as when a controller makes the pod
+anew. The states that a node can come to are searched by the number of evictions: first what admissions alone
+lead to, then one eviction, and so on, every state once. So the first plan that is found has the fewest moves;
+where no new state is left, there is none. Nothing is assumed about the order of evictions and admissions. A
+budget bounds the steps; past it, likely sets of pods are tried (``remedy``), which proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings
+from cpuctl.engine.capacity.probe import Progress, exclusive_pod, free_cpus, settled, shape_of
+from cpuctl.engine.capacity.remedy import MoveSearch
+from cpuctl.engine.node import Node
+from cpuctl.engine.node_fit import check_fit
+from cpuctl.engine.ordering import PodOrder, ordered
+from cpuctl.engine.outcome import Admitted, Rejected, Verdict
+from cpuctl.pods.model import StoredPod
+
+Ended = Literal["all", "budget", "stopped"]
+_AGAIN = "again-"
+_LIKELY_SHARE = 4
+"""Of what is left of the budget, one part in so many is for likely sets."""
+
+
+class Immovable(NamedTuple):
+    """A pod that holds something and is not moved, and why."""
+
+    pod: StoredPod
+    why: str
+
+
+class Step(NamedTuple):
+    """A pod that is evicted or admitted: its exclusive CPUs (a mask) before or after that."""
+
+    kind: Literal["evict", "admit"]
+    pod: StoredPod
+    cpus: int
+
+
+class Moves(NamedTuple):
+    """What was found for one pod: the steps of a plan, None where there is none, and what is known of it.
+
+    ``now`` is what becomes of the pod as things are. No plan has up to ``excluded`` moves, -1 where not even
+    that is known; ``ended`` says why the search ended: with ``all`` the plan has the fewest moves, or there
+    is none. ``why_not`` says why moves cannot help at all. ``tried`` counts steps.
+    """
+
+    pod: StoredPod
+    now: Verdict
+    steps: tuple[Step, ...] | None
+    excluded: int
+    ended: Ended
+    tried: int
+    why_not: Verdict | None = None
+
+    @property
+    def evictions(self) -> int:
+        """The number of moves."""
+        return sum(step.kind == "evict" for step in self.steps or ())
+
+
+def immovable_pods(node: Node) -> list[Immovable]:
+    """Name the pods that hold CPUs, memory or devices and stay where they are."""
+    holders = (pod for pod in node.active.values() if holdings(node, pod))
+    return [Immovable(pod, why) for pod in holders if (why := _why_it_stays(pod))]
+
+
+def _why_it_stays(pod: StoredPod) -> str:
+    if pod.static:
+        return "a static pod: the kubelet itself would start it again"
+    if pod.critical:
+        return "critical (system-cluster-critical or higher)"
+    if pod.resource_claims:
+        return "it has resource claims, which the scheduler would allocate anew"
+    if not any(each.resources.requests or each.resources.limits for each in pod.all_containers) and not (
+        pod.resources
+    ):
+        return "what it asks for is not known (--pods FILE)"
+    return ""
+
+
+class _Place(NamedTuple):
+    """A state of the node: who waits for admission, whether the new pod is in, and how it came about."""
+
+    node: Node
+    waiting: tuple[StoredPod, ...]
+    done: bool
+    steps: tuple[Step, ...]
+
+    def key(self) -> Hashable:
+        """Return what is equal for states from which the same can come."""
+        node = self.node
+        active = frozenset(map(_plain, node.active))
+        # Who was seen last matters to managers that keep what a pod held until they see another.
+        seen = tuple((name, pod.uid) for name, pod in sorted(node.last_seen.items()))
+        return (
+            self.done,
+            frozenset(_plain(pod.uid) for pod in self.waiting),
+            active,
+            node.state.default,
+            _held(node.state.assignments),
+            frozenset((_plain(uid), cpus) for uid, cpus in node.state.pod_entries.items()),
+            _held(node.memory.state.blocks),
+            frozenset(
+                (_plain(uid), container, frozenset(held.items()))
+                for uid, containers in node.devices.state.held.items()
+                for container, held in containers.items()
+            ),
+            () if node.forgets_pods else seen,
+        )
+
+
+def _plain(uid: str) -> str:
+    while uid.startswith(_AGAIN):
+        uid = uid.removeprefix(_AGAIN)
+    return uid
+
+
+def _held(held: object) -> Hashable:
+    assert isinstance(held, dict)
+    return frozenset(
+        (_plain(uid), container, what)
+        for uid, containers in held.items()
+        for container, what in containers.items()
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """One search for ``pod`` on ``node``, which has cleaned up and stays as it is."""
+
+    node: Node
+    pod: StoredPod
+    stay: frozenset[str]
+    budget: int
+    progress: Progress
+    stopped: Callable[[], bool]
+    tried: int = 0
+    halted: bool = False
+    seen: set[Hashable] = field(default_factory=set)
+
+    @property
+    def over(self) -> bool:
+        """Whether the search has to end."""
+        self.halted = self.halted or self.stopped()
+        return self.halted or self.tried >= self.budget
+
+    def find(self) -> tuple[tuple[Step, ...] | None, int]:
+        """Search level by level; return the steps, and the number of moves with which there is no plan."""
+        level: list[_Place] = []
+        start = _Place(self.node, (), done=False, steps=())
+        moves = 0
+        places: Iterable[_Place] = (start,)
+        while True:
+            level = []
+            for place in places:
+                if found := self._settle(place, level):
+                    return found.steps, moves - 1
+                if self.over:
+                    return None, moves - 1
+            if not level:
+                return None, moves
+            places, moves = self._evictions(level), moves + 1
+
+    def _settle(self, start: _Place, level: list[_Place]) -> _Place | None:
+        """Follow admissions from a state; what they lead to joins the level."""
+        stack = [start]
+        while stack and not self.over:
+            place = stack.pop()
+            key = place.key()
+            if key in self.seen:
+                continue
+            self.seen.add(key)
+            if place.done and not place.waiting:
+                return place
+            level.append(place)
+            stack.extend(reversed(list(self._admissions(place))))
+        return None
+
+    def _admissions(self, place: _Place) -> Iterator[_Place]:
+        if not place.done and (came := self._admitted(place, self.pod)):
+            yield came._replace(done=True)
+        alike = set()
+        in_order = ordered(place.waiting, PodOrder.LARGEST_FIRST, pod_level=self.node.pod_level_resources)
+        for pod in in_order:
+            # Of pods that differ in their names only, which one comes first makes no difference.
+            if (shape := shape_of(pod)) not in alike and (came := self._admitted(place, pod)):
+                yield came._replace(waiting=tuple(each for each in place.waiting if each is not pod))
+            alike.add(shape)
+
+    def _admitted(self, place: _Place, pod: StoredPod) -> _Place | None:
+        if self.over:
+            return None
+        self._count()
+        node = place.node.copy()
+        if not isinstance(node.admit(pod).verdict, Admitted) or not self._has_as_much(pod, node):
+            return None
+        step = Step("admit", pod, held_cpus(node, pod))
+        return place._replace(node=node, steps=(*place.steps, step))
+
+    def _has_as_much(self, pod: StoredPod, node: Node) -> bool:
+        before, now = holdings(self.node, pod._replace(uid=_plain(pod.uid))), holdings(node, pod)
+        return all(now.get(key, 0) >= amount for key, amount in before.items())
+
+    def _evictions(self, level: Sequence[_Place]) -> Iterator[_Place]:
+        """Yield what comes of one more eviction; of as many, rather of a pod with few CPUs."""
+        for place in level:
+            node = place.node
+            holders = [
+                pod
+                for pod in node.active.values()
+                if _plain(pod.uid) not in self.stay and pod.uid != self.pod.uid and holdings(node, pod)
+            ]
+            for pod in sorted(holders, key=lambda each: held_cpus(node, each).bit_count()):
+                self._count()
+                yield _evicted(place, pod)
+
+    def _count(self) -> None:
+        self.tried += 1
+        self.progress("looking for moves", self.tried, self.budget)
+
+
+def _evicted(place: _Place, pod: StoredPod) -> _Place:
+    """Take a pod away, and give managers the time to notice."""
+    node = place.node.copy()
+    before = held_cpus(node, pod)
+    node.remove(pod.uid)
+    node.clean_up()
+    again = pod._replace(uid=f"{_AGAIN}{pod.uid}")
+    steps = (*place.steps, Step("evict", pod, before))
+    return place._replace(node=node, waiting=(*place.waiting, again), steps=steps)
+
+
+def fewest_moves(
+    node: Node,
+    pod: StoredPod,
+    budget: int,
+    progress: Progress,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Moves:
+    """Search for the fewest moves that let *pod* in, in about *budget* steps; *node* stays as it is."""
+    node = settled(node)
+    now = node.copy().admit(pod).verdict
+    found = Moves(pod, now, None, excluded=-1, ended="all", tried=1)
+    if not isinstance(now, Admitted | Rejected):
+        return found._replace(why_not=now)
+    if isinstance(now, Admitted):
+        after = node.copy()
+        after.admit(pod)
+        return found._replace(steps=(Step("admit", pod, held_cpus(after, pod)),))
+    if (hopeless := _hopeless(node, pod)) is not None:
+        return found._replace(why_not=hopeless)
+    stay = frozenset(each.pod.uid for each in immovable_pods(node))
+    node.server = None  # it has let the pod pass by now, and pods that move are counted already
+    likely = budget // _LIKELY_SHARE
+    search = _Search(
+        node=node, pod=pod, stay=stay, budget=budget - likely, progress=progress, stopped=stopped
+    )
+    steps, excluded = search.find()
+    found = found._replace(steps=steps, excluded=excluded, tried=search.tried + 1)
+    if steps is not None or not search.over:
+        return found
+    if search.halted:
+        return found._replace(ended="stopped")
+    return _likely(found, node, stay, budget, progress)._replace(ended="budget")
+
+
+def _hopeless(node: Node, pod: StoredPod) -> Verdict | None:
+    """Tell what no move can change: the node as a whole has too little, or refuses the pod when it is alone.
+
+    What a pod of several containers comes to can depend on others in both ways: for it, all is tried.
+    """
+    if node.allocatable is not None:
+        running, pod_level = node.active.values(), node.pod_level_resources
+        known = node.pod_rules.known(pod)
+        if misfit := check_fit(known, running, node.allocatable, pod_level=pod_level):
+            return misfit
+    if len(pod.all_containers) > 1:
+        return None
+    alone = node.copy()
+    stay = {each.pod.uid for each in immovable_pods(node)}
+    alone.resume(each for each in node.active.values() if each.uid in stay or not holdings(node, each))
+    alone.clean_up()
+    verdict = alone.admit(pod).verdict
+    return None if isinstance(verdict, Admitted) else verdict
+
+
+def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progress: Progress) -> Moves:
+    """Try likely sets of pods, which leave at once, and come back behind the pod, the largest first."""
+    candidates = [pod for pod in node.active.values() if holdings(node, pod) and pod.uid not in stay]
+    search = MoveSearch(
+        node=node,
+        pod=found.pod,
+        candidates=sorted(candidates, key=lambda pod: held_cpus(node, pod).bit_count()),
+        comes_back=True,
+        budget=budget // _LIKELY_SHARE,
+        progress=progress,
+        least=max(found.excluded + 1, 1),
+    )
+    best = search.find(by_location(node, candidates)).attempt
+    found = found._replace(tried=found.tried + search.runs)
+    if best is None:
+        return found
+    after = node.copy()
+    steps = [Step("evict", pod, held_cpus(node, pod)) for pod in best.leaving]
+    for pod in best.leaving:
+        after.remove(pod.uid)
+    for admission in (best.admission, *best.again):
+        after.admit(admission.pod)
+        steps.append(Step("admit", admission.pod, held_cpus(after, admission.pod)))
+    return found._replace(steps=tuple(steps))
+
+
+class LargestMoves(NamedTuple):
+    """The largest request that moves make room for: how many CPUs, what it takes, and what is known of more.
+
+    ``now`` is the largest as things are. ``proven``: nothing larger is possible.
+    """
+
+    cpus: int
+    now: int
+    moves: Moves | None
+    proven: bool
+    ended: Ended
+    tried: int
+
+
+def largest_after_moves(
+    node: Node,
+    now: int,
+    budget: int,
+    progress: Progress,
+    stopped: Callable[[], bool] = lambda: False,
+) -> LargestMoves:
+    """Search downwards from all free CPUs for a request that moves make room for, above *now*.
+
+    Every request gets half of what is left of the budget. The node has the static policy.
+    """
+    node = settled(node)
+    assert node.policy is not None
+    step = node.topology.cpus_per_core if node.policy.options.full_pcpus_only else 1
+    step, free = max(step, 1), free_cpus(node).bit_count()
+    tried, proven = 0, True
+    for wanted in range(free - free % step, now, -step):
+        left = budget - tried
+        if left <= 0:
+            return LargestMoves(now, now, None, proven=False, ended="budget", tried=tried)
+        moves = fewest_moves(node, exclusive_pod(node, wanted), max(left // 2, 1), progress, stopped)
+        tried += moves.tried
+        if moves.steps is not None:
+            return LargestMoves(wanted, now, moves, proven, moves.ended, tried)
+        if moves.ended == "stopped":
+            return LargestMoves(now, now, None, proven=False, ended="stopped", tried=tried)
+        proven = proven and moves.ended == "all"
+    return LargestMoves(now, now, None, proven, "all" if proven else "budget", tried)

@@ -1,0 +1,74 @@
+"""Moves of pods on one node after which another one fits: a given pod, or the largest that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.engine.capacity.capacity import most_requested
+from cpuctl.engine.capacity.defragment import (
+    Immovable,
+    LargestMoves,
+    Moves,
+    fewest_moves,
+    immovable_pods,
+    largest_after_moves,
+)
+from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.node import Node
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.engine.capacity.probe import Progress
+    from cpuctl.engine.start import NotStarted
+    from cpuctl.operations.plan_inputs import Planning
+
+BUDGET = 20_000
+"""Evictions and admissions that are tried where nobody says how many."""
+_OPTION = "--defragment"
+
+
+class Defragmentation(NamedTuple):
+    """What was found: for the pod that was given, or for the largest request there can be room for."""
+
+    found: Moves | LargestMoves
+    immovable: tuple[Immovable, ...]
+
+    @property
+    def moves(self) -> Moves | None:
+        """The plan, if there is any, and what is known of it."""
+        return self.found if isinstance(self.found, Moves) else self.found.moves
+
+
+def defragment(
+    planning: Planning,
+    budget: int,
+    progress: Progress,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Defragmentation | NotStarted:
+    """Search on the node as its kubelet left it; return why the kubelet does not start where it does not.
+
+    Raise UsageError where nothing is known of the node's pods, for several pods, and where no pod is given
+    though no CPUs are anybody's own.
+    """
+    if len(planning.wanted) > 1:
+        raise UsageError(f"{len(planning.wanted)} pods are given: name one, or none", where=_OPTION)
+    if planning.initial.files.cpu is None and not planning.initial.running:
+        hint = "name its state files (--state) and its pods (--pods)"
+        raise UsageError("nothing is known of the pods of this node", where=_OPTION, hint=hint)
+    node = planning.start(planning.kubelet, planning.sources)
+    if not isinstance(node, Node):
+        return node
+    node = settled(node)
+    immovable = tuple(immovable_pods(node))
+    if planning.wanted:
+        moves = fewest_moves(node, planning.wanted[0], budget, progress, stopped)
+        return Defragmentation(moves, immovable)
+    if node.policy is None:
+        hint = "name the pod that is to fit, with -f or -T"
+        raise UsageError(
+            "the CPU Manager's policy is none: no pod has CPUs of its own", where=_OPTION, hint=hint
+        )
+    node.server = None
+    largest = largest_after_moves(node, most_requested(node), budget, progress, stopped)
+    return Defragmentation(largest, immovable)

@@ -1,0 +1,193 @@
+"""``cpuctl advise`` as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+
+ROOT = Path(__file__).parents[2]
+MACHINE = ("-m", "synthetic:2s2n4c2t,near,mem=32Gi")
+PODS = ("-T", "web=5/5,1Gi x2")
+CONFIG = """
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+cpuManagerPolicyOptions: {full-pcpus-only: "true"}
+topologyManagerPolicy: single-numa-node
+topologyManagerScope: pod
+reservedSystemCPUs: 0-1
+kubeReserved: {memory: 1Gi}
+"""
+FRAGMENTED = (
+    *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml"),
+    *("--kubelet-args", "--topology-manager-policy=single-numa-node", "--state", "fixtures/fragmented"),
+    *("--pods", "fixtures/fragmented/pods.json"),
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    (tmp_path / "kubelet.yaml").write_text(CONFIG)
+    return str(tmp_path / "kubelet.yaml")
+
+
+def answer(cpuctl: Cpuctl, *words: str, code: int = 0) -> Any:
+    done = cpuctl("advise", "-q", *words, "-o", "json")
+    assert done.code == code, done
+    document = json.loads(done.out)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    return document
+
+
+def test_every_row_is_accepted_as_a_drop_in_or_in_place_of_the_file(
+    cpuctl: Cpuctl, config: str, tmp_path: Path
+) -> None:
+    """And the kubelet then has the settings that the row tells of, and admits as many pods."""
+    words = ("-q", *MACHINE, "--kubelet-config", config)
+    document = answer(cpuctl, *words, *PODS, "--keep", "reservedSystemCPUs")
+    assert document["proposals"]
+    drops = tmp_path / "conf.d"
+    drops.mkdir()
+    for row in document["proposals"]:
+        name = f"--snippet={row['number']}"
+        told = cpuctl("advise", *words, *PODS, "--keep", "reservedSystemCPUs", name)
+        assert told.out == row["snippet"]
+        given = ["-q", *MACHINE, "--kubelet-config", config]
+        if row["dropIn"]:
+            (drops / "90.conf").write_text(told.out)
+            given += ["--config-dir", str(drops)]
+        else:
+            whole = "".join(line for line in CONFIG.splitlines(keepends=True) if "Manager" not in line)
+            settings = told.out.split("\n", 2)[2].replace('reservedSystemCPUs: "0-1"\n', "")
+            (tmp_path / "other.yaml").write_text(whole + settings)
+            given[-1] = str(tmp_path / "other.yaml")
+        checked = cpuctl("config", "check", *given)
+        assert checked.code == 0, (row, checked)
+        planned = json.loads(cpuctl("plan", *given, *PODS, "-o", "json").out)
+        assert planned["kubelet"]["cpuManagerPolicy"] == row["settings"]["cpuManagerPolicy"]
+        assert planned["kubelet"]["topologyManagerPolicy"] == row["settings"]["topologyManagerPolicy"]
+        assert planned["kubelet"]["memoryManagerPolicy"] == row["settings"]["memoryManagerPolicy"]
+        admitted = sum(pod["outcome"] == "Admitted" for pod in planned["pods"])
+        assert admitted == row["service"]["admitted"]
+
+
+def test_the_pods_that_are_not_admitted_are_named(cpuctl: Cpuctl, config: str) -> None:
+    kept = ("--keep", "cpuManagerPolicy", "--keep", "full-pcpus-only")
+    document = answer(cpuctl, *MACHINE, "--kubelet-config", config, *PODS, *kept)
+    assert document["current"]["service"]["notAdmitted"] == ["default/web-0", "default/web-1"]
+    assert document["pods"] == 2
+
+
+def test_pods_that_run_come_first(cpuctl: Cpuctl) -> None:
+    """They have come before: the new one finds what they leave."""
+    machine = ("-m", "synthetic:1s1n10c2t,near,mem=8Gi", "--pods", "fixtures/fragmented/pods.json")
+    document = answer(cpuctl, *machine, "-T", "new=6/6,256Mi", "--keep", "cpuManagerPolicy")
+    assert document["current"]["service"]["notAdmitted"] == ["default/new"]
+    assert document["pods"] == 4
+
+
+def test_policies_that_no_kubelet_has_are_marked(cpuctl: Cpuctl) -> None:
+    """Katalyst's way takes the node with most room, so that both pods find one of their own without hints."""
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0-1")
+    kept = [word for name in ("cpuManagerPolicyOptions", "topologyManagerPolicy", "memoryManagerPolicy",
+            "reservedSystemCPUs", "cpuManagerPolicy") for word in ("--keep", name)]  # fmt: skip
+    document = answer(cpuctl, *MACHINE, *flags, *PODS, *kept, "--what-if")
+    assert document["current"]["service"]["onOneNumaNode"] == 1
+    found = [each for each in document["proposals"] if "policy" in each]
+    assert found
+    assert all(each["policy"]["standing"] == "what-if" for each in found)
+    assert max(each["service"]["onOneNumaNode"] for each in found) == 2
+    told = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept, "--what-if").out
+    assert "What if: no kubelet does what the policy of row 1 does." in told
+    plain = answer(cpuctl, *MACHINE, *flags, *PODS, *kept)
+    assert plain["proposals"] == []
+
+
+def test_a_configuration_that_cannot_be_loaded_is_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "kubelet.yaml").write_text(CONFIG + "maxPods: many\n")
+    words = (*MACHINE, "--kubelet-config", str(tmp_path / "kubelet.yaml"), *PODS)
+    assert answer(cpuctl, *words, code=3)["start"]["outcome"] == "Refused"
+    shown = cpuctl("advise", "-q", *words)
+    assert (shown.code, "would not start" in shown.out) == (3, True)
+    moved = answer(cpuctl, *words, "--defragment", code=3)
+    assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Refused")
+
+
+INTERRUPTED = """
+import os, signal, sys
+from cpuctl.operations import advice
+
+left, serve = [3], advice.service_of
+
+def interrupted(*words):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGINT)
+    return serve(*words)
+
+advice.service_of = interrupted
+from cpuctl.__main__ import main
+main()
+"""
+
+
+def test_an_interrupted_search_shows_what_it_found() -> None:
+    """Ctrl-C ends it between two settings; the exit code is what shells expect."""
+    words = ("advise", *MACHINE, *PODS, "-q", "-o", "json")
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *words], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 130, done
+    search = json.loads(done.stdout)["search"]
+    assert (search["ended"], search["tried"]) == ("stopped", 3)
+
+
+def test_moves_are_told_in_their_order(cpuctl: Cpuctl) -> None:
+    document = answer(cpuctl, "--defragment", *FRAGMENTED, "-T", "big=8/8,256Mi")
+    assert (document["moves"], document["fewest"], document["largest"]) == (1, True, None)
+    assert document["pod"]["now"]["reason"] == "TopologyAffinityError"
+    assert document["steps"] == [
+        {"action": "evict", "pod": "shop/web", "cpus": "2-5"},
+        {"action": "admit", "pod": "default/big", "cpus": "2-9"},
+        {"action": "admit", "pod": "shop/web", "cpus": "18-21"},
+    ]
+
+
+def test_the_largest_pod_is_looked_for_where_none_is_given(cpuctl: Cpuctl) -> None:
+    """20 CPUs are free, or 12; no node of 14 keeps more than 10 for one pod, for 8 and 4 are on the other."""
+    document = answer(cpuctl, "--defragment", *FRAGMENTED)
+    assert document["largest"] == {"cpus": 10, "now": 6, "proven": True}
+    assert [each["pod"] for each in document["steps"]] == ["shop/web", "", "shop/web"]
+
+
+def test_no_moves_is_a_no(cpuctl: Cpuctl) -> None:
+    words = ("--defragment", *FRAGMENTED, "-T", "big=12/12,256Mi")
+    document = answer(cpuctl, *words, code=3)
+    assert (document["moves"], document["steps"], document["fewest"]) == (None, [], True)
+    assert cpuctl("advise", "-q", *words, "--exit-zero").code == 0
+    short = answer(cpuctl, *words, "--budget", "20", code=3)
+    assert (short["fewest"], short["search"]["ended"]) == (False, "budget")
+    assert "no proof" in cpuctl("advise", "-q", *words, "--budget", "20").out
+
+
+def test_pods_of_which_only_the_state_tells_are_named(cpuctl: Cpuctl) -> None:
+    words = ("--defragment", *FRAGMENTED[:-2], "-T", "big=8/8,256Mi")
+    document = answer(cpuctl, *words, code=3)
+    assert len(document["immovable"]) == 3
+    assert all("--pods" in each["why"] for each in document["immovable"])
+
+
+def test_without_a_policy_for_cpus_there_is_no_largest(cpuctl: Cpuctl) -> None:
+    words = (*FRAGMENTED[:2], "--defragment", "--pods", "fixtures/fragmented/pods.json")
+    done = cpuctl("advise", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "the CPU Manager's policy is none" in done.err

@@ -74,8 +74,13 @@ class FreeCPUs(TypedDict):
     """The most exclusive CPUs that one container can get on a single NUMA node."""
 
 
+class AssumedPart(TypedDict):
+    assumed: dict[str, str]
+    """What is taken for inputs that nobody tells: kubeletVersion, kubeletConfiguration, unknownFlags."""
+
+
 @final
-class ListedNode(NodeName):
+class ListedNode(NodeName, AssumedPart):
     """One node of a fleet."""
 
     outcome: Literal["Read"]
@@ -153,7 +158,7 @@ class FleetList(MetricsPart):
 
 
 @final
-class PlannedNode(NodeName):
+class PlannedNode(NodeName, AssumedPart):
     """What a plan begins with on one node."""
 
     outcome: Literal["Read"]
@@ -319,6 +324,10 @@ class FleetPlanSummary(TypedDict):
     """Pods that the scheduler's plug-in keeps from a node whose kubelet would admit them."""
     wronglyPassed: Count
     """Pods that the scheduler's plug-in lets through to a kubelet that rejects them."""
+    wouldNotStart: Count
+    """Nodes that are not ready, as their kubelets would not start: pods are kept off."""
+    startUndetermined: Count
+    """Nodes that are taken for not ready, as nobody can say whether their kubelets would start."""
     unreadable: Count
 
 
@@ -372,7 +381,7 @@ class UncheckedPart(CheckedPart):
 
 
 @final
-class CheckedNode(NodeName):
+class CheckedNode(NodeName, AssumedPart):
     """What is found on one node of a fleet."""
 
     outcome: Literal["Read"]

@@ -23,6 +23,7 @@ from cpuctl.fleet.collection import Recording, short_name
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import UnreadableNode
     from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.sources import Sources
 
 NOTHING_KNOWN: Mapping[str, list[Any]] = MappingProxyType({})
 
@@ -100,6 +101,11 @@ class KubeletFiles:
             version=_moved(own.version, places),
         )
         return other
+
+
+def assumed_of(sources: Sources, source: str) -> dict[str, str]:
+    """Return what is assumed of a node's kubelet, in words that are the same for all of which that is so."""
+    return {name: value.replace(f"{source}: ", "") for name, value in sources.assumed.items()}
 
 
 def _moved(text: str, places: Mapping[str, str]) -> str:

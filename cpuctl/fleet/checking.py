@@ -9,7 +9,7 @@ from cpuctl.answering.node_checks import audit_node, check_configuration, verify
 from cpuctl.answers.fleet import FleetCheckName
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.fleet.asking import KubeletFiles
+from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.kubelet import load_cgroup_version
 from cpuctl.inputs.live_node import NodeInputs, load_node, observe_settled
@@ -101,8 +101,8 @@ class NodeChecker(KubeletFiles):
 
     def __call__(self, recording: Recording) -> CheckedNode:
         """Read a recording and check it; raise CpuctlError where it cannot be used."""
-        name, source = recording.name, recording.source
-        found = list(self._found(load_machine(source, Sources()), source, name))
+        name, source, sources = recording.name, recording.source, Sources()
+        found = list(self._found(load_machine(source, Sources()), source, name, sources))
         starts = [each.start for each in found if each.start is not None]
         failing = (start for start in starts if start["outcome"] != "Started")
         findings = [_local(finding, source) for each in found for finding in each.findings]
@@ -124,14 +124,16 @@ class NodeChecker(KubeletFiles):
                 for one in found
                 for each in one.unchecked
             ],
+            "assumed": assumed_of(sources, source),
         }
 
-    def _found(self, machine: MachineSource, source: str, name: str) -> Iterator[_Checked]:
+    def _found(self, machine: MachineSource, source: str, name: str, sources: Sources) -> Iterator[_Checked]:
+        """Make all checks; where the configuration comes from goes to *sources*."""
         kubelet = self._inputs_of(name)
         # Of a node without any pod nobody knows whether it has none, or another name.
         listed = tuple(self._pods[name]) if name in self._pods else None
         inputs = CheckpointInputs(kubelet=kubelet, listed=listed)
-        configured = _configured(inputs, machine)
+        configured = _configured(inputs, machine, sources)
         if "config" in self._checks:
             yield configured
         if "state" in self._checks:
@@ -142,9 +144,8 @@ class NodeChecker(KubeletFiles):
             yield _of_published(self._published, kubelet, source, name)
 
 
-def _configured(inputs: CheckpointInputs, machine: MachineSource) -> _Checked:
+def _configured(inputs: CheckpointInputs, machine: MachineSource, sources: Sources) -> _Checked:
     """Check the configuration by itself: what is in state files is for the check of these."""
-    sources = Sources()
     cgroup_version = load_cgroup_version("", machine, sources)
     document = check_configuration(inputs, machine, cgroup_version, sources, with_states=False)
     missing = [each["what"] for each in document["notLookedAt"] if each["what"].startswith("unknown flags")]

@@ -11,7 +11,7 @@ from cpuctl.engine.capacity.capacity import rooms
 from cpuctl.engine.capacity.probe import free_cpus, settled
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
-from cpuctl.fleet.asking import KubeletFiles
+from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest, kind_of, kubelet_facts, machine_facts
 from cpuctl.golang.text import GoError
 from cpuctl.inputs.machine import load_machine
@@ -54,13 +54,12 @@ class NodeLister(KubeletFiles):
 
     def __call__(self, recording: Recording) -> ListedNode:
         """Read a recording and start its kubelet; raise CpuctlError where it cannot be used."""
-        name, source = recording.name, recording.source
+        name, source, sources = recording.name, recording.source, Sources()
+        inputs = PlanningInputs(machine=source, kubelet=self._inputs_of(name))
         try:
-            planning = read_planning(
-                PlanningInputs(machine=source, kubelet=self._inputs_of(name)), pods_needed=False
-            )
+            planning = read_planning(inputs, pods_needed=False, sources=sources)
         except ConfigRefusedError as refused:
-            return _unloaded(source, name, refused)
+            return _unloaded(source, name, refused, sources)
         decided = self._decision(planning)
         return {
             "node": name,
@@ -73,6 +72,7 @@ class NodeLister(KubeletFiles):
             "start": decided.start,
             "free": decided.free,
             "facts": decided.facts,
+            "assumed": assumed_of(sources, source),
         }
 
     def _decision(self, planning: Planning) -> _Decided:
@@ -91,7 +91,7 @@ def _decide(planning: Planning) -> _Decided:
     return _Decided(machine_answer(info, planning.kubelet), start, free, facts, kind_of(facts))
 
 
-def _unloaded(source: str, name: str, refused: ConfigRefusedError) -> ListedNode:
+def _unloaded(source: str, name: str, refused: ConfigRefusedError, sources: Sources) -> ListedNode:
     """Tell of a node whose kubelet cannot load its configuration."""
     info = load_machine(source, Sources()).info
     facts = machine_facts(info)
@@ -106,6 +106,7 @@ def _unloaded(source: str, name: str, refused: ConfigRefusedError) -> ListedNode
         "start": not_started_answer(refused.whole_refusal),
         "free": None,
         "facts": facts,
+        "assumed": assumed_of(sources, source),
     }
 
 

@@ -158,6 +158,8 @@ def _summary(
     outcomes = Counter(pod["outcome"] for pod in pods)
     for share in (share for each in daemon_sets for share in each["shares"]):
         outcomes[share["outcome"]] += share["count"]
+    recorded = [node for node in nodes if node["outcome"] == "Read" and node["source"]]
+    starts = Counter(node["start"]["outcome"] for node in recorded)
     return {
         "nodes": len(nodes),
         "pods": outcomes.total(),
@@ -168,6 +170,8 @@ def _summary(
         "scheduled": outcomes["Scheduled"],
         "wronglyFiltered": sum("plugin" in pod and bool(pod["plugin"]["wronglyFiltered"]) for pod in pods),
         "wronglyPassed": sum("plugin" in pod and bool(pod["plugin"]["wronglyPassed"]) for pod in pods),
+        "wouldNotStart": starts["Refused"] + starts["KubeletFault"],
+        "startUndetermined": starts["Undetermined"],
         "unreadable": sum(node["outcome"] == "Unreadable" for node in nodes),
     }
 

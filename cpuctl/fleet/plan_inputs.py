@@ -342,6 +342,7 @@ def nodes_alone(cluster: Cluster) -> list[PlannedNode]:
             "start": start,
             "allocatable": dict(node.allocatable),
             "load": load_answer(load),
+            "assumed": {},
         }
         found.append(row)
     return found

@@ -10,7 +10,7 @@ from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableState
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
-from cpuctl.fleet.asking import KubeletFiles
+from cpuctl.fleet.asking import KubeletFiles, assumed_of
 from cpuctl.fleet.facts import content_digest
 from cpuctl.inputs.pods import as_granted, rules_of_pods
 from cpuctl.inputs.sources import Sources
@@ -135,8 +135,9 @@ class NodeSurveyor(KubeletFiles):
             planning = self._reader(recording)
         except ConfigRefusedError as refused:
             state, load = "", load_answer(Load())
-            surveyed = _Surveyed(not_started_answer(refused.whole_refusal), {}, load)
+            surveyed, assumed = _Surveyed(not_started_answer(refused.whole_refusal), {}, load), {}
         else:
+            assumed = assumed_of(planning.sources, recording.source)
             state = state_digest(planning, by_name=self._inputs.by_name)
             if self._inputs.driver is not None:
                 state = _digest_with_driver(state, planning, self._inputs.driver)
@@ -152,6 +153,7 @@ class NodeSurveyor(KubeletFiles):
             "start": surveyed.start,
             "allocatable": surveyed.allocatable,
             "load": surveyed.load,
+            "assumed": assumed,
         }
 
 

@@ -61,6 +61,15 @@ class Sources:
         told = self.origin("kubeletConfiguration") != "default" and not self.assumed_configuration
         return told or "kubeletArguments" in self.entries
 
+    @property
+    def assumed(self) -> dict[str, str]:
+        """What is taken for the kubelet's release, configuration and flags, by input, where nobody tells."""
+        names = ["kubeletVersion", UNKNOWN_FLAGS]
+        if not self.tells_kubelet:
+            names.insert(1, "kubeletConfiguration")
+        found = {name: self.entries[name] for name in names if name in self.entries}
+        return {name: entry["value"] for name, entry in found.items() if entry["from"] == "default"}
+
     def add_unknown_flags(self, gap: str) -> None:
         """Remember why flags of the node's kubelet may be missing here: with them it may answer otherwise."""
         self.add(

@@ -375,3 +375,38 @@ def test_a_long_value_without_spaces_is_cut_and_not_left_out() -> None:
     assert fact_value("evictionHard", hard) == f"{hard[:56]} ..."
     assert fact_value("cores", " ".join(map(str, range(60)))).endswith(" 20 21 ...")
     assert (fact_value("CPUs", "8"), fact_value("CPUs", "")) == ("8", "none")
+
+
+def test_what_is_assumed_of_kubelets_is_told(fleet: Path, cpuctl: Cpuctl) -> None:
+    """A release that nobody tells may be another, and a node without its configuration is not as it looks."""
+    shutil.copy(ROOT / "fixtures/kubeadm/node7.tar.xz", fleet / "node6.tar.xz")
+    release = "note: kubelet version: 1.36 is assumed (--nodes FILE or --kubelet-version tells it): "
+    settings = "note: kubelet configuration: the kubelet's defaults are assumed (--kubelet-config FILE): "
+    all_ = f"{release}node1, node2, node3 and 2 more"
+    some = f"{settings}node1, node2, node3 and 1 more"
+    for words in (("list",), ("plan", "-T", "web=1/1"), ("diff", str(fleet))):
+        told = cpuctl("fleet", words[0], str(fleet), *words[1:]).err.splitlines()
+        assert [line for line in told if "assumed (--" in line] == [all_, some], words
+    assert all_ in cpuctl("fleet", "check", str(fleet)).err.splitlines()
+    for verb in ("list", "check"):
+        answer = cpuctl("fleet", verb, str(fleet), "-o", "json")
+        assert "assumed (--" not in answer.err
+        first, *_, last = json.loads(answer.out)["nodes"]
+        assert first["assumed"]["kubeletVersion"] == "1.36"
+        assert (len(first["assumed"]), "kubeletConfiguration" in last["assumed"]) == (2, False)
+    named = cpuctl("fleet", "list", str(fleet), *STATIC, "--kubelet-version", "1.36")
+    assert "is assumed" not in named.err
+    assert "are assumed" not in named.err
+
+
+def test_a_plan_says_which_nodes_no_pod_comes_to(fleet: Path, cpuctl: Cpuctl) -> None:
+    """The scheduler's message calls them tainted."""
+    arguments = "--kubelet-args=--cpu-manager-policy=static --reserved-cpus=40"
+    result = cpuctl("fleet", "plan", str(fleet), arguments, "-T", "web=1/1", "--kubelet-version", "1.36")
+    problems = [line for line in result.out.splitlines() if line.startswith("no pod comes to ")]
+    why = "The kubelet would not start (reservedSystemCPUs): reserved-cpus: 40 is not a subset of"
+    assert problems == [
+        f"no pod comes to node1, node2, node3: {why} online-cpus: 0-31",
+        "no pod comes to node5: cannot be read as an archive: its gzip data is damaged",
+    ]
+    assert result.out.endswith("1 pod on 5 nodes, 3 would not start, 1 unreadable: 1 admitted\n")

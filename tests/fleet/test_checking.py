@@ -56,6 +56,7 @@ def node(name: str, *findings: NodeFinding) -> CheckedNode:
         "summary": {"error": 0, "warning": len(findings), "note": 0},
         "findings": list(findings),
         "unchecked": [],
+        "assumed": {},
     }
 
 

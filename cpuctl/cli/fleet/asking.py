@@ -31,11 +31,18 @@ from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from typer import Context
 
     from cpuctl.pods.model import Pod
+
+
+_ASSUMED = {
+    "kubeletVersion": "kubelet version: {} is assumed (--nodes FILE or --kubelet-version tells it)",
+    "kubeletConfiguration": "kubelet configuration: {} are assumed (--kubelet-config FILE)",
+    "unknownFlags": "unknown flags: {}",
+}
 
 
 class FleetSelection(NamedTuple):
@@ -99,6 +106,19 @@ def tell_unresumed(resume: str, style: Style, *asked: FleetAnswers) -> None:
     """Say where nothing of an earlier run was of use: it was asked something else, perhaps."""
     if resume and not any(each.resumed for each in asked):
         note(f"note: --resume: {resume} has no answer to this question: all nodes were asked", style)
+
+
+def tell_assumed(rows: Iterable[Row], style: Style, names: Collection[str] = tuple(_ASSUMED)) -> None:
+    """Say what of these inputs is assumed, and of which nodes, where people read the answer."""
+    if not style.for_people:
+        return
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for name, value in row.get("assumed", {}).items():
+            found.setdefault((name, value), []).append(row["node"])
+    for (name, value), nodes in found.items():
+        if name in names:
+            note(f"note: {_ASSUMED[name].format(value)}: {few(list(dict.fromkeys(nodes)))}", style)
 
 
 def fleet_inputs(context: Context, *names: str) -> KubeletInputs:

@@ -11,6 +11,7 @@ from cpuctl.cli.fleet.asking import (
     fleet_inputs,
     pods_of,
     releases_of,
+    tell_assumed,
     tell_strange_pods,
     tell_unresumed,
 )
@@ -116,6 +117,7 @@ def check(
 
     asked = ask_fleet(FleetSelection(recordings, jobs, resume, scheduler), checker, style, look)
     tell_unresumed(resume, style, asked)
+    tell_assumed(asked.rows, style, ["kubeletVersion"])  # all else is told as not checked
     if not asked.stopped:
         _tell_unknown(names_asked, published, there, style)
     # Metrics of half a fleet would be taken for those of all of it.

@@ -11,6 +11,7 @@ from cpuctl.cli.fleet.asking import (
     fleet_inputs,
     pods_of,
     releases_of,
+    tell_assumed,
     tell_strange_pods,
     tell_unresumed,
 )
@@ -201,6 +202,7 @@ def _asked(
             checker = NodeChecker(kubelet, checks, releases=releases, pods=pods)
             found.append(_answers(side, checker, style._replace(quiet=True)))
     tell_unresumed(sides[0].selection.resume, style, *lists, *found)
+    tell_assumed((row for each in lists for row in each.rows), style)
     rows = [each.rows for each in (*lists, *found)] + [[], []]
     return (rows[0], rows[1]), (rows[2], rows[3])
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, releases_of, tell_unresumed
+from cpuctl.cli.fleet.asking import (
+    FleetSelection,
+    ask_fleet,
+    fleet_inputs,
+    releases_of,
+    tell_assumed,
+    tell_unresumed,
+)
 from cpuctl.cli.fleet.options import (
     JobsOption,
     NodesOption,
@@ -144,6 +151,7 @@ def list_nodes(
     else:
         asked = ask_fleet(words, NodeLister(kubelet, releases), style)
     tell_unresumed(resume, style, asked)
+    tell_assumed(asked.rows, style)
     if not written and not (output is FleetListOutput.PROM and asked.stopped):
         pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
         _answer(_document(asked, pods, releases), pictures, style)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs
+from cpuctl.cli.fleet.asking import FleetSelection, ask_fleet, fleet_inputs, tell_assumed
 from cpuctl.cli.fleet.options import (
     FleetPodsOption,
     JobsOption,
@@ -207,6 +207,7 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
         if asked.stopped:
             raise typer.Exit(asked.stopped)
         rows = asked.rows
+        tell_assumed(rows, style)
     with ProgressBar(style) as progress:
         return fleet_plan_document(
             inputs, given, cluster, rows, sources, lambda done, total: progress("planning pods", done, total)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         FleetMachine,
         FleetNode,
         ListedNode,
+        PlannedNode,
         UnreadableNode,
     )
     from cpuctl.answers.start import Start
@@ -185,20 +186,21 @@ def _status(start: Start) -> Cell:
 
 def _problems(nodes: Sequence[FleetNode]) -> Iterator[Cell]:
     """Say why kubelets do not start and recordings cannot be read, once for all nodes of which it is true."""
+    for text, names in problems_of(nodes).items():
+        yield Cell(f"{few(names)}: {text}", "red")
+
+
+def problems_of(nodes: Sequence[ListedNode | PlannedNode | UnreadableNode]) -> dict[str, list[str]]:
+    """Find the nodes whose kubelets do not start, or which cannot be read, by why that is so."""
     found: dict[str, list[str]] = {}
     for node in nodes:
         if node["outcome"] == "Unreadable":
             found.setdefault(error_text(node), []).append(node["node"])
         elif node["start"]["outcome"] != "Started":
-            found.setdefault(_sentence(node), []).append(node["node"])
-    for text, names in found.items():
-        yield Cell(f"{few(names)}: {text}", "red")
+            found.setdefault(start_sentence(node["start"], "The kubelet"), []).append(node["node"])
+    return found
 
 
 def error_text(node: UnreadableNode) -> str:
     """Say why a recording cannot be read, in words that are the same for all of which that is true."""
     return node["error"].removeprefix(f"{node['source']}: ")
-
-
-def _sentence(node: ListedNode) -> str:
-    return start_sentence(node["start"], "The kubelet")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.layouts.fleetlist import problems_of
 from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text
 from cpuctl.exports.wording import counted, few
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import DaemonShare, FleetDaemonSet, FleetPlan, FleetPod
 
 _LOOKS = {**PODS, "Pending": StyledWord("pending", "yellow"), "Scheduled": StyledWord("scheduled", "green")}
+_COUNTED: Mapping[Literal["wouldNotStart", "startUndetermined", "unreadable"], str] = {
+    "wouldNotStart": "would not start",
+    "startUndetermined": "start undetermined",
+    "unreadable": "unreadable",
+}
 _UNREFUSED = ("Admitted", "Scheduled")
 _ROWS = 100
 """Pods of a table; beyond that only a summary by node is read."""
@@ -29,6 +35,11 @@ def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
     if pods:
         shown = pods if wide else pods[:_ROWS]
         yield _table(shown)
+    recorded = [node for node in document["nodes"] if node["source"]]
+    if kept := tuple(
+        f"no pod comes to {few(names)}: {text}" for text, names in problems_of(recorded).items()
+    ):
+        yield Lines(tuple(Cell(text, "yellow") for text in kept))
     yield Lines(tuple(_closing(document, wide=wide)))
 
 
@@ -172,8 +183,6 @@ def _closing(document: FleetPlan, *, wide: bool) -> Iterator[Cell]:
     ):
         if count:
             parts.append(f"{count} {word}")
-    unreadable = f", {summary['unreadable']} unreadable" if summary["unreadable"] else ""
-    yield Cell(
-        f"{counted(summary['pods'], 'pod')} on {counted(summary['nodes'], 'node')}{unreadable}: "
-        f"{', '.join(parts)}"
-    )
+    nodes = [counted(summary["nodes"], "node")]
+    nodes += [f"{summary[name]} {words}" for name, words in _COUNTED.items() if summary[name]]
+    yield Cell(f"{counted(summary['pods'], 'pod')} on {', '.join(nodes)}: {', '.join(parts)}")

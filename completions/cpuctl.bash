@@ -504,7 +504,7 @@ _cpuctl_value() {
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;
         'plan:-o' | \
-        'plan:--output') value='words table wide json yaml prom nrt nri' ;;
+        'plan:--output') value='words table wide json yaml prom nrt nri memory-qos balloons crictl systemd' ;;
         'explain:-o' | \
         'explain:--output' | \
         'advise:-o' | \

@@ -640,7 +640,7 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l html -r -F -d 'Also write a page w
 complete -c cpuctl -n '__cpuctl_at "plan"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l publisher -x -d 'Whose object -o nrt writes: rte, the resource topology exporter (rte,fingerprint=all or none: which pods its fingerprint covers), or nfd, node-feature-discovery\'s topology updater.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -s o -l output -x -a 'table wide json yaml prom nrt nri' -d 'Output format; prom is what the kubelet\'s metrics read, nrt the NodeResourceTopology that an exporter would publish then, nri what a plug-in of the Node Resource Interface would answer the container runtime.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s o -l output -x -a 'table wide json yaml prom nrt nri memory-qos balloons crictl systemd' -d 'table, wide, json, yaml; prom: what the kubelet\'s metrics read; nrt: the NodeResourceTopology that an exporter would publish then; nri: what a plug-in of the Node Resource Interface would answer the container runtime. To carry the plan out: memory-qos and balloons (NRI plug-ins), crictl (a script), systemd (drop-ins).'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'

@@ -160,7 +160,7 @@ _cpuctl_run() {
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
                 '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[Output format; prom is what the kubelet'\''s metrics read, nrt the NodeResourceTopology that an exporter would publish then, nri what a plug-in of the Node Resource Interface would answer the container runtime.]:table|wide|json|yaml|prom|nrt|nri:(table wide json yaml prom nrt nri)' \
+                '(-o --output)'{-o+,--output=}'[table, wide, json, yaml; prom\: what the kubelet'\''s metrics read; nrt\: the NodeResourceTopology that an exporter would publish then; nri\: what a plug-in of the Node Resource Interface would answer the container runtime. To carry the plan out\: memory-qos and balloons (NRI plug-ins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
                 '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import count
+from itertools import count, islice
 from typing import TypeVar
 from uuid import UUID
 
@@ -11,6 +11,8 @@ from cpuctl.golang.hashes import fnv1a_128
 from cpuctl.pods.model import Pod
 
 _Pod = TypeVar("_Pod", bound=Pod)
+_MOST_OF_A_NAME = 32
+"""As many pods of one name are looked at."""
 _FIXED_BITS = 0xF << 76 | 0b11 << 62
 _VERSION_AND_VARIANT = 8 << 76 | 0b10 << 62
 
@@ -38,6 +40,11 @@ def with_uids(pods: Iterable[_Pod], taken: Collection[str] = ()) -> tuple[_Pod, 
 def copied(pods: Iterable[_Pod], number: int, taken: Collection[str]) -> tuple[_Pod, ...]:
     """Return *pods* once more as copy *number*: ``web`` is called ``web-2`` and has a UID of its own."""
     return with_uids((pod._replace(name=f"{pod.name}-{number}", uid="") for pod in pods), taken)
+
+
+def is_made_up(uid: str, full_name: str) -> bool:
+    """Tell whether a UID is one that ``with_uids`` gives a pod of this name: no API server makes such."""
+    return uid in islice(_derived_uids(full_name), _MOST_OF_A_NAME)
 
 
 def _derived_uids(name: str) -> Iterator[str]:

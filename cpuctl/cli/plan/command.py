@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 class PlanOutput(StrEnum):
     """The forms of a plan: those of an answer with metrics, and what others would make of it.
 
-    These are the NodeResourceTopology of the node then, and answers to a container runtime (NRI).
+    These are the NodeResourceTopology of the node then, answers to a container runtime (NRI), and what other
+    programs can carry it out with.
     """
 
     TABLE = "table"
@@ -66,16 +67,33 @@ class PlanOutput(StrEnum):
     PROM = "prom"
     NRT = "nrt"
     NRI = "nri"
+    MEMORY_QOS = "memory-qos"
+    BALLOONS = "balloons"
+    CRICTL = "crictl"
+    SYSTEMD = "systemd"
 
+
+FOR_RUNTIMES = frozenset(
+    {
+        PlanOutput.NRI,
+        PlanOutput.MEMORY_QOS,
+        PlanOutput.BALLOONS,
+        PlanOutput.CRICTL,
+        PlanOutput.SYSTEMD,
+    }
+)
+"""The forms that others carry a plan out with."""
 
 PlanOutputOption = Annotated[
     PlanOutput,
     typer.Option(
         "-o",
         "--output",
-        help="Output format; prom is what the kubelet's metrics read, nrt the "
-        "NodeResourceTopology that an exporter would publish then, nri what a plug-in of the Node Resource "
-        "Interface would answer the container runtime.",
+        metavar="FORMAT",
+        help="table, wide, json, yaml; prom: what the kubelet's metrics read; nrt: the NodeResourceTopology "
+        "that an exporter would publish then; nri: what a plug-in of the Node Resource Interface would "
+        "answer the container runtime. To carry the plan out: memory-qos and balloons (NRI plug-ins), crictl "
+        "(a script), systemd (drop-ins).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -118,6 +136,10 @@ CompareOption = Annotated[
 ]
 
 
+_OF_TWO = frozenset({PlanOutput.TABLE, PlanOutput.WIDE, PlanOutput.JSON, PlanOutput.YAML})
+"""The forms that a comparison has."""
+
+
 def refuse_clash(
     settings: tuple[str, str] | None, files: Mapping[str, str], output: str, policy: str = ""
 ) -> None:
@@ -132,7 +154,7 @@ def refuse_clash(
     }
     if policy and (word := next((word for word, wanted in asked.items() if wanted), "")):
         raise UsageError("cannot be used with --policy: no kubelet comes to such an answer", where=word)
-    if settings is not None and output in ("prom", "nrt", "nri"):
+    if settings is not None and output not in _OF_TWO:
         message = "cannot be used with --compare, which leaves two nodes"
         raise UsageError(message, where=f"-o {output}", hint="plan again with the settings that you choose")
     option = next((option for option, name in files.items() if name), "")
@@ -168,6 +190,7 @@ Examples:
   cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
   cpuctl plan -m node7.tar.xz -f pods.yaml -o nrt
   cpuctl plan -m node7.tar.xz -f pods.yaml --policy koordinator -o nri
+  cpuctl plan -m node7.tar.xz -f pods.yaml -o crictl > move.sh
   cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
   cpuctl plan -m node7.tar.xz -f pods/ --svg cpus.svg --html report.html
   cpuctl plan -f pods.yaml --order largest-first --capacity
@@ -274,23 +297,13 @@ def _answer(planning: Planning, planned: "Planned", pictures: Pictures, publishe
     if style.output is PlanOutput.NRT:
         emit_topology(planning, planned.node, publisher, style)
         _name_others(planned, style)
-    elif style.output is PlanOutput.NRI:
-        _emit_answers(planned, style)
+    elif style.output in FOR_RUNTIMES:
+        from cpuctl.cli.plan.runtimes import emit_for_runtime
+
+        emit_for_runtime(planned.document, planned.node, style)
         _name_others(planned, style)
     else:
         _emit(planned.document, style)
-
-
-def _emit_answers(planned: "Planned", style: Style) -> None:
-    """Write what a plug-in would answer; say who else writes CPU sets."""
-    from cpuctl.answering.plan.nri_answer import nri_document, written_by_kubelet
-    from cpuctl.engine.node import Node
-
-    plan = planned.document
-    assert plan["kind"] == "Plan", "two sides are refused before"
-    if written_by_kubelet(plan):
-        note("note: the kubelet's static policy writes CPU sets, too: a node has it or the plug-in", style)
-    emit(nri_document(plan, planned.node if isinstance(planned.node, Node) else None), style)
 
 
 def _name_others(planned: "Planned", style: Style) -> None:
@@ -321,10 +334,10 @@ def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Styl
 
         complain(start_sentence(document["start"], "The kubelet"))
         return
-    if style.output is PlanOutput.NRI and document["kind"] != "PlanComparison":
-        from cpuctl.answering.plan.nri_answer import nri_document
+    if style.output in FOR_RUNTIMES:
+        from cpuctl.cli.plan.runtimes import emit_for_runtime
 
-        emit(nri_document(document, None), style)
+        emit_for_runtime(document, None, style)
         return
     emit(_metrics(document) if style.output is PlanOutput.PROM else document, style)
 

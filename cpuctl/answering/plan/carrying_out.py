@@ -1,0 +1,248 @@
+"""Other ways to carry a plan out, written as what other programs read; nothing is run, nothing changed.
+
+Sources: ``cmd/plugins/memory-qos`` and ``docs/resource-policy/policy/balloons.md`` of containers/nri-plugins
+0705acc8, ``crictl`` of kubernetes-sigs/cri-tools, *systemd.resource-control(5)*, *systemd.unit(5)*. Each text
+begins with what its way cannot do. Names come from manifests: they stand in quotes of the form's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.cpuset import CPUSet
+
+if TYPE_CHECKING:
+    from cpuctl.answers.nri import NRICPU, NRIMatch, NRIPlan
+    from cpuctl.answers.plan import StartedPlan
+
+_LONGEST_NAME = 63
+"""Of the part of an annotation's key behind its slash, and of a label's value."""
+_UID = re.compile(r"[0-9A-Za-z-]{1,128}", re.ASCII)
+_QOS_SUFFIX = "memory-qos.nri.io"
+_BALLOON_KEY = "balloon.balloons.resource-policy.nri.io"
+
+
+class Carried(NamedTuple):
+    """A container with what it is to have in the end; ``own`` CPUs are its alone, ``runs`` already.
+
+    ``uid`` is its pod's, empty where the pod is not created yet.
+    """
+
+    namespace: str
+    pod: str
+    name: str
+    cpus: str
+    mems: str
+    own: bool
+    runs: bool
+    uid: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/pod/name`` in quotes, on one line whatever is in it."""
+        return json.dumps(f"{self.namespace}/{self.pod}/{self.name}")
+
+
+def carried(answers: NRIPlan, plan: StartedPlan, made_up: Collection[str]) -> list[Carried]:
+    """Take what containers have once all of a plan's are there: those that share get what is left then.
+
+    *made_up* are UIDs of pods that nobody has created yet.
+    """
+    pods = {(pod["namespace"], pod["name"]): pod for pod in plan["pods"]}
+    sets: dict[tuple[str, str, str], tuple[str, str, bool]] = {}
+    for answer in answers["answers"]:
+        cpu: NRICPU = answer["adjust"]["linux"]["resources"]["cpu"] if "linux" in answer["adjust"] else {}
+        sets[_key(answer["match"])] = cpu.get("cpus", ""), cpu.get("mems", ""), False
+        for update in answer["update"]:
+            key = _key(update["match"])
+            _, mems, runs = sets.get(key, ("", "", True))
+            sets[key] = update["linux"]["resources"]["cpu"].get("cpus", ""), mems, runs
+    found = []
+    for key, (cpus, mems, runs) in sets.items():
+        pod = pods.get(key[:2])
+        own = (
+            any(each["name"] == key[2] and each["exclusive"] for each in pod["containers"]) if pod else False
+        )
+        uid = pod["uid"] if pod is not None and pod["uid"] not in made_up else ""
+        if cpus or mems:
+            found.append(Carried(*key, cpus=cpus, mems=mems, own=own, runs=runs, uid=uid))
+    return found
+
+
+def _key(match: NRIMatch) -> tuple[str, str, str]:
+    return match["namespace"], match["pod"], match["container"]
+
+
+def _comment(*paragraphs: str) -> str:
+    """Write paragraphs, each on lines of its own."""
+    wrapped = (wrap(each, 98, break_long_words=False, break_on_hyphens=False) for each in paragraphs)
+    return "".join(f"# {line}\n" for lines in wrapped for line in lines)
+
+
+def _yaml(*documents: Mapping[str, object]) -> str:
+    import yaml
+
+    return yaml.safe_dump_all(documents, sort_keys=False, width=110, explicit_start=True)
+
+
+def _annotated(annotations: Mapping[tuple[str, str], Mapping[str, str]]) -> Iterator[Mapping[str, object]]:
+    """Make the part of every pod's manifest that is to be added."""
+    for (namespace, name), found in annotations.items():
+        metadata = {"name": name, "namespace": namespace, "annotations": dict(found)}
+        yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+
+
+def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001  # all have this shape
+    """Write annotations for the plug-in memory-qos, which puts values into a container's cgroup."""
+    new = [each for each in containers if not each.runs]
+    annotations: dict[tuple[str, str], dict[str, str]] = {}
+    for each in new:
+        found = annotations.setdefault((each.namespace, each.pod), {})
+        for file, value in (("cpuset.cpus", each.cpus), ("cpuset.mems", each.mems)):
+            if value:
+                found[f"{file}.{_QOS_SUFFIX}/{each.name}"] = value
+    head = _comment(
+        "Annotations for the NRI plug-in memory-qos, to be added to the manifests (of workloads, to the "
+        "template's metadata) before pods are created. Its configuration has to list the files, or it "
+        "fails the creation of every container that has such an annotation:",
+        "unifiedannotations: [cpuset.cpus, cpuset.mems]",
+        "Limits: cgroup v2 only; on creation only, so that containers that share get what is left once "
+        "all of these run; any node that the pod comes to takes the same CPU numbers.",
+        *(f"Runs already, and cannot be reached: {each.full_name}" for each in containers if each.runs),
+    )
+    return head + (_yaml(*_annotated(annotations)) if annotations else "")
+
+
+def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
+    """Write a BalloonsPolicy with a balloon for every container with CPUs of its own, close to these."""
+    own = [each for each in containers if each.own and not each.runs]
+    fits = [each for each in own if len(f"container.{each.name}") <= _LONGEST_NAME]
+    annotations: dict[tuple[str, str], dict[str, str]] = {}
+    types: list[dict[str, object]] = []
+    for number, each in enumerate(fits, 1):
+        cpus, kind = CPUSet.parse(each.cpus), f"planned-{number}"
+        found = annotations.setdefault((each.namespace, each.pod), {})
+        found[f"{_BALLOON_KEY}/container.{each.name}"] = kind
+        size = len(cpus)
+        bounds = {"minCPUs": size, "maxCPUs": size, "minBalloons": 1, "maxBalloons": 1}
+        close = [f"/sys/devices/system/cpu/cpu{cpu}/cache/index2" for cpu in cpus]
+        types.append({"name": kind, **bounds, "preferCloseToDevices": close})
+    reserved = plan["node"]["reservedCPUs"]
+    spec: dict[str, object] = {
+        "reservedResources": {"cpu": f"cpuset:{reserved}" if reserved else "1"},
+        "pinCPU": True,
+        "pinMemory": any(each.mems for each in fits),
+        "balloonTypes": types,
+    }
+    metadata = {"name": "default", "namespace": "kube-system"}
+    policy = {
+        "apiVersion": "config.nri/v1alpha1",
+        "kind": "BalloonsPolicy",
+        "metadata": metadata,
+        "spec": spec,
+    }
+    head = _comment(
+        "A BalloonsPolicy for the NRI plug-in balloons, and the annotations that send containers into their "
+        "balloons, to be added to the manifests before pods are created. For one node alone, call it "
+        "node.NAME in place of default.",
+        "Limits: it steers, and cannot name CPUs: each balloon has the planned size, and lies close to the "
+        "planned CPUs (preferCloseToDevices) as far as the policy finds these free. Containers that share "
+        "get the CPUs of the default balloon, not the planned shared pool.",
+        *(f"Name too long for an annotation, left out: {each.full_name}" for each in own if each not in fits),
+        *(
+            f"planned-{number} stands for {each.cpus}: {each.full_name}"
+            for number, each in enumerate(fits, 1)
+        ),
+    )
+    return head + _yaml(policy, *_annotated(annotations))
+
+
+def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001
+    """Write a shell script that moves containers which run: first those that give CPUs up."""
+    head = "#!/bin/sh\n" + _comment(
+        "Moves containers to their planned CPUs, once they run on this node: first those that share, so that "
+        "what others get is free by then.",
+        "Limits: after the containers have started, not before; a kubelet with the static policy writes its "
+        "own sets again with the next pass of its loop, and a container that restarts begins anew.",
+    )
+    lines = [head, "set -eu\n", _CRICTL]
+    for each in sorted(containers, key=lambda each: each.own):
+        words = (each.namespace, each.pod, each.name, each.cpus, each.mems)
+        lines.append(f"move {' '.join(_shell_word(word) for word in words)}\n")
+    return "".join(lines)
+
+
+_CRICTL = """\
+# move NAMESPACE POD CONTAINER CPUS MEMORY-NODES
+move() {
+    ids=$(crictl ps --quiet --state running \\
+        --label "io.kubernetes.pod.namespace=$1" --label "io.kubernetes.pod.name=$2" \\
+        --label "io.kubernetes.container.name=$3")
+    if [ -z "$ids" ]; then
+        printf '%s\\n' "does not run: $1/$2/$3" >&2
+        return 0
+    fi
+    for id in $ids; do
+        crictl update ${4:+--cpuset-cpus "$4"} ${5:+--cpuset-mems "$5"} "$id"
+    done
+}
+"""
+
+
+def _shell_word(text: str) -> str:
+    """Quote a word, which a shell takes as it is."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
+    """Write drop-ins, one after the other as ``systemctl cat`` does: the host's slices, and pods' own."""
+    own = CPUSet()
+    for each in containers:
+        if each.own:
+            own |= CPUSet.parse(each.cpus)
+    everyone = CPUSet.parse(plan["after"]["sharedPool"]) | CPUSet.parse(plan["node"]["reservedCPUs"])
+    parts = [
+        _comment(
+            "Drop-ins for systemd: write each to its path, then run systemctl daemon-reload.",
+            "Limits: cgroup v2 only. Slices of the host are kept off planned CPUs, kernel threads and "
+            "interrupts are not. A pod's slice bounds its containers together, and cannot tell them apart; "
+            "it is called after the UID, which a pod has once it is created, and which goes with it. The "
+            "kubelet has to use the systemd cgroup driver.",
+        )
+    ]
+    if own and (host := everyone - own):
+        parts += [_drop_in(unit, str(host)) for unit in ("init.scope", "system.slice", "user.slice")]
+    for pod in {(each.namespace, each.pod): each for each in containers if each.own}.values():
+        mine = [each for each in containers if (each.namespace, each.pod) == (pod.namespace, pod.pod)]
+        name = json.dumps(f"{pod.namespace}/{pod.pod}")
+        if not _UID.fullmatch(pod.uid):
+            parts.append(_comment(f"Has no UID yet that its slice could be called after: {name}"))
+            continue
+        cpus, mems = CPUSet(), CPUSet()
+        for each in mine:
+            cpus |= CPUSet.parse(each.cpus)
+            mems |= CPUSet.parse(each.mems)
+        slice_name = f"kubepods-pod{pod.uid.replace('-', '_')}.slice"
+        nodes = str(mems) if all(each.mems for each in mine) else ""
+        parts.append(_drop_in(slice_name, str(cpus), nodes, note=f"The slice of {name}"))
+    return "\n".join(parts)
+
+
+def _drop_in(unit: str, cpus: str, mems: str = "", note: str = "") -> str:
+    kind = "Scope" if unit.endswith(".scope") else "Slice"
+    memory = f"AllowedMemoryNodes={mems}\n" if mems else ""
+    head = _comment(f"/etc/systemd/system/{unit}.d/50-cpuctl.conf", *([note] if note else []))
+    return f"{head}[{kind}]\nAllowedCPUs={cpus}\n{memory}"
+
+
+WAYS: Mapping[str, Callable[[Sequence[Carried], StartedPlan], str]] = {
+    "memory-qos": memory_qos,
+    "balloons": balloons,
+    "crictl": crictl,
+    "systemd": systemd,
+}
+"""By the word of the output's form."""

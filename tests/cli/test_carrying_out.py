@@ -1,0 +1,148 @@
+"""``plan -o memory-qos|balloons|crictl|systemd``: what other programs carry a plan out with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cpuctl.answering.plan.carrying_out import WAYS, Carried, balloons, crictl, memory_qos, systemd
+from cpuctl.cli.plan.command import FOR_RUNTIMES, PlanOutput
+from tests.cli.conftest import ROOT, Cpuctl
+
+TWO = str(ROOT / "fixtures/machines/2s-2numa-32cpu.tar.xz")
+SINGLE = ("--kubelet-config", str(ROOT / "fixtures/kubelet/single-numa-node.yaml"))
+WORDS = ("plan", "-m", TWO, "--kubelet-version", "1.36", "-q")
+PODS = ("-T", "b=1/2,1Gi", "-T", "a=4/4,1Gi")
+UID = "5f1c2d3e-0000-4000-8000-00000000000a"
+HOSTILE = "x'; reboot #\n$(id)"
+PLAN: Any = {"node": {"reservedCPUs": "0-1"}, "after": {"sharedPool": "0-1,4-7"}}
+"""As much of a plan as the texts look at."""
+ODD = [
+    Carried(HOSTILE, HOSTILE, HOSTILE, "2-3", "0", own=True, runs=False, uid=f"../../{HOSTILE}"),
+    Carried("shop", "web", "c" * 60, "0-1,4-7", "", own=False, runs=True),
+]
+
+
+def told(cpuctl: Cpuctl, way: str, *words: str, code: int = 0) -> str:
+    result = cpuctl(*WORDS, "-o", way, *SINGLE, *(words or PODS))
+    assert result.code == code, result
+    return result.out
+
+
+def test_annotations_of_memory_qos(cpuctl: Cpuctl) -> None:
+    text = told(cpuctl, "memory-qos")
+    pods = list(yaml.safe_load_all(text))
+    assert {pod["metadata"]["name"]: pod["metadata"]["annotations"] for pod in pods} == {
+        "b": {"cpuset.cpus.memory-qos.nri.io/b": "0-1,6-31"},
+        "a": {"cpuset.cpus.memory-qos.nri.io/a": "2-5", "cpuset.mems.memory-qos.nri.io/a": "0"},
+    }
+    assert "# unifiedannotations: [cpuset.cpus, cpuset.mems]" in text
+
+
+def test_a_balloon_for_each_container_with_cpus_of_its_own(cpuctl: Cpuctl) -> None:
+    policy, pod = yaml.safe_load_all(told(cpuctl, "balloons"))
+    assert (policy["apiVersion"], policy["kind"]) == ("config.nri/v1alpha1", "BalloonsPolicy")
+    assert policy["spec"]["reservedResources"] == {"cpu": "cpuset:0-1,16-17"}
+    (kind,) = policy["spec"]["balloonTypes"]
+    assert {key: kind[key] for key in ("name", "minCPUs", "maxCPUs", "minBalloons", "maxBalloons")} == {
+        "name": "planned-1",
+        "minCPUs": 4,
+        "maxCPUs": 4,
+        "minBalloons": 1,
+        "maxBalloons": 1,
+    }
+    assert kind["preferCloseToDevices"][0] == "/sys/devices/system/cpu/cpu2/cache/index2"
+    key = "balloon.balloons.resource-policy.nri.io/container.a"
+    assert pod["metadata"]["annotations"] == {key: "planned-1"}
+
+
+def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """A crictl that tells what it is asked stands in for the runtime."""
+    fake = tmp_path / "crictl"
+    told_pod = 'echo id-of-"$8" | sed s/io.kubernetes.pod.name=//'
+    fake.write_text(f'#!/bin/sh\n[ "$1" = ps ] && {{ {told_pod}; exit; }}\necho "$@"\n')
+    fake.chmod(0o755)
+    script = told(cpuctl, "crictl")
+    ran = subprocess.run(
+        ["/bin/sh", "-c", script],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines() == [
+        "update --cpuset-cpus 0-1,6-31 id-of-b",
+        "update --cpuset-cpus 2-5 --cpuset-mems 0 id-of-a",
+    ]
+
+
+def test_drop_ins_keep_the_host_off_and_bound_pods_that_are_there(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    text = told(cpuctl, "systemd")
+    assert '# Has no UID yet that its slice could be called after: "default/a"' in text
+    resources = {"limits": {"cpu": "4", "memory": "1Gi"}}
+    spec = {"containers": [{"name": "app", "resources": resources}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "real", "uid": UID}, "spec": spec}
+    (tmp_path / "pod.json").write_text(json.dumps(pod))
+    units = drop_ins(told(cpuctl, "systemd", "-f", str(tmp_path / "pod.json")))
+    host = "AllowedCPUs=0-1,6-31"
+    assert units == {
+        "init.scope": ["[Scope]", host],
+        "system.slice": ["[Slice]", host],
+        "user.slice": ["[Slice]", host],
+        "kubepods-pod5f1c2d3e_0000_4000_8000_00000000000a.slice": [
+            "[Slice]",
+            "AllowedCPUs=2-5",
+            "AllowedMemoryNodes=0",
+        ],
+    }
+
+
+def drop_ins(text: str) -> dict[str, list[str]]:
+    """Take what ``systemctl cat`` would print apart: the lines of every unit's drop-in."""
+    found: dict[str, list[str]] = {}
+    for block in text.split("\n# /etc/systemd/system/")[1:]:
+        path, *lines = block.strip().split("\n")
+        found[path.removesuffix(".d/50-cpuctl.conf")] = [line for line in lines if line[:1] not in ("#", "")]
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_names_are_never_more_than_names(way: str) -> None:
+    text = WAYS[way](ODD, PLAN)
+    for line in text.splitlines():
+        assert not line.startswith("reboot"), line
+    assert "../.." not in text
+    if way in ("memory-qos", "balloons"):
+        names = {each["metadata"]["name"] for each in yaml.safe_load_all(text) if each["kind"] == "Pod"}
+        assert names == {HOSTILE}
+    if way == "crictl":
+        asked = 'set -eu\ncrictl() { [ "$1" = ps ] && echo id; :; }\n' + text.replace("#!/bin/sh", "")
+        ran = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+        assert ran.stderr == ""
+        subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+
+
+def test_what_cannot_be_reached_is_told() -> None:
+    folded = memory_qos(ODD, PLAN).replace("\n# ", " ")
+    assert f'Runs already, and cannot be reached: "shop/web/{"c" * 60}"' in folded
+    long = [Carried("a", "b", "c" * 60, "2-3", "", own=True, runs=False)]
+    folded = balloons(long, PLAN).replace("\n# ", " ")
+    assert f'Name too long for an annotation, left out: "a/b/{"c" * 60}"' in folded
+    assert "move 'shop' 'web'" in crictl(ODD, PLAN)
+    assert "Has no UID yet" in systemd(ODD, PLAN)
+
+
+def test_where_no_kubelet_starts_nothing_is_written(cpuctl: Cpuctl) -> None:
+    result = cpuctl(*WORDS, "--kubelet-args", "--cpu-manager-policy=static", "-T", "a=1/1", "-o", "crictl")
+    assert (result.code, result.out, "The kubelet would not start" in result.err) == (3, "", True)
+    both = cpuctl(*WORDS, *SINGLE, *PODS, "-o", "systemd", "--compare", ".", "1.37")
+    assert (both.code, "-o systemd: cannot be used with --compare" in both.err) == (2, True)
+
+
+def test_every_way_has_its_form() -> None:
+    assert {PlanOutput.NRI, *WAYS} == FOR_RUNTIMES

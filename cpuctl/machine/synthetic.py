@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -44,7 +43,7 @@ def described_layout(description: Description) -> Layout:
         l3_count = 0 if L3 in description.unknown else max(figures.sockets, figures.nodes)
     # Figures that explicit groups replace need not divide.
     regular = regular_layout(
-        replace(figures, nodes=0) if "nodes" in groups else figures,
+        Figures(sockets=figures.sockets, nodes=0, kinds=figures.kinds) if "nodes" in groups else figures,
         description.arrangement,
         l3_groups=0 if "l3" in groups else l3_count,
     )

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import accumulate, chain, count, islice
 from operator import or_
@@ -32,8 +31,7 @@ class CoreKind(NamedTuple):
         return f"{self.cores}{self.letter}{self.threads}t"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Record):
     """The figures of ``lscpu``: sockets, NUMA nodes in all, and the cores of a socket by kind, in order.
 
     Raise ValueError for figures below 1 (NUMA nodes may be 0) and for more CPUs than cpuctl accepts.
@@ -43,7 +41,8 @@ class Figures:
     nodes: int
     kinds: tuple[CoreKind, ...]
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, sockets: int, nodes: int, kinds: tuple[CoreKind, ...]) -> None:
+        super().__init__(sockets, nodes, kinds)
         if min(self.sockets, *(min(kind.cores, kind.threads) for kind in self.kinds)) < 1:
             raise ValueError("sockets, cores and threads must be at least 1")
         if self.cpus > MAX_CPUS or self.nodes > MAX_NUMA_NODES:

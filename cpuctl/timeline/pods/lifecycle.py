@@ -16,7 +16,6 @@ from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Pending, Re
 from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.effects import most_requested
-from cpuctl.engine.resize.running import RunningPod
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod, StoredPod
@@ -32,7 +31,6 @@ from cpuctl.timeline.world.entries import EntryKind
 from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.scale_downs import ScaleDownEnd
 from cpuctl.timeline.world.world import (
-    ContainerLife,
     ContainerState,
     PodLife,
     World,
@@ -93,12 +91,11 @@ def _node_rules(setup: KubeletSetup) -> NodeRules:
 def _born(world: World, event: Admit, stored: StoredPod) -> PodLife:
     world.names[stored.uid] = stored.full_name
     return PodLife(
-        running=RunningPod.settled(stored),
-        exposed=downward.stored(world.server, event.pod.exposed),
+        stored,
+        downward.stored(world.server, event.pod.exposed),
         number=len(world.names),
         starts=event.start,
         bound=not event.scheduled,
-        containers={each.name: ContainerLife() for each in stored.all_containers},
     )
 
 

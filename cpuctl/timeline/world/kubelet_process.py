@@ -9,7 +9,6 @@ longest wait begins anew. Times are nanoseconds since the timeline began.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
@@ -30,13 +29,13 @@ _FIRST, _LONGEST = 10 * SECOND, 5 * MINUTE
 _REDUCED_FIRST, _REDUCED_LONGEST = SECOND, MINUTE
 
 
-@dataclass(slots=True)
 class BackOffs:
     """The waits of one kubelet, which it keeps in memory: how long, and since when, by UID and container."""
 
-    first: int = _FIRST
-    longest: int = _LONGEST
-    known: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    def __init__(self, first: int, longest: int) -> None:
+        self.first = first
+        self.longest = longest
+        self.known: dict[Key, tuple[int, int]] = {}
 
     @classmethod
     def of(cls, config: KubeletConfiguration, gates: FeatureGates) -> BackOffs:
@@ -97,7 +96,6 @@ class Job(NamedTuple):
     uid: str
 
 
-@dataclass(slots=True, kw_only=True)
 class KubeletProcess:
     """One kubelet from its start to its end.
 
@@ -110,24 +108,39 @@ class KubeletProcess:
     ``tells_allocated``: it puts allocatedResources into statuses.
     """
 
-    setup: KubeletSetup
-    node: Node
-    rules: ResizeRules
-    reader: StateReader
-    started: int
-    period: int
-    capacity: Mapping[str, int] | None = None
-    timers: Timers = field(default_factory=Timers)
-    last_update: dict[Key, int] = field(default_factory=dict)
-    jobs: list[Job] = field(default_factory=list)
-    unsettled: bool = True
-    refused: set[Key] = field(default_factory=set)
-    last_pass: int | None = None
-    retry_after: int | None = None
-    written: CPUStateFile | None = None
-    written_memory: MemoryStateFile | None = None
-    back_offs: BackOffs = field(default_factory=BackOffs)
-    tells_allocated: bool = True
+    def __init__(  # noqa: PLR0913  # all that it is started with
+        self,
+        *,
+        setup: KubeletSetup,
+        node: Node,
+        rules: ResizeRules,
+        reader: StateReader,
+        started: int,
+        period: int,
+        capacity: Mapping[str, int] | None,
+        back_offs: BackOffs,
+        tells_allocated: bool,
+        written: CPUStateFile | None,
+        written_memory: MemoryStateFile | None,
+    ) -> None:
+        self.setup = setup
+        self.node = node
+        self.rules = rules
+        self.reader = reader
+        self.started = started
+        self.period = period
+        self.capacity = capacity
+        self.back_offs = back_offs
+        self.tells_allocated = tells_allocated
+        self.written = written
+        self.written_memory = written_memory
+        self.timers = Timers()
+        self.last_update: dict[Key, int] = {}
+        self.jobs: list[Job] = []
+        self.unsettled = True
+        self.refused: set[Key] = set()
+        self.last_pass: int | None = None
+        self.retry_after: int | None = None
 
     @property
     def waits_for_cpusets(self) -> bool:

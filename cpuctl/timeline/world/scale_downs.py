@@ -7,7 +7,6 @@ KEP-6122's SLIs come from these. What a container will have left is the CPU Mana
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -29,7 +28,6 @@ Key: TypeAlias = tuple[str, str]
 """A container: its pod's UID, and its name."""
 
 
-@dataclass(slots=True, kw_only=True)
 class ScaleDown:
     """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` can be read inside.
 
@@ -37,16 +35,28 @@ class ScaleDown:
     nanoseconds, as ``decided``.
     """
 
-    pod: str
-    container: str
-    before: int
-    after: int
-    decided: int
-    due: int
-    exposed: bool
-    notified: int | None = None
-    applied: int | None = None
-    end: ScaleDownEnd = ScaleDownEnd.OPEN
+    def __init__(  # noqa: PLR0913  # what is known when it is decided
+        self,
+        *,
+        pod: str,
+        container: str,
+        before: int,
+        after: int,
+        decided: int,
+        due: int,
+        exposed: bool,
+        notified: int | None,
+    ) -> None:
+        self.pod = pod
+        self.container = container
+        self.before = before
+        self.after = after
+        self.decided = decided
+        self.due = due
+        self.exposed = exposed
+        self.notified = notified
+        self.applied: int | None = None
+        self.end = ScaleDownEnd.OPEN
 
     @property
     def late(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -43,7 +42,6 @@ class Phase(StrEnum):
     FAILED = "Failed"
 
 
-@dataclass(slots=True)
 class ContainerLife:
     """One container: ``cgroup`` is its ``cpuset.cpus`` as last written (a mask, 0 for never), while it runs.
 
@@ -53,14 +51,15 @@ class ContainerLife:
     stopped has left in its status as allocatedResources.
     """
 
-    state: ContainerState = ContainerState.WAITING
-    cgroup: int = 0
-    milli: int = 0
-    file: str | None = None
-    comes_back: bool = False
-    exit_code: int | None = None
-    ended: int = 0
-    allocated: Amounts = None
+    def __init__(self) -> None:
+        self.state = ContainerState.WAITING
+        self.cgroup = 0
+        self.milli = 0
+        self.file: str | None = None
+        self.comes_back = False
+        self.exit_code: int | None = None
+        self.ended = 0
+        self.allocated: Amounts = None
 
     @property
     def runs(self) -> bool:
@@ -68,7 +67,6 @@ class ContainerLife:
         return self.state is ContainerState.RUNNING
 
 
-@dataclass(slots=True)
 class PodLife:
     """One pod: what it is to have, was granted and has; what its status says; its containers.
 
@@ -78,20 +76,23 @@ class PodLife:
     its latest admission, by container or for the whole pod, where the timeline is a log.
     """
 
-    running: RunningPod
-    exposed: frozenset[str]
-    number: int
-    starts: bool = True
-    bound: bool = True
-    admitted: bool = False
-    failed: bool = False
-    ended: Phase | None = None
-    deleted: bool = False
-    reason: str = ""
-    message: str = ""
-    containers: dict[str, ContainerLife] = field(default_factory=dict)
-    conditions: dict[ConditionType, Condition] = field(default_factory=dict)
-    hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    def __init__(
+        self, stored: StoredPod, exposed: frozenset[str], number: int, *, starts: bool, bound: bool
+    ) -> None:
+        self.running = RunningPod.settled(stored)
+        self.exposed = exposed
+        self.number = number
+        self.starts = starts
+        self.bound = bound
+        self.admitted = False
+        self.failed = False
+        self.ended: Phase | None = None
+        self.deleted = False
+        self.reason = ""
+        self.message = ""
+        self.containers = {each.name: ContainerLife() for each in stored.all_containers}
+        self.conditions: dict[ConditionType, Condition] = {}
+        self.hints: Mapping[str, Mapping[str, str]] = {}
 
     @property
     def uid(self) -> str:

@@ -59,7 +59,7 @@ _cpuctl_options() {
         'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'nri') options='-h --help' ;;
-        'nri run') options='--plan -m --machine --socket --index --dry-run -o --output -q --quiet -h --help' ;;
+        'nri run') options='--plan -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy --state-file --socket --index --dry-run -o --output -q --quiet -h --help' ;;
         'dra') options='-h --help' ;;
         'dra slices') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override -o --output --no-color -q --quiet -h --help' ;;
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
@@ -180,6 +180,8 @@ _cpuctl_value() {
         'cgroups apply:--kubelet-config' | \
         'cgroups apply:--log' | \
         'nri run:--plan' | \
+        'nri run:--kubelet-config' | \
+        'nri run:--state-file' | \
         'nri run:--socket' | \
         'dra slices:--kubelet-config' | \
         'dra allocate:-f' | \
@@ -295,6 +297,7 @@ _cpuctl_value() {
         'cgroups show:--oci-runtime' | \
         'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
+        'nri run:--kubelet-args' | \
         'nri run:--index' | \
         'dra slices:--kubelet-args' | \
         'dra slices:--hostname-override' | \
@@ -426,6 +429,7 @@ _cpuctl_value() {
         'cgroups show:--config-dir' | \
         'cgroups apply:--root' | \
         'cgroups apply:--config-dir' | \
+        'nri run:--config-dir' | \
         'dra slices:--config-dir' | \
         'dra allocate:--config-dir' | \
         'capture:--root' | \
@@ -460,6 +464,7 @@ _cpuctl_value() {
         'audit:--kubelet-version' | \
         'cgroups show:--kubelet-version' | \
         'cgroups apply:--kubelet-version' | \
+        'nri run:--kubelet-version' | \
         'dra slices:--kubelet-version' | \
         'dra allocate:--kubelet-version' | \
         'fleet list:--kubelet-version' | \
@@ -490,6 +495,7 @@ _cpuctl_value() {
         'audit:--feature-gates' | \
         'cgroups show:--feature-gates' | \
         'cgroups apply:--feature-gates' | \
+        'nri run:--feature-gates' | \
         'dra slices:--feature-gates' | \
         'dra allocate:--feature-gates' | \
         'fleet list:--feature-gates' | \
@@ -499,7 +505,8 @@ _cpuctl_value() {
         'plan:--policy' | \
         'explain:--policy' | \
         'resize:--policy' | \
-        'policies show:1') value='words static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' ;;
+        'policies show:1' | \
+        'nri run:--policy') value='words static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' ;;
         'plan:--order') value='words given priority qos largest-first' ;;
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;

@@ -480,6 +480,13 @@ set -g __cpuctl_values 'plan:-f' \
     'nri run:--plan' \
     'nri run:-m' \
     'nri run:--machine' \
+    'nri run:--kubelet-config' \
+    'nri run:--config-dir' \
+    'nri run:--kubelet-args' \
+    'nri run:--kubelet-version' \
+    'nri run:--feature-gates' \
+    'nri run:--policy' \
+    'nri run:--state-file' \
     'nri run:--socket' \
     'nri run:--index' \
     'nri run:-o' \
@@ -1174,6 +1181,15 @@ complete -c cpuctl -n '__cpuctl_argument "nri:1"' -a run -d 'Run as a plug-in of
 complete -c cpuctl -n '__cpuctl_at "nri"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l plan -r -F -d 'Carry out a plan: what cpuctl plan -o json has printed; - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l policy -x -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' -d 'Give CPUs away as containers come: static (the kubelet\'s), another NAME (cpuctl policies list has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.'
+complete -c cpuctl -n '__cpuctl_at "nri run"' -l state-file -r -F -d 'Where a policy keeps, from one run to the next, who holds what.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l socket -r -F -d 'Where the runtime listens for plug-ins.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l index -x -d 'Two digits: runtimes ask plug-ins in the order of their indices.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l dry-run -d 'Only log what would be answered; containers pass untouched.'

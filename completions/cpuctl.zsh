@@ -781,6 +781,15 @@ _cpuctl_run() {
             _arguments \
                 '(--plan)'--plan='[Carry out a plan\: what cpuctl plan -o json has printed; - for stdin.]:FILE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
+                '(--policy)'--policy='[Give CPUs away as containers come\: static (the kubelet'\''s), another NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--state-file)'--state-file='[Where a policy keeps, from one run to the next, who holds what.]:FILE:_files' \
                 '(--socket)'--socket='[Where the runtime listens for plug-ins.]:PATH:_files' \
                 '(--index)'--index='[Two digits\: runtimes ask plug-ins in the order of their indices.]:NN: ' \
                 '(--dry-run)'--dry-run'[Only log what would be answered; containers pass untouched.]' \

@@ -55,36 +55,39 @@ Messages that differ by name alone stand here once. Signed and unsigned numbers 
 so are numbers and enumerations.
 """
 
-_PACKAGE = "cpuctl.nri"
-
 
 @cache
 def messages() -> Mapping[str, Any]:
     """Return the classes of the messages by name; raise UsageError where protobuf is not installed."""
     try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+        return described(_TABLE, "cpuctl.nri")
     except ImportError:
         raise UsageError("protobuf is needed, and not installed", where=_COMMAND, hint=INSTALL) from None
 
-    file = descriptor_pb2.FileDescriptorProto(name="cpuctl/nri", package=_PACKAGE, syntax="proto3")
-    for line in _TABLE.strip().splitlines():
+
+def described(table: str, package: str) -> Mapping[str, Any]:
+    """Make the classes of a table's messages; raise ImportError where protobuf is not installed."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name=package, package=package, syntax="proto3")
+    for line in table.strip().splitlines():
         name, _, fields = line.partition(":")
-        described = file.message_type.add(name=name)
+        message = file.message_type.add(name=name)
         for field in filter(None, map(str.strip, fields.split(","))):
-            _add_field(described.field, *field.split())
+            _add_field(message.field, package, *field.split())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     classes = message_factory.GetMessageClassesForFiles([file.name], pool)
-    return {name.removeprefix(f"{_PACKAGE}."): found for name, found in classes.items()}
+    return {name.removeprefix(f"{package}."): found for name, found in classes.items()}
 
 
-def _add_field(fields: Any, name: str, number: str, kind: str) -> None:  # noqa: ANN401  # has no types
+def _add_field(fields: Any, package: str, name: str, number: str, kind: str) -> None:  # noqa: ANN401  # has no types
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
     repeated, kind = kind.startswith("*"), kind.removeprefix("*")
     field = fields.add(name=name, number=int(number))
     field.label = FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL
     if kind[0].isupper():
-        field.type, field.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+        field.type, field.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".{package}.{kind}"
     else:
         field.type = getattr(FieldDescriptorProto, f"TYPE_{kind.upper()}")

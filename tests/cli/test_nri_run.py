@@ -145,6 +145,23 @@ def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_
     assert "<4>default/z/z is not in the plan, and runs in the pool" in lines
 
 
+def test_a_policy_gives_cpus_away(runtime: FakeRuntime, tmp_path: Path) -> None:
+    kubelet = ("--kubelet-args", "--reserved-cpus=0", "--kubelet-version", "1.36")
+    words = ("--policy", "static", "-m", TWO, *kubelet, "--dry-run", "-q")
+    with running(*words, "--socket", str(runtime.path)) as process:
+        runtime.accept()
+        web = pod("web", parent="/kubepods/poduid-web-0")
+        runtime.create(web, "app", shares=2048, quota=200_000, memory=1 << 30)
+        runtime.create(pod("log", parent="/kubepods/besteffort/pod1"), "log", shares=2)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    assert err.splitlines()[-3:-1] == [
+        "dry run: default/web/app: CPUs 2-3 (its own)",
+        "dry run: default/log/log: CPUs 0-1,4-31 (shared)",
+    ]
+
+
 def refused(cpuctl: Cpuctl, *words: str) -> tuple[int, str]:
     result = cpuctl("nri", "run", *words)
     assert result.out == ""
@@ -202,5 +219,7 @@ def test_what_is_no_plan_is_refused(document: Any, said: str, cpuctl: Cpuctl, tm
 
 def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> None:
     assert refused(cpuctl)[0] == 2
+    assert refused(cpuctl, "--plan", str(plan), "--policy", "static")[0] == 2
+    assert "with a policy only" in refused(cpuctl, "--plan", str(plan), "--kubelet-version", "1.36")[1]
     code, err = refused(cpuctl, "--plan", str(plan), "--index", "7")
     assert (code, "--index: expected two digits, found '7'" in err) == (2, True)

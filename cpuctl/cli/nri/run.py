@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, QuietOption
 from cpuctl.cli.output import Style, complain
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError, os_reason
 from cpuctl.inputs import option_names
-from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.answers.nri import NRIEvent, NRIOutcome
+    from cpuctl.nri.allocating import AllocatedPlaces
     from cpuctl.nri.model import Answer
     from cpuctl.nri.plugin import Level, Plugin
+    from cpuctl.operations.nri_policy import PolicyInputs
 
 
 class EventOutput(StrEnum):
@@ -41,6 +44,21 @@ PlanOption = Annotated[
         metavar="FILE",
         help="Carry out a plan: what cpuctl plan -o json has printed; - for stdin.",
         rich_help_panel=INPUT,
+    ),
+]
+AllocatingOption = Annotated[
+    str,
+    typer.Option(
+        option_names.POLICY,
+        metavar="POLICY",
+        help="Give CPUs away as containers come: static (the kubelet's), another NAME (cpuctl policies list "
+        "has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.",
+    ),
+]
+StateFileOption = Annotated[
+    str,
+    typer.Option(
+        "--state-file", metavar="FILE", help="Where a policy keeps, from one run to the next, who holds what."
     ),
 ]
 SocketOption = Annotated[
@@ -71,9 +89,15 @@ app = command_group()
 HELP = """Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.
 
 It registers on the runtime's socket (NRI), and answers when a container is created: with the CPUs and memory
-nodes that a plan gives it, known by namespace, pod and container. All other containers run in the pool that
-is left; it shrinks before a container gets CPUs of its own, and grows when that stops. Containers that run
-already are set right at once, and again when the runtime has restarted.
+nodes that a plan gives it, known by namespace, pod and container; or, with a policy, with CPUs that are
+free then, as the kubelet's static policy or another would choose them. All other containers run in the pool
+that is left; it shrinks before a container gets CPUs of its own, and grows when that stops. Containers that
+run already are set right at once, and again when the runtime has restarted.
+
+A policy gives CPUs to containers of Guaranteed pods with a whole number of CPUs, by what their control groups
+are to have (shares, quota, limit of memory); where none are left, a container runs in the pool, and that is
+logged. It goes by the kubelet's settings (reserved CPUs, options, topology and memory managers) but for
+cpuManagerPolicy.
 
 The runtime is never kept waiting: what is not decided within a tenth of its time-out passes untouched, which
 is logged, and is put right as soon as it can be. When cpuctl ends, containers keep the CPUs that they have.
@@ -89,16 +113,20 @@ Examples:
   sudo cpuctl nri run --plan plan.json --dry-run       # what it would answer
   sudo cpuctl nri run --plan plan.json
   sudo cpuctl nri run --plan plan.json -o jsonl > answers.jsonl
-  sudo cpuctl nri run --plan plan.json --index 90 --socket /run/nri/nri.sock
+  sudo cpuctl nri run --policy static --kubelet-args '--reserved-cpus=0'
+  sudo cpuctl nri run --policy koordinator,bind=spread --index 90
 
 Exit codes: 0 ended by SIGTERM, SIGINT or SIGHUP, 2 usage, 4 unusable input, or the plan is of another
-machine, 5 not root, or no runtime listens.
+machine, 5 not root, no runtime listens, or another one uses the state file.
 """
 
 
-@app.command(name="run", help=HELP)
+@app.command(name="run", help=HELP, cls=KubeletCommand)
 def run(
+    context: typer.Context,
     plan: PlanOption = "",
+    policy: AllocatingOption = "",
+    state_file: StateFileOption = "/var/lib/cpuctl/nri_state",
     machine: MachineOption = LIVE_MACHINE,
     socket: SocketOption = "/var/run/nri/nri.sock",
     index: IndexOption = "10",
@@ -112,12 +140,14 @@ def run(
     from cpuctl.nri.plugin import Identity, Plugin
     from cpuctl.nri.schema import messages
     from cpuctl.operations.nri import Connecting, planned_places, refuse_others_than_root, serve
+    from cpuctl.operations.nri_policy import PolicyInputs
 
-    _refuse_clash(plan, machine, index, dry_run=dry_run)
+    inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state_file, dry_run=dry_run)
+    _refuse_clash(plan, inputs, index)
     refuse_others_than_root(socket)
     messages()
     sources = Sources()
-    placer = planned_places(plan, machine, sources)
+    placer = planned_places(plan, machine, sources) if plan else _allocated(inputs, sources)
     print_sources(sources, Style(output, quiet=quiet))
     journal = _Journal(output)
     plugin = Plugin(Keeper(placer), journal, Identity(priority=index, version=__version__), dry_run=dry_run)
@@ -125,12 +155,21 @@ def run(
         serve(plugin, journal, Connecting(socket))
 
 
-def _refuse_clash(plan: str, machine: str, index: str, *, dry_run: bool) -> None:
-    if not plan:
-        raise UsageError("there is nothing to carry out", hint=f"name a plan with {option_names.PLAN} FILE")
+def _allocated(inputs: "PolicyInputs", sources: Sources) -> "AllocatedPlaces":
+    from cpuctl.operations.nri_policy import allocated_places
+
+    return allocated_places(inputs, sources)
+
+
+def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:
+    if bool(plan) == bool(inputs.policy):
+        hint = f"name either a plan ({option_names.PLAN} FILE) or a policy ({option_names.POLICY} static)"
+        raise UsageError("expected what to carry out, one of two", hint=hint)
+    if plan and inputs.kubelet != KubeletInputs():
+        raise UsageError("what the kubelet is told counts with a policy only", where=option_names.PLAN)
     if not re.fullmatch("[0-9]{2}", index):
         raise UsageError(f"expected two digits, found {index!r}", where="--index")
-    if machine != LIVE_MACHINE and not dry_run:
+    if inputs.machine != LIVE_MACHINE and not inputs.dry_run:
         hint = "with --dry-run it may be another"
         raise UsageError("containers run on this machine", where="--machine", hint=hint)
 

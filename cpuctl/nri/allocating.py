@@ -1,0 +1,169 @@
+"""Giving CPUs away as containers come: the kubelet's static policy, or another in its place.
+
+What is asked for is read from a container's control group settings, for a runtime knows no requests: 1024
+shares a CPU, the quota, the limit of memory. A container of a Guaranteed pod with a whole number of CPUs gets
+its own where there are enough; every other one runs in the pool. Whose CPUs are whose is saved before the
+runtime is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from cpuctl.cgroups.names import role_of
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.placement import cpuset_mems
+from cpuctl.nri.model import Place, RuntimeContainer
+from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.stored import stored_pod
+from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpuctl.engine.node import Node
+    from cpuctl.pods.model import StoredPod
+    from cpuctl.pods.rules import PodRules
+
+_SHARES = 1024
+_USUAL_PERIOD = 100_000
+
+Holding = tuple[str, str]
+"""The UID of a pod, and the name of a container."""
+
+
+class Store(Protocol):
+    """Where it is kept who holds what, from one run to the next."""
+
+    def save(self, node: Node, held: Mapping[Holding, str]) -> None:
+        """Keep the state of a node, and the runtime's IDs of the containers that hold something."""
+
+
+class LeftNode(NamedTuple):
+    """A node as it was left, and who held what on it: the runtime's ID of each container."""
+
+    node: Node
+    held: Mapping[Holding, str]
+
+
+class AllocatedPlaces:
+    """Places containers by a node's policy."""
+
+    def __init__(self, left: LeftNode, rules: PodRules, store: Store) -> None:
+        self._node, self._rules, self._store = left.node, rules, store
+        self._held = dict(left.held)
+        self._there: dict[str, RuntimeContainer] = {}
+
+    @property
+    def pool(self) -> CPUSet:
+        """What is nobody's own now."""
+        return CPUSet(self._node.state.default)
+
+    def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
+        """Take back what containers hold that are no more, and give to those that have come meanwhile."""
+        self._there = {each.id: each for each in containers}
+        for holding, container in list(self._held.items()):
+            known = self._there.get(container)
+            if known is None or _holding(known) != holding:
+                self._release(holding)
+        self._forget_pods()
+        for each in containers:
+            if self._held.get(_holding(each)) != each.id:
+                yield from self.arrive(each)
+        self._save()
+
+    def arrive(self, container: RuntimeContainer) -> Iterator[str]:
+        """Give a container that comes what it is due, if it is there."""
+        self._there[container.id] = container
+        asked = _asked(container)
+        if asked is None:
+            return
+        trial = self._node.copy()
+        trial.sources_ready = True
+        admission = trial.admit_once(self._pod(container, asked))
+        if isinstance(admission.verdict, Admitted):
+            self._node = trial
+            self._held[_holding(container)] = container.id
+            self._save()
+            return
+        verdict = admission.verdict
+        why = verdict.message if isinstance(verdict, Rejected) else type(verdict).__name__
+        yield f"{container.full_name} gets no CPUs of its own, and runs in the pool: {why}"
+
+    def leave(self, container: RuntimeContainer) -> None:
+        """Take back what a container holds."""
+        self._there.pop(container.id, None)
+        if self._held.get(_holding(container)) == container.id:
+            self._release(_holding(container))
+            self._forget_pods()
+            self._save()
+
+    def pod_gone(self, sandbox: str) -> None:
+        """Take back what a pod's containers hold."""
+        for each in [each for each in self._there.values() if each.pod.id == sandbox]:
+            self.leave(each)
+
+    def place(self, container: RuntimeContainer) -> Place:
+        """Tell where a container runs."""
+        uid, name = _holding(container)
+        if self._held.get((uid, name)) != container.id:
+            return Place(self.pool)
+        mems = self._mems(uid, name)
+        own = self._node.state.assignments.get(uid, {}).get(name)
+        return Place(self.pool, mems) if own is None else Place(CPUSet(own), mems, own=True)
+
+    def _mems(self, uid: str, name: str) -> str:
+        return cpuset_mems(self._node.memory.state.assigned(uid, name) or ())
+
+    def _release(self, holding: Holding) -> None:
+        del self._held[holding]
+        self._node.remove_container(*holding)
+
+    def _forget_pods(self) -> None:
+        """Let pods end of which no container holds anything any more."""
+        for uid in set(self._node.active) - {uid for uid, _ in self._held}:
+            self._node.remove(uid)
+        self._node.clean_up()
+
+    def _save(self) -> None:
+        self._store.save(self._node, self._held)
+
+    def _pod(self, new: RuntimeContainer, asked: ResourceRequirements) -> StoredPod:
+        """Make the pod of a container that comes: with those of its containers that hold something."""
+        uid = _holding(new)[0]
+        parts = {new.name: Container(name=new.name, resources=asked)}
+        for (owner, name), container in self._held.items():
+            known = self._there.get(container)
+            resources = _asked(known) if known and owner == uid else None
+            if resources is not None:
+                parts.setdefault(name, Container(name=name, resources=resources))
+        pod = Pod(name=new.pod.name, namespace=new.pod.namespace, uid=uid, containers=tuple(parts.values()))
+        return stored_pod(pod, self._rules)
+
+
+def _holding(container: RuntimeContainer) -> Holding:
+    # Who makes pods without the kubelet need not give them a UID.
+    return container.pod.uid or container.pod.id, container.name
+
+
+def _asked(container: RuntimeContainer) -> ResourceRequirements | None:
+    """Tell what a container of a Guaranteed pod asks for; None for any other.
+
+    The kubelet puts pods of other classes below a group of that class; without it, one whose quota is what
+    its shares stand for counts as a container of such a pod.
+    """
+    role = role_of(container.pod.cgroup_parent)
+    if role is not None and role.qos is not QosClass.GUARANTEED:
+        return None
+    shares, quota, period = container.shares or 0, container.quota or 0, container.period or _USUAL_PERIOD
+    if not container.memory or container.memory < 0 or shares < 2:
+        return None
+    milli = -(-shares * 1000 // _SHARES)
+    throttled = quota > 0
+    if throttled and abs(quota * 1000 - milli * period) > period:
+        return None
+    if role is None and not throttled:
+        return None
+    amounts = {"cpu": Quantity.parse(f"{milli}m"), "memory": Quantity.parse(str(container.memory))}
+    return ResourceRequirements(requests=amounts, limits=amounts)

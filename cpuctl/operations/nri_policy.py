@@ -1,0 +1,176 @@
+"""A policy that gives CPUs away as containers come (``nri run --policy``): its node, and what it remembers.
+
+The state file holds what the kubelet's own state files would, and the runtime's IDs of the containers that
+hold something. It is replaced as a whole, so that whoever is killed leaves the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import finalize
+
+from cpuctl.errors import InputError, NodeAccessError, unreadable, unwritable
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.starting_state import start_from, starting_state_of
+from cpuctl.nri.allocating import AllocatedPlaces, LeftNode
+from cpuctl.state_names import CPU_FILE, MEMORY_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.answers.checkpoint import StateFileName
+    from cpuctl.engine.node import Node
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.nri.allocating import Holding
+
+STATE_FILE = "/var/lib/cpuctl/nri_state"
+"""Where it is remembered who holds what if nobody says otherwise."""
+_KIND = "NRIState"
+_STATIC = "static"
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+_FILES: tuple[StateFileName, ...] = (CPU_FILE, MEMORY_FILE)
+_RESERVE = "name CPUs to reserve, as --kubelet-args '--reserved-cpus=0'"
+
+
+class PolicyInputs(NamedTuple):
+    """Which policy gives CPUs away on which machine, under which settings of the kubelet's managers."""
+
+    policy: str
+    machine: str
+    kubelet: KubeletInputs
+    state_file: str = STATE_FILE
+    dry_run: bool = False
+
+
+class StateFile:
+    """The state file, which belongs to one process at a time."""
+
+    def __init__(self, path: str, kubelet: Kubelet) -> None:
+        self.path, self._kubelet = Path(path), kubelet
+        # The lock lives as long as this does.
+        self._lock = finalize(self, os.close, self._hold())
+
+    def _hold(self) -> int:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path.with_name(f".{self.path.name}.lock"), _LOCK, 0o600)
+        except OSError as error:
+            raise unwritable(error, str(self.path)) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise NodeAccessError(
+                "another cpuctl nri run works with it",
+                where=str(self.path),
+                hint="end that, or name another file with --state-file",
+            ) from None
+        return lock
+
+    def read(self) -> tuple[dict[StateFileName, str], dict[Holding, str]]:
+        """Return the texts of the kubelet's files, and who holds what; nothing where there is no file yet.
+
+        Raise InputError for a file that is none of ours.
+        """
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}, {}
+        except OSError as error:
+            raise unreadable(error, str(self.path)) from None
+        try:
+            return _parsed(json.loads(content))
+        except (ValueError, KeyError, TypeError):
+            hint = "name another file with --state-file, or remove it: containers are given CPUs anew then"
+            raise InputError("is no state of cpuctl nri run", where=str(self.path), hint=hint) from None
+
+    def save(self, node: Node, held: Mapping[Holding, str]) -> None:
+        """Replace the file as a whole."""
+        from cpuctl.capture.saving import save
+        from cpuctl.operations.state_writing import state_texts
+
+        document = {
+            "apiVersion": "cpuctl/v1alpha1",
+            "kind": _KIND,
+            "files": state_texts(node, self._kubelet),
+            "containers": [{"podUID": uid, "name": name, "id": id_} for (uid, name), id_ in held.items()],
+        }
+        content = json.dumps(document).encode()
+        save(self.path, lambda file: file.write(content), replace=True)
+
+
+def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[Holding, str]]:  # noqa: ANN401
+    texts: dict[StateFileName, str] = {name: str(document["files"][name]) for name in _FILES}
+    held = {
+        (str(each["podUID"]), str(each["name"])): str(each["id"])
+        for each in document["containers"]
+        if document["kind"] == _KIND
+    }
+    return texts, held
+
+
+class Forgetful:
+    """Remembers nothing: for who only wants to see what would be answered."""
+
+    def save(self, node: Node, held: Mapping[Holding, str]) -> None:
+        """Do nothing."""
+
+
+def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
+    """Start a node whose policy gives CPUs away, with what it held before.
+
+    Raise InputError where a kubelet with these settings would not start, UsageError for an unknown policy.
+    """
+    from cpuctl.inputs.kubelet import load_kubelet
+    from cpuctl.inputs.pods import rules_of_pods
+
+    source = load_machine(inputs.machine, sources)
+    kubelet = load_kubelet(inputs.kubelet, sources, machine=source).kubelet
+    if kubelet.config.cpu_manager_policy == _STATIC and sources.origin("kubeletConfiguration") != "given":
+        sources.warnings.append(
+            "the kubelet's own static policy writes CPU sets, too: a node has it or the plug-in"
+        )
+    kubelet = kubelet._replace(config=kubelet.config._replace(cpu_manager_policy=_STATIC))
+    store = Forgetful() if inputs.dry_run else StateFile(inputs.state_file, kubelet)
+    texts, held = store.read() if isinstance(store, StateFile) else ({}, {})
+    node = _started(source, kubelet, texts, sources)
+    if node is None:
+        held, node = {}, _started(source, kubelet, {}, sources)
+    assert node is not None
+    # Whether pods fit has been decided elsewhere: they are here.
+    node.allocatable = None
+    _put_in_place(inputs.policy, node, source, kubelet)
+    return AllocatedPlaces(LeftNode(node, held), rules_of_pods(kubelet), store)
+
+
+def _started(
+    source: MachineSource, kubelet: Kubelet, texts: Mapping[StateFileName, str], sources: Sources
+) -> Node | None:
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import StartRefused
+
+    started = start_from(starting_state_of(texts, (), kubelet), source.info, kubelet, sources)
+    if isinstance(started, Node):
+        return started
+    why = started.error if isinstance(started, StartRefused) else started.why
+    if texts:
+        sources.warnings.append(f"the state file does not go with this node, and is begun anew: {why}")
+        return None
+    raise InputError(f"the policy would not start: {why}", where="--policy", hint=_RESERVE)
+
+
+def _put_in_place(policy: str, node: Node, source: MachineSource, kubelet: Kubelet) -> None:
+    """Let another policy choose; ``static`` is the kubelet's own, which chooses already."""
+    if policy == _STATIC:
+        return
+
+    from cpuctl.operations.policies import choose_policy
+
+    choose_policy(policy).attach(node, source, kubelet)

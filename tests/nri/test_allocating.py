@@ -1,0 +1,221 @@
+"""A policy that gives CPUs away as containers come, takes them back, and remembers across restarts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError, NodeAccessError
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.sources import Sources
+from cpuctl.nri.allocating import AllocatedPlaces, LeftNode
+from cpuctl.nri.keeper import Keeper
+from cpuctl.nri.model import Answer, RuntimeContainer, Sandbox, Setting
+from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
+from tests.nri.conftest import Play
+from tests.nri.runtime import FakeRuntime, pod
+
+MACHINE = "synthetic:2s2n4c2t,mem=64Gi"
+RESERVED = KubeletInputs(arguments="--reserved-cpus=0,8", version="1.36")
+EIGHT_NODES = "synthetic:2s8n16c2t,mem=64Gi"
+GUARANTEED, BURSTABLE = "/kubepods/podu", "/kubepods/burstable/podu"
+
+PODS = st.sampled_from("abc")
+Places = Callable[..., AllocatedPlaces]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    def start(policy: str = "static", machine: str = MACHINE, **more: Any) -> AllocatedPlaces:
+        kubelet = more.pop("kubelet", RESERVED)
+        inputs = PolicyInputs(policy, machine, kubelet, str(tmp_path / "state"), **more)
+        return allocated_places(inputs, Sources())
+
+    return start
+
+
+def resources(cpus: float) -> dict[str, int]:
+    return {"shares": int(cpus * 1024), "quota": int(cpus * 100_000), "memory": 1 << 30}
+
+
+def test_guaranteed_containers_get_cpus_of_their_own_others_share(play: Play, places: Places) -> None:
+    scene = play(places())
+    runtime = scene.runtime
+    log = runtime.create(pod("log", parent=BURSTABLE), "main", **resources(2))
+    web = pod("web", parent=GUARANTEED)
+    app = runtime.create(web, "app", **resources(4))
+    half = runtime.create(web, "half", **resources(0.5))
+    assert (log.cpus, app.cpus, half.cpus) == ("0,3-8,11-15", "1-2,9-10", "0,3-8,11-15")
+    free = runtime.create(pod("cri"), "main", **resources(2))  # no kubelet has made it
+    assert (free.cpus, log.cpus) == ("3,11", "0,4-8,12-15")
+    none = runtime.create(pod("none", parent=GUARANTEED), "main", **resources(16))
+    assert none.cpus == "0,4-8,12-15"
+    assert scene.heard.says("default/none/main gets no CPUs of its own, and runs in the pool: ")
+    runtime.stop_container(app)
+    assert (half.cpus, log.cpus, none.cpus) == ("0-2,4-10,12-15",) * 3
+
+
+def test_what_is_held_outlives_the_plugin(play: Play, places: Places, tmp_path: Path) -> None:
+    first = play(places())
+    runtime = first.runtime
+    app = runtime.create(pod("web", parent=GUARANTEED), "app", **resources(4))
+    db = runtime.create(pod("db", parent=GUARANTEED), "main", **resources(2))
+    first.plugin.stop()
+    saved = json.loads((tmp_path / "state").read_bytes())
+    assert {each["id"] for each in saved["containers"]} == {app.id, db.id}
+    runtime.close()
+    del runtime.containers[app.id]  # it ended while nobody listened
+    (tmp_path / "second").mkdir()
+    again = FakeRuntime(tmp_path / "second" / "nri.sock", containers=runtime.containers, pods=runtime.pods)
+    (tmp_path / ".state.lock").unlink()  # the first one lives on in this process
+    scene = play(places(), again)
+    assert db.cpus == "3,11", "it keeps what it has"
+    new = scene.runtime.create(pod("new", parent=GUARANTEED), "main", **resources(4))
+    assert new.cpus == "1-2,9-10"
+
+
+def test_memory_nodes_come_with_a_static_memory_manager(play: Play, places: Places, tmp_path: Path) -> None:
+    config = tmp_path / "kubelet.yaml"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "reservedSystemCPUs: 0,8\nmemoryManagerPolicy: Static\ntopologyManagerPolicy: single-numa-node\n"
+        "systemReserved: {memory: 900Mi}\n"
+        "reservedMemory: [{numaNode: 0, limits: {memory: 1000Mi}}]\n"
+    )
+    scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")))
+    app = scene.runtime.create(pod("web", parent=GUARANTEED), "app", **resources(4))
+    big = scene.runtime.create(pod("big", parent=GUARANTEED), "app", **resources(8))
+    assert (app.cpus, app.mems) == ("1-2,9-10", "0")
+    assert (big.cpus, big.mems) == ("4-7,12-15", "1")
+
+
+def test_another_policy_chooses(play: Play, places: Places) -> None:
+    scene = play(places("koordinator,bind=spread"))
+    app = scene.runtime.create(pod("web", parent=GUARANTEED), "app", **resources(2))
+    scene.runtime.serve(0.1)
+    assert len(CPUSet.parse(app.cpus)) == 2
+    assert app.cpus != "1,9", "not the two threads of a core, as the kubelet would"
+
+
+def test_a_state_of_something_else_is_refused(places: Places, tmp_path: Path) -> None:
+    for text in ("{", "[]", '{"kind": "Plan"}', '{"kind": "NRIState", "files": {}, "containers": []}'):
+        (tmp_path / "state").write_text(text)
+        with pytest.raises(InputError, match="is no state of cpuctl nri run"):
+            places()
+
+
+def test_two_plugins_never_share_a_state(places: Places) -> None:
+    first = places()
+    with pytest.raises(NodeAccessError, match="another cpuctl nri run works with it"):
+        places()
+    del first
+
+
+def test_settings_under_which_no_kubelet_starts_are_refused(places: Places) -> None:
+    with pytest.raises(InputError, match="the policy would not start"):
+        places(kubelet=KubeletInputs(version="1.36"))
+
+
+class Saved:
+    """Keeps a state in memory, as the file would have it."""
+
+    def __init__(self) -> None:
+        self.left: LeftNode | None = None
+
+    def save(self, node: Any, held: Any) -> None:
+        self.left = LeftNode(node.copy(), dict(held))
+
+
+class Allocations(RuleBasedStateMachine):
+    """Containers on 64 CPUs and 8 nodes; the plug-in is killed before or after it has saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        inputs = PolicyInputs(
+            "static", EIGHT_NODES, KubeletInputs(arguments="--reserved-cpus=0", version="1.36"), dry_run=True
+        )
+        fresh = allocated_places(inputs, Sources())
+        self.pod_rules = fresh._rules
+        self.saved = Saved()
+        self.saved.save(fresh._node, {})
+        self.begin()
+        self.running: dict[str, RuntimeContainer] = {}
+        self.sets: dict[str, Setting] = {}
+        self.numbers = count()
+
+    def begin(self) -> None:
+        assert self.saved.left is not None
+        left = LeftNode(self.saved.left.node.copy(), self.saved.left.held)
+        self.places = AllocatedPlaces(left, self.pod_rules, self.saved)
+        self.keeper = Keeper(self.places)
+
+    def apply(self, answer: Answer) -> None:
+        if answer.container is not None and answer.adjust is not None:
+            self.sets[answer.container.id] = answer.adjust
+        for each in answer.updates:
+            self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
+        self.keeper.delivered(answer)
+
+    @rule(
+        name=st.sampled_from("abc"),
+        container=st.sampled_from("xy"),
+        cpus=st.integers(0, 24),
+        killed=st.booleans(),
+    )
+    def create(self, name: str, container: str, cpus: int, killed: bool) -> None:
+        if any((each.pod.name, each.name) == (name, container) for each in self.running.values()):
+            return
+        sandbox = Sandbox(name, name, "x", name, GUARANTEED)
+        new = RuntimeContainer(f"{name}-{container}-{next(self.numbers)}", container, sandbox)
+        if cpus:
+            new = new._replace(shares=cpus * 1024, quota=cpus * 100_000, period=100_000, memory=1 << 20)
+        answer = self.keeper.create(new)
+        self.running[new.id], self.sets[new.id] = new, Setting("0-63")
+        if killed:  # the state is saved, the answer never came: the runtime lets the container pass
+            self.killed_and_started_again()
+            return
+        self.apply(answer)
+        self.keeper.created(new.id)
+
+    @precondition(lambda self: self.running)
+    @rule(data=st.data(), heard=st.booleans())
+    def stop(self, data: st.DataObject, heard: bool) -> None:
+        gone = data.draw(st.sampled_from(sorted(self.running)))
+        del self.running[gone], self.sets[gone]
+        if heard:
+            self.apply(self.keeper.stop(gone))
+        else:
+            self.killed_and_started_again()
+
+    @rule()
+    def killed_and_started_again(self) -> None:
+        self.begin()
+        told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
+        before = {each.id: self.places.place(each) for each in told}
+        self.apply(self.keeper.synchronize(told))
+        for each in told:
+            if before[each.id].own:
+                assert self.places.place(each) == before[each.id], "who holds CPUs keeps them"
+
+    @invariant()
+    def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:
+        taken = CPUSet()
+        for each in self.running.values():
+            place, cpus = self.places.place(each), CPUSet.parse(self.sets[each.id].cpus)
+            assert cpus == place.cpus
+            if place.own:
+                assert len(cpus) * 1024 == each.shares
+                assert not cpus & taken
+                taken |= cpus
+        assert self.places.pool == CPUSet.parse("0-63") - taken
+
+
+TestAllocations = Allocations.TestCase

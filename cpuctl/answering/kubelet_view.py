@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import CORES_UNKNOWN
 from cpuctl.engine.views import cpu_labels, differing_views
 from cpuctl.golang.text import GoError
 from cpuctl.machine.machine_info import MachineInfo
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def kubelet_view(machine: Machine, info: MachineInfo) -> KubeletView | Unseen:
-    """Count and number as the kubelet does, or give its error where it would refuse the machine."""
+    """Count and number as the kubelet does, or give its error where it would refuse the machine.
+
+    Where nothing is recorded that it goes by, the error says so.
+    """
+    if not info.cores_known:
+        return {"error": CORES_UNKNOWN}
     try:
         topology = CPUTopology.discover(info)
     except GoError as error:

@@ -127,7 +127,7 @@ class KubeletLabel(TypedDict):
 
 @final
 class Unseen(TypedDict):
-    """The kubelet refuses the machine."""
+    """The kubelet refuses the machine, or it is not recorded what it goes by."""
 
     error: str
 

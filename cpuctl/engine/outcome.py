@@ -52,6 +52,12 @@ MEMORY_UNKNOWN = f"the machine information does not tell how much memory there i
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
+CORES_UNKNOWN = (
+    "it is not recorded which core and package any CPU is on (cpu*/topology), and a kubelet goes by both"
+)
+"""Why it is not determined what a kubelet does on a machine that was recorded without them."""
+
+
 CACHES_UNKNOWN = (
     "nothing is recorded of L3 caches: prefer-align-cpus-by-uncorecache goes by sockets here, and on the "
     "node by its caches, so that CPUs may be others there"

@@ -17,7 +17,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import hugepages_by_name
 from cpuctl.engine.node_resources import MEMORY_SETTINGS
-from cpuctl.engine.outcome import MEMORY_UNKNOWN, Undetermined, memory_unknown_of
+from cpuctl.engine.outcome import CORES_UNKNOWN, MEMORY_UNKNOWN, Undetermined, memory_unknown_of
 from cpuctl.engine.start import NotStarted, Started, check_start
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
@@ -246,6 +246,8 @@ def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Pro
     config, choice = kubelet.config, None
     memory: MemoryProposal | None = None
     if request.cpus is not None:
+        if not info.cores_known:
+            return NoProposal(CORES_UNKNOWN)
         try:
             topology = CPUTopology.discover(info, knows_books=kubelet.gates.release.knows_books)
         except GoError as error:

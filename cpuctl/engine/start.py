@@ -6,15 +6,23 @@ fails decides; its text is the kubelet's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy, start_cpu_manager
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.memory.manager_start import overdrawn, start_memory_manager
 from cpuctl.engine.node_capacity import node_capacity, node_reservations
-from cpuctl.engine.outcome import MEMORY_UNKNOWN, FaultKind, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.outcome import (
+    CORES_UNKNOWN,
+    MEMORY_UNKNOWN,
+    FaultKind,
+    KubeletFault,
+    StartRefused,
+    Undetermined,
+)
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import SettingError
 from cpuctl.kubelet.gates.feature_gates import BadGatesError, FeatureGates, gates_at_start
@@ -24,6 +32,7 @@ from cpuctl.kubelet.reservations import Reservations, check_capacity
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject
 from cpuctl.kubelet.validation.rules import refused_later, validate, validation_text
+from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
@@ -42,6 +51,8 @@ StartResult: TypeAlias = "Node | NotStarted"
 
 _FLAGS_IN_STATES = ("configured policy", "reserved cpus", "the expected machine state")
 """Of what stands against a state file, the words that say that it hangs on a flag."""
+
+_ENDS = ("would start", "cannot be told", "would not start")
 
 LOADING = "loading the kubelet configuration"
 """Where a kubelet crashes on its gates, before it looks at the machine."""
@@ -177,8 +188,64 @@ def last_checks(started: Started) -> Started | NotStarted:
 
 
 def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
-    """Do what a kubelet does up to the point where its managers have written their state files."""
-    return doubted(_managers(info, kubelet), kubelet)
+    """Do what a kubelet does up to the point where its managers have written their state files.
+
+    Where nobody says which release the kubelet is, and the one that is assumed does not come so far, others
+    are asked: a refusal is one of all releases that would take the configuration.
+    """
+    outcome = doubted(_managers(info, kubelet), kubelet)
+    if kubelet.released or not isinstance(outcome, StartRefused | KubeletFault):
+        return outcome
+    ends = {minor: _managers(info, _of_release(kubelet, minor)) for minor in range(OLDEST, NEWEST + 1)}
+    started = {minor: end for minor, end in ends.items() if isinstance(end, Started)}
+    if not started:
+        return outcome
+    return agreed(
+        outcome, ends, kubelet.version.minor, "releases go by this configuration in ways of their own"
+    )
+
+
+def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:
+    return kubelet._replace(version=KubeletVersion(minor), released=True)
+
+
+def agreed(
+    outcome: Started | NotStarted, others: Mapping[int, Started | NotStarted], assumed: int, why: str
+) -> Started | NotStarted:
+    """Say what all releases come to where nobody says which one it is; else who comes to what.
+
+    *outcome* is that of the minor that is *assumed*, *why* what makes releases differ.
+    """
+    ends = dict(sorted(others.items()))
+    # The one that is assumed comes last: its words are those that are repeated.
+    ends.pop(assumed, None)
+    ends[assumed] = outcome
+    if len({_end_of(end) for end in ends.values()}) == 1:
+        return outcome
+    told = []
+    for does in _ENDS:
+        alike = {minor: end for minor, end in ends.items() if _end_of(end) == does}
+        if alike:
+            *_, last = alike.values()
+            text = "" if isinstance(last, Started) else f": {_text(last)}"
+            told.append(f"kubelet {_minors(alike)} {does}{text}")
+    return Undetermined(f"its release is not known, and {why} (--kubelet-version); {'; '.join(told)}")
+
+
+def _end_of(end: Started | NotStarted) -> str:
+    if isinstance(end, Undetermined):
+        return _ENDS[1]
+    return _ENDS[0] if isinstance(end, Started) else _ENDS[2]
+
+
+def _text(refused: NotStarted) -> str:
+    return refused.error if isinstance(refused, StartRefused) else refused.why
+
+
+def _minors(minors: Iterable[int]) -> str:
+    """Write releases as people say them: ``1.27 to 1.32, 1.36``."""
+    runs = CPUSet.of(minors).runs()
+    return ", ".join(f"1.{first}" if first == last else f"1.{first} to 1.{last}" for first, last in runs)
 
 
 def _managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
@@ -204,6 +271,8 @@ def _managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
 def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started | Undetermined:
     config = kubelet.config
     _check_validity(kubelet, gates)
+    if not info.cores_known:
+        return Undetermined(CORES_UNKNOWN)
     reservations = node_reservations(info, config, _check)
     _check("cpuManager", lambda: refuse_gated_options(config.cpu_manager_policy_options, gates))
     _check_later(kubelet, gates, CONTAINER_MANAGER)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
-from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_checks, start_managers
+from cpuctl.engine.start import NotStarted, Started, agreed, doubted, furnished, last_checks, start_managers
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _ROOT = "/var/lib/kubelet"
 _ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"
-_ENDS = ("would start", "cannot be told", "would not start")
 
 _NO_FILES = SavedFiles()
 
@@ -67,48 +65,10 @@ def start_on(
         minor: start_on(info, kubelet._replace(version=KubeletVersion(minor), released=True), read)
         for minor, read in files.by_others.items()
     }
-    return begun._replace(outcome=_agreed(begun, others, kubelet.version.minor))
-
-
-def _agreed(begun: StateStart, others: Mapping[int, StateStart], assumed: int) -> Started | NotStarted:
-    """Say what all releases come to where nobody says which one it is; else who comes to what.
-
-    A release that ends before it opens its files, over the configuration, says nothing about them.
-    """
-    outcome = begun.outcome
-    ends = {minor: other.outcome for minor, other in sorted(others.items()) if other.node is not None}
-    # The one that is assumed comes last: its words are those that are repeated.
-    ends.pop(assumed, None)
-    ends[assumed] = outcome
-    if len({_end_of(end) for end in ends.values()}) == 1:
-        return outcome
-    told = []
-    for does in _ENDS:
-        alike = {minor: end for minor, end in ends.items() if _end_of(end) == does}
-        if alike:
-            *_, last = alike.values()
-            text = "" if isinstance(last, Started) else f": {_text(last)}"
-            told.append(f"kubelet {_minors(alike)} {does}{text}")
-    return Undetermined(
-        "its release is not known, and releases read these state files in ways of their own "
-        f"(--kubelet-version); {'; '.join(told)}"
-    )
-
-
-def _end_of(end: Started | NotStarted) -> str:
-    if isinstance(end, Undetermined):
-        return _ENDS[1]
-    return _ENDS[0] if isinstance(end, Started) else _ENDS[2]
-
-
-def _text(refused: NotStarted) -> str:
-    return refused.error if isinstance(refused, StartRefused) else refused.why
-
-
-def _minors(minors: Iterable[int]) -> str:
-    """Write releases as people say them: ``1.27 to 1.32, 1.36``."""
-    runs = CPUSet.of(minors).runs()
-    return ", ".join(f"1.{first}" if first == last else f"1.{first} to 1.{last}" for first, last in runs)
+    # A release that ends before it opens its files, over the configuration, says nothing about them.
+    ends = {minor: other.outcome for minor, other in others.items() if other.node is not None}
+    why = "releases read these state files in ways of their own"
+    return begun._replace(outcome=agreed(begun.outcome, ends, kubelet.version.minor, why))
 
 
 def _refusals(

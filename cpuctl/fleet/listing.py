@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.answering.config.starts import not_started_answer
@@ -114,9 +115,10 @@ def machine_answer(info: MachineInfo, kubelet: Kubelet | None) -> FleetMachine:
     """Count as the kubelet does; what it would refuse to count, or nobody recorded, is null."""
     memory = info.memory_bytes or None
     books = kubelet.gates.release.knows_books if kubelet else True
-    try:
+    counts = None
+    with suppress(GoError):
         counts = topology_counts(CPUTopology.discover(info, knows_books=books))
-    except GoError:
+    if counts is None or not info.cores_known:
         return {
             "cpus": None,
             "cores": None,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.documents.document import PlacedText
     from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.configuration.drop_ins import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -401,7 +402,7 @@ def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     sources.warnings.extend(map(str, loaded.warnings))
     kubelet = Kubelet(
         version=setup.version,
-        config=loaded.config,
+        config=loaded.config if setup.released else _without_default_of_release(loaded),
         gate_flags=loaded.gate_flags,
         gates_of_main_file=loaded.gates_of_main_file,
         cgroup_version=setup.cgroup_version,
@@ -410,6 +411,15 @@ def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     )
     _tell_patches(kubelet, sources)
     return LoadedKubelet(kubelet=kubelet, configuration=loaded, setup=setup)
+
+
+def _without_default_of_release(loaded: LoadedConfiguration) -> KubeletConfiguration:
+    """Leave open what decides on a start and is another default in every release, where none is named."""
+    from cpuctl.kubelet.configuration.settings import OriginKind
+
+    if loaded.origin("failCgroupV1").kind is not OriginKind.DEFAULT:
+        return loaded.config
+    return loaded.config._replace(fail_cgroup_v1=None)
 
 
 def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:

@@ -108,7 +108,10 @@ def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
         (without_package - without_core, "topology/physical_package_id", "no package id"),
     ):
         if cpus:
-            message = f"{have(cpus)} {ids}: a kubelet does not see such CPUs"
+            so = "a kubelet does not see such CPUs"
+            if cpus == machine.online:
+                so = "a kubelet goes by both, and what it sees without is not known"
+            message = f"{have(cpus)} {ids}: {so}"
             yield warning("cpus-without-ids", cpu_files(cpus, file), message)
     if cpus := _where(machine, lambda cpu: cpu.package_id is not None and cpu.package_id < 0):
         message = f"{have(cpus)} package id -1, unknown: a kubelet takes -1 for a socket"

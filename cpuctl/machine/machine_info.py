@@ -48,7 +48,8 @@ class MachineInfo(NamedTuple):
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
     ``memory_bytes`` is 0 where it is not, and ``hugepages_known`` False where those of some node are not.
-    ``caches_known`` is False where it is not known which CPUs share caches: none told is not none there.
+    ``caches_known`` is False where it is not known which CPUs share caches: none told is not none there,
+    ``cores_known`` where of no CPU both core and package are.
     """
 
     nodes: tuple[InfoNode, ...]
@@ -58,6 +59,7 @@ class MachineInfo(NamedTuple):
     ephemeral_storage: int | None = None
     hugepages_known: bool = True
     caches_known: bool = True
+    cores_known: bool = True
 
     @property
     def nodes_without_memory(self) -> tuple[int, ...]:
@@ -98,6 +100,7 @@ def kubelet_view(machine: Machine) -> MachineInfo:
         memory_bytes=machine.memory_bytes or 0,
         hugepages_known=machine.hugepages_known,
         caches_known=machine.caches_known,
+        cores_known=any(cpu.core_id is not None and cpu.package_id is not None for cpu in machine.cpus),
     )
 
 

@@ -6,7 +6,7 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/ad
 *tools/perf/Documentation/intel-hybrid.txt*.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from cpuctl.cpuset import CPUSet
@@ -103,12 +103,11 @@ def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
 def read_cpus(files: KernelFiles, online: CPUSet, node_of: Mapping[int, int]) -> tuple[CPU, ...]:
     """Read every online CPU; *node_of* names its NUMA node.
 
-    A CPU without topology files has no ids: cAdvisor passes over such CPUs. Raise InputError for a CPU that
-    has no directory.
+    A CPU without topology files has no ids and no siblings: cAdvisor passes over such CPUs. Raise InputError
+    for a CPU that has no directory.
     """
     _require_directories(files, online)
-    cpus = [_read_cpu(files, cpu, online, node_of.get(cpu)) for cpu in online]
-    return tuple(_with_siblings_by_ids(files, cpus))
+    return tuple(_read_cpu(files, cpu, online, node_of.get(cpu)) for cpu in online)
 
 
 def _require_directories(files: KernelFiles, online: CPUSet) -> None:
@@ -147,18 +146,27 @@ def _with_itself(number: int, cpus: CPUSet) -> CPUSet:
     return cpus | CPUSet(1 << number)
 
 
-def _with_siblings_by_ids(files: KernelFiles, cpus: list[CPU]) -> list[CPU]:
+def _with_siblings_by_ids(files: KernelFiles, cpus: Sequence[CPU]) -> tuple[CPU, ...]:
     """Where the kernel names no siblings, make CPUs with equal ids siblings."""
     unnamed = [cpu for cpu in cpus if not cpu.siblings]
-    if not unnamed:
-        return cpus
     cores: dict[Hashable, int] = {}
     for cpu in unnamed:
         cores[_core_key(cpu)] = cores.get(_core_key(cpu), 0) | 1 << cpu.number
-    numbers = CPUSet.of(cpu.number for cpu in unnamed)
+    if unnamed and _cores_known(cpus):
+        files.findings.append(_about_siblings(CPUSet.of(cpu.number for cpu in unnamed)))
+    return tuple(
+        cpu if cpu.siblings else cpu._replace(siblings=CPUSet(cores[_core_key(cpu)])) for cpu in cpus
+    )
+
+
+def _about_siblings(numbers: CPUSet) -> MachineFinding:
     message = f"the kernel names no thread siblings of {named(numbers)}: equal core ids make a core"
-    files.findings.append(note("no-siblings", cpu_files(numbers, "topology/thread_siblings_list"), message))
-    return [cpu if cpu.siblings else cpu._replace(siblings=CPUSet(cores[_core_key(cpu)])) for cpu in cpus]
+    return note("no-siblings", cpu_files(numbers, "topology/thread_siblings_list"), message)
+
+
+def _cores_known(cpus: Iterable[CPU]) -> bool:
+    """Tell whether anything says which CPUs share a core: ids, or siblings that the kernel names."""
+    return any(cpu.core_id is not None or cpu.siblings for cpu in cpus)
 
 
 def _core_key(cpu: CPU) -> Hashable:
@@ -330,8 +338,9 @@ def read_machine_files(tree: Tree) -> Machine:
     memory = files.value("proc/meminfo", parse_meminfo)
     numa_known = bool(nodes) or _tells_of_nodes(files)
     processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
+    cpus = read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus})
     machine = Machine(
-        cpus=read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus}),
+        cpus=_with_siblings_by_ids(files, cpus),
         numa_nodes=nodes,
         caches=caches,
         present=states.present,
@@ -351,6 +360,7 @@ def read_machine_files(tree: Tree) -> Machine:
         and all(cache.sharing_known for cache in caches if cache.level == _L3),
         hugepages_known=_tells_hugepages(tree, nodes, numa_known=numa_known),
         numa_known=numa_known,
+        cores_known=_cores_known(cpus),
     ).checked()
     return machine._replace(findings=(*files.findings, *machine_findings(machine)))
 

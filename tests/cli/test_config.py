@@ -120,7 +120,11 @@ ANSWERS = [
         3,
     ),
     Case("check the memory manager", ("check", *told("memory.yaml"))),
-    Case("check a host with cgroup v1", ("check", *told("static.yaml"), "--cgroup-version=1"), 3),
+    Case(
+        "check a host with cgroup v1",
+        ("check", *told("static.yaml"), "--cgroup-version=1", "--kubelet-version=1.36"),
+        3,
+    ),
     Case("check from stdin", ("check", *told("-")), 3, FILES["case.yaml"].encode()),
     Case("versions", ("versions", *told("quota.yaml"), "--from=1.32", "--to=1.38")),
     Case(

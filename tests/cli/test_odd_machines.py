@@ -288,21 +288,26 @@ def test_a_merge_that_takes_hours_is_no_admission(cpuctl: Cpuctl) -> None:
     assert "would not answer within" in explained.out
 
 
-def test_cpus_that_no_kubelet_sees_are_told_once(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    """Old kernels name siblings alone: cAdvisor counts sockets, and none of the CPUs in them."""
+def test_what_a_kubelet_sees_of_cpus_without_ids_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Old kernels name siblings alone, and no core."""
     for cpu in (0, 1):
         topology = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/topology"
         topology.mkdir(parents=True)
         (topology / "core_siblings_list").write_text("0-1\n")
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text("MemTotal: 8000000 kB\n")
+    why = (
+        "it is not recorded which core and package any CPU is on (cpu*/topology), and a kubelet goes by both"
+    )
     shown = cpuctl("topology", "show", "-m", str(tmp_path)).out
-    assert "A kubelet counts:  2 CPUs, 0 cores of 0, 1 socket, 0 NUMA nodes\n" in shown
-    seen = shown.partition("The kubelet sees another machine than the kernel:\n")[2].partition("\n\n")[0]
-    assert seen == "- the kubelet does not know CPUs 0-1, which are online"
-    planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi")
-    assert "CPU Manager policy none: every container runs on all CPUs\n" in planned.out
-    assert "Shared pool: empty" not in planned.out
+    assert "Cores:             not recorded\n" in shown
+    assert f"A kubelet counts:  not known: {why}\n" in shown
+    assert "The kubelet sees another machine" not in shown
+    for words in (("config", "check"), ("explain", "-T", "a=1/1,1Mi")):
+        asked = cpuctl(*words, "-m", str(tmp_path), columns=200)
+        assert (asked.code, f"would start cannot be said: {why}" in asked.out) == (3, True)
+    planned = cpuctl("plan", "-m", str(tmp_path), "-T", "a=1/1,1Mi", columns=200)
+    assert (planned.code, f"would start cannot be said: {why}" in planned.out) == (3, True)
     warned = planned.err
     assert "warning: nothing is recorded of NUMA nodes, nor of packages: a kubelet counts none\n" in warned
     assert "packages are taken" not in warned

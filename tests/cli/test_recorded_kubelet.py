@@ -415,10 +415,33 @@ def test_the_recorded_control_groups_tell_their_version(
 ) -> None:
     groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
     archive = captured(tmp_path, cpuctl, texts(*COMMAND, **{"main.yaml": HEAD}) | groups)
-    result = cpuctl(*words, "-m", archive)
-    assert result.code != 0
-    assert "kubelet is configured to not run on a host using cgroup v1" in result.out + result.err
+    result = cpuctl(*words, "-m", archive, "--kubelet-version=1.36")
+    assert result.code == 3
+    assert "would not start" in result.out
+    assert "kubelet is configured to not run on a host using cgroup v1" in result.out
+    assert cpuctl(*words, "-m", archive, "--kubelet-version=1.34").code == 0
     assert cpuctl("config", "check", "-m", archive, "--cgroup-version=2").code == 0
+
+
+@pytest.mark.parametrize("words", JUDGING, ids=lambda words: " ".join(words[:2]))
+def test_where_releases_differ_over_a_configuration_each_is_named(
+    words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """Since 1.35 a kubelet does not run on cgroup v1 unless it is told to."""
+    groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
+
+    def start(name: str, told: str) -> dict[str, Any]:
+        (tmp_path / name).mkdir()
+        node = texts(*COMMAND, **{"main.yaml": HEAD + told}) | groups
+        answer = json.loads(cpuctl(*words, "-m", captured(tmp_path / name, cpuctl, node), "-o", "json").out)
+        found: dict[str, Any] = answer["start"].get("from", answer["start"])
+        return found
+
+    default, refusing = start("default", ""), start("refusing", "failCgroupV1: true\n")
+    assert default["outcome"] == refusing["outcome"] == "Undetermined"
+    assert "kubelet 1.27 to 1.34 would start; kubelet 1.35 to 1.38 would not start: kub" in default["why"]
+    assert "kubelet 1.27 to 1.30 would start; kubelet 1.31 to 1.38 would not start: kub" in refusing["why"]
+    assert start("taking", "failCgroupV1: false\n") == {"outcome": "Started"}
 
 
 def test_flags_that_are_not_known_are_named_by_a_kubelet_that_would_start(

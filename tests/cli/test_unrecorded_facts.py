@@ -32,6 +32,7 @@ MISSING = {
     "sharers of caches": r"/cache/.*/shared",
     "NUMA nodes": r"devices/system/node",
     "sockets": r"physical_package_id|core_siblings",
+    "topology of CPUs": r"/topology/",
 }
 STATIC = (
     "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=best-effort "
@@ -77,6 +78,10 @@ FALSE_WORDS = {
     ),
     "NUMA nodes": (r"NUMA nodes: +0", r"NUMA node: 0 for the kernel", r"[^1]0 NUMA nodes", r":\d+s0n"),
     "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),
+    "topology": (
+        r"would not start", r"\b0 cores", r"Cores: +\d", r"core: \d+ for the kernel",
+        r"does not see such", r"equal core ids",
+    ),
 }  # fmt: skip
 """Sentences that only they may say who know the fact."""
 
@@ -93,6 +98,7 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
         "caches": ("l3Caches", "uncoreCaches", "alignment.uncoreCache"),
         "NUMA nodes": ("summary.numaNodes",),
         "sockets": ("summary.sockets",),
+        "topology": ("summary.cores", "summary.sockets", "kubelet.cores", "kubelet.cpus"),
     }[told_of(kind)]
     if isinstance(document, Mapping):
         for key, value in document.items():
@@ -357,3 +363,14 @@ def test_whether_cpus_share_a_cache_that_was_not_recorded(cpuctl: Cpuctl, tmp_pa
     totals = json.loads(compared.out)["a"]["totals"]
     check(json.loads(compared.out))
     assert totals["aligned"] == {"core": 1, "uncoreCache": None, "numaNode": 1, "socket": 1}
+
+
+def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
+    cpuctl: Cpuctl, lacking: Callable[[str], str]
+) -> None:
+    def told(kind: str) -> str:
+        lines = cpuctl("topology", "show", "-m", lacking(kind)).out.splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("Memory:"))
+
+    assert told("memory of the machine") == "16.0 GiB on NUMA nodes, of the machine not recorded"
+    assert told("memory") == "not recorded"

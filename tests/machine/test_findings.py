@@ -52,7 +52,8 @@ CASES = [
     Case(
         "no ids",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=None, package_id=None)),
-        "CPUs 0-7 have neither core id nor package id: a kubelet does not see such CPUs",
+        "CPUs 0-7 have neither core id nor package id: a kubelet goes by both, and what it sees without is "
+        "not known",
     ),
     Case(
         "one id without the other",
@@ -132,7 +133,8 @@ CASES = [
     Case(
         "neither NUMA nodes nor packages",
         with_cpus(parse_synthetic("0n4c"), lambda cpu: cpu._replace(package_id=None, core_id=None)),
-        "CPUs 0-3 have neither core id nor package id: a kubelet does not see such CPUs\n"
+        "CPUs 0-3 have neither core id nor package id: a kubelet goes by both, and what it sees without is "
+        "not known\n"
         "the kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node",
     ),
     Case(

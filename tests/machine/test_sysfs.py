@@ -262,7 +262,10 @@ def test_kernels_without_any_topology() -> None:
     machine = read(files)
     assert [str(core) for core in machine.cores] == list("01234567")
     assert machine.sockets == {}
-    assert "the kernel names no thread siblings of CPUs 0-7: equal core ids make a core" in messages(machine)
+    assert not machine.cores_known
+    assert "equal core ids make a core" not in str(messages(machine))
+    assert not kubelet_view(machine).cores_known
+    assert kubelet_view(read(small_machine())).cores_known
 
 
 def test_unknown_packages_are_numbered_after_the_known() -> None:

@@ -110,9 +110,9 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
         "Sockets": _count(summary["sockets"]),
         "NUMA nodes": _count(summary["numaNodes"]),
         "L3 caches": _count(summary["l3Caches"]),
-        "Memory": _size(summary["memoryBytes"]) or _NOT_RECORDED,
+        "Memory": _size(summary["memoryBytes"]) or _of_nodes(document["numaNodes"]),
         "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
-        "A kubelet counts": _kubelet_counts(kubelet),
+        "A kubelet counts": _kubelet_counts(kubelet, known=summary["cores"] is not None),
     }
     if wide:
         for name, key in _MASKS:
@@ -120,6 +120,12 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
     for name, fact in facts.items():
         if fact:
             yield f"{name + ':':<18} {fact}"
+
+
+def _of_nodes(nodes: Sequence[NumaNode]) -> str:
+    """Tell what is known of memory where that of the whole machine is not recorded."""
+    known = [node["memoryBytes"] for node in nodes if node["memoryBytes"] is not None]
+    return f"{_size(sum(known))} on NUMA nodes, of the machine {_NOT_RECORDED}" if known else _NOT_RECORDED
 
 
 def _cores(summary: Summary) -> str:
@@ -140,14 +146,14 @@ def _core_kind(summary: Summary, kind: Literal["performanceCPUs", "efficiencyCPU
     return f"{summary[kind]}{guess}" if summary[kind] else ""
 
 
-def _kubelet_counts(kubelet: KubeletView | Unseen) -> str:
+def _kubelet_counts(kubelet: KubeletView | Unseen, *, known: bool) -> str:
     if "error" in kubelet:
-        return f"nothing: {kubelet['error']}"
+        return f"{'nothing' if known else 'not known'}: {kubelet['error']}"
     uncore = kubelet["uncoreCaches"]
     caches = "" if uncore is None else f", {counted(uncore, 'uncore cache')}"
+    each = f" of {kubelet['cpusPerCore']}" if kubelet["cores"] else ""
     return (
-        f"{counted(kubelet['cpus'], 'CPU')}, "
-        f"{counted(kubelet['cores'], 'core')} of {kubelet['cpusPerCore']}, "
+        f"{counted(kubelet['cpus'], 'CPU')}, {counted(kubelet['cores'], 'core')}{each}, "
         f"{counted(kubelet['sockets'], 'socket')}, {counted(kubelet['numaNodes'], 'NUMA node')}"
         f"{caches}"
     )

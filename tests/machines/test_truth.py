@@ -131,9 +131,9 @@ def test_every_machine_has_a_synthetic_form_or_a_reason(name: str) -> None:
     try:
         again = parse_synthetic(describe_synthetic(machine))
     except ValueError as reason:
-        known = (
-            "share more than one level-3 cache" if machine.numa_known else "nothing is recorded of NUMA nodes"
-        )
+        lacking = (machine.numa_known, "NUMA nodes"), (machine.cores_known, "cores")
+        unknown = next((f"nothing is recorded of {what}" for known, what in lacking if not known), "")
+        known = unknown or "share more than one level-3 cache"
         assert known in str(reason)  # noqa: PT017 - the other outcome is tested too
         return
     assert again.online == machine.online

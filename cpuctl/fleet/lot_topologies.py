@@ -65,7 +65,7 @@ class LotTopologies:
             if (now := published[publisher]) is None:
                 continue
             assert lot.planning is not None, "something is published of it"
-            found = compared(given, now, self._kubelet_of(lot), lot.planning.initial).findings
+            found = compared(given, now, self._kubelet_of(lot), lot.planning).findings
             if found:
                 yield name, tuple(map(str, found))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +16,13 @@ from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.inputs.sources import Sources
+from cpuctl.kubelet.policy_options import parse_topology_options
 from cpuctl.operations.topology_publishing import Publisher, PublisherName, publish_node
 from cpuctl.scheduler.node_topology import (
     FINGERPRINT_ANNOTATION,
     FINGERPRINT_ATTRIBUTE,
     METHOD_ATTRIBUTE,
+    MOST_NUMA_NODES_ATTRIBUTE,
     NUMA_ZONE,
     POLICY_ATTRIBUTE,
     SCOPE_ATTRIBUTE,
@@ -32,6 +35,8 @@ from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.starting_state import StartingState
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.plan_inputs import Planning
     from cpuctl.pods.model import Pod
     from cpuctl.scheduler.node_topology import NodeTopology, Zone
 
@@ -69,6 +74,7 @@ def differences(told: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         message = f"none is a NUMA node ({kinds}): the scheduler's plug-in sees no resources, and filters all"
         yield Untrue(Severity.ERROR, "other-zones", "zones", message, NUMA_ZONE, kinds)
         return
+    yield from _told_twice(told)
     unknown = unknown_devices(told, now)
     zones = {zone.name: zone for zone in told.zones}
     for zone in now.zones:
@@ -83,6 +89,26 @@ def differences(told: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         message = "other pods ran then than are known of now"
         place, real = FINGERPRINT_ATTRIBUTE, now.fingerprint or ""
         yield Untrue(Severity.WARNING, "stale", place, message, real, told.fingerprint)
+
+
+def _told_twice(told: NodeTopology) -> Iterator[Untrue]:
+    """Find zones of one name, which an API server stores: the plug-in looks at each by itself."""
+    for name, count in Counter(zone.name for zone in told.zones).items():
+        if count > 1:
+            message = f"the object has {count} zones of this name: the plug-in lets pass what fits any"
+            yield Untrue(Severity.ERROR, "other-zones", name, message, "1", str(count))
+
+
+def _of_numa_limit(told: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue]:
+    """Compare how many NUMA nodes the kubelet allows, where the object tells it: scores go by that."""
+    config, place = kubelet.config, MOST_NUMA_NODES_ATTRIBUTE
+    if told.attribute(place) is None or config.topology_manager_policy == "none":
+        return
+    said = topology_settings(told).most_numa_nodes
+    options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
+    if said != (real := options.max_allowable_numa_nodes):
+        message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes scores by it"
+        yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(said))
 
 
 def unknown_devices(told: NodeTopology, now: NodeTopology) -> frozenset[str]:
@@ -162,13 +188,14 @@ class PublishedNodes(NamedTuple):
             now = publish_node(name, planning, node, publisher_of(told)).topology
         except InputError as error:
             return Compared(missing=(error.message,))
-        return compared(told, now, node, planning.initial)
+        return compared(told, now, node, planning)
 
 
-def compared(told: NodeTopology, now: NodeTopology, node: Node, initial: StartingState) -> Compared:
-    """Compare an object with what an exporter would publish *now* of a node that started from *initial*."""
+def compared(told: NodeTopology, now: NodeTopology, node: Node, planning: Planning) -> Compared:
+    """Compare an object with what an exporter would publish *now* of a node, which *planning* started."""
+    initial = planning.initial
     devices = unknown_devices(told, now)
-    found, missing = [*differences(told, now)], []
+    found, missing = [*differences(told, now), *_of_numa_limit(told, planning.kubelet)], []
     if devices:
         missing.append(f"devices: nobody told what the node has of {few(sorted(devices))}")
     if not _told_amounts(node, initial):

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
+from cpuctl.object_names import subdomain_problems
 from cpuctl.pods.node_selection import Taint
 from cpuctl.scheduler.model import NodeObject, amount_of
 from cpuctl.scheduler.node_topology import API_VERSION, KIND, NodeTopology, Owner, Zone, ZoneResource
 
+_INT64 = (1 << 63) - 1
 _HINT = "kubectl get nodes -o json writes them"
 _TOPOLOGY_HINT = "kubectl get noderesourcetopologies -o json writes them"
 
@@ -91,8 +93,11 @@ def _topology(cursor: Cursor) -> NodeTopology:
     if version := cursor.get("apiVersion"):
         version.one_of([API_VERSION])
     metadata = cursor.required("metadata")
+    name = metadata.required("name")
+    if problems := subdomain_problems(name.text()):
+        raise name.error(problems[0])
     return NodeTopology(
-        name=metadata.required("name").text(),
+        name=name.text(),
         zones=tuple(map(_zone, cursor.required("zones").items())),
         attributes=_named(cursor, "attributes"),
         policies=cursor.optional("topologyPolicies", Cursor.texts, ()),
@@ -113,12 +118,19 @@ def _zone(zone: Cursor) -> Zone:
         type=zone.required("type").text(),
         resources=tuple(map(_zone_resource, zone.optional("resources", Cursor.items, []))),
         costs=tuple(
-            (cost.required("name").text(), cost.required("value").integer())
+            (
+                cost.required("name").text(),
+                _int64(cost.required("value")),
+            )
             for cost in zone.optional("costs", Cursor.items, [])
         ),
         attributes=_named(zone, "attributes"),
         parent=zone.optional("parent", Cursor.text, ""),
     )
+
+
+def _int64(value: Cursor) -> int:
+    return value.integer(minimum=-_INT64 - 1, maximum=_INT64)
 
 
 def _zone_resource(resource: Cursor) -> ZoneResource:

@@ -81,6 +81,29 @@ def test_an_object_without_numa_nodes_is_told_once() -> None:
     ]
 
 
+def test_zones_of_one_name_are_told() -> None:
+    """An API server stores them: its schema has a list without keys."""
+    now = published_by(TWO["n1"], arguments=SINGLE)
+    twice = now._replace(zones=(*now.zones, now.zones[0]))
+    assert texts(twice, now) == [
+        "node-0: the object has 2 zones of this name: the plug-in lets pass what fits any"
+    ]
+
+
+@pytest.mark.parametrize(("limit", "found"), [("16", True), ("8", False), ("1", False)])
+def test_how_many_numa_nodes_a_kubelet_allows_is_compared_where_it_is_told(limit: str, found: bool) -> None:
+    """The plug-in takes 8 for what it cannot read."""
+    now = published_by(TWO["n1"], arguments=SINGLE)
+    told = now._replace(attributes=(*now.attributes, ("topologyManagerMaxNUMANodes", limit)))
+    compared = PublishedNodes({"n1": told}).compare(kubelet(SINGLE), TWO["n1"], "n1")
+    why = "the object says 16, the kubelet has 8: LeastNUMANodes scores by it"
+    expected = f"topologyManagerMaxNUMANodes: {why}"
+    assert [str(each) for each in compared.findings] == ([expected] if found else [])
+    more = f"{SINGLE} --topology-manager-policy-options=max-allowable-numa-nodes=16"
+    agreeing = PublishedNodes({"n1": told}).compare(kubelet(more), TWO["n1"], "n1")
+    assert bool(agreeing.findings) is not found
+
+
 def test_devices_that_nobody_told_of_are_no_difference() -> None:
     now = published_by(TWO["n1"], arguments=SINGLE)
     card = ZoneResource("vendor.com/nic", *map(Quantity.from_value, (2, 2, 1)))

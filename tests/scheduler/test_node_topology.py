@@ -98,6 +98,14 @@ BROKEN = [
         "zones[0].resources[0]: available is missing",
     ),
     (changed(attributes=[{"name": "a", "value": 8}]), "attributes[0].value: expected a string"),
+    (changed(zones=[{"type": "Node"}]), "zones[0]: name is missing"),
+    (changed(zones=["node-0"]), "zones[0]: expected a mapping"),
+    (
+        changed(zones=[{**ZONE, "costs": [{"name": "a", "value": 1 << 63}]}]),
+        "zones[0].costs[0].value: expected",
+    ),
+    (changed(metadata={"name": ""}), "metadata.name: a lowercase RFC 1123 subdomain"),
+    (changed(metadata={"name": "Node 1"}), "metadata.name: a lowercase RFC 1123 subdomain"),
 ]
 
 

@@ -221,7 +221,7 @@ _cpuctl_run() {
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--defragment)'--defragment'[Instead\: the fewest moves of pods on the node after which the given pod fits or, where none is given, the largest there can be.]' \
                 '(--budget)'--budget='[Settings to try on the engine, at most (2000), or evictions and admissions (20000).]:N: ' \
-                '(--what-if)'--what-if'[Also try the policies (plug-ins) that come with cpuctl, which no kubelet has\: cpuctl policies list. They are tried with the reserved CPUs as they are.]' \
+                '(--what-if)'--what-if'[Also try the policies (plug-ins) that come with cpuctl, which no kubelet has\: cpuctl policies list. They are tried with the reserved CPUs and full-pcpus-only as they are.]' \
                 '*'--keep='[Leave a setting as it is\: a field of the configuration, such as cpuManagerPolicy, or an option of a policy, such as full-pcpus-only. May be given several times.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
                 '(--snippet)'--snippet='[Only a KubeletConfiguration with the settings of row N, to paste.]:N: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \

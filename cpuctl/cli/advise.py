@@ -94,7 +94,7 @@ WhatIfOption = Annotated[
     typer.Option(
         "--what-if",
         help="Also try the policies (plug-ins) that come with cpuctl, which no kubelet has: cpuctl policies "
-        "list. They are tried with the reserved CPUs as they are.",
+        "list. They are tried with the reserved CPUs and full-pcpus-only as they are.",
     ),
 ]
 KeepOption = Annotated[

@@ -108,7 +108,7 @@ class Space:
     """All settings for one kubelet on one machine, the ones nearest to what it has now first.
 
     ``left_out`` tells what is not among them. ``plugins`` are names of policies to try in the kubelet's
-    place, with reserved CPUs as they are. What is in *keep* (``VARIED``) stays as it is.
+    place, with reserved CPUs and whole cores as they are. What is in *keep* (``VARIED``) stays as it is.
     """
 
     def __init__(
@@ -212,9 +212,10 @@ class Space:
         legal = list(self._legal_options())
         for reserved, options in product(("", *self._reserved_sets()), legal):
             yield _CPUs("static", options, reserved)
-        alone = [each for each in legal if each <= {FULL_PCPUS_ONLY, STRICT_RESERVATION}]
-        for plugin, options in product(self._plugins, alone):
-            yield _CPUs("static", options, plugin=plugin)
+        kept = _switched_on(self._now.cpu_manager_policy_options) & {FULL_PCPUS_ONLY, STRICT_RESERVATION}
+        for plugin in self._plugins:
+            # The other options tell the kubelet how to choose CPUs, which is the plugin's part then.
+            yield _CPUs("static", kept, plugin=plugin)
 
     def _legal_options(self) -> Iterator[frozenset[str]]:
         """Yield the sets of switches that the release takes together, by its own rule."""

@@ -122,6 +122,16 @@ def test_a_configuration_that_cannot_be_loaded_is_told(cpuctl: Cpuctl, tmp_path:
     assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Refused")
 
 
+def test_where_nothing_starts_no_row_is_shown(cpuctl: Cpuctl) -> None:
+    """Without the size of its memory nobody knows whether a kubelet starts that keeps some from pods."""
+    words = ("-m", "synthetic:1s1n4c1t,mem=-", "--kubelet-args", "--kube-reserved=memory=1Gi", "-T", "a=1/1")
+    document = answer(cpuctl, *words, code=3)
+    assert (document["current"]["start"]["outcome"], document["proposals"]) == ("Undetermined", [])
+    shown = cpuctl("advise", "-q", *words)
+    assert "starts with nothing that was tried" in shown.out
+    assert "SETTINGS" not in shown.out
+
+
 INTERRUPTED = """
 import os, signal, sys
 from cpuctl.operations import advice

@@ -29,8 +29,9 @@ def blocks(document: AdvisedSettings | UnloadedAdvice, *, wide: bool) -> Iterato
     current = document["current"]
     if "service" not in current:
         yield start_block(current["start"], f"{who}, with the settings as they are,")
-    yield _table(document)
-    yield _meaning()
+    if "service" in current or document["proposals"]:
+        yield _table(document)
+        yield _meaning()
     yield Lines(tuple(_below(document)))
     if wide:
         yield from _left_out(document)
@@ -80,6 +81,8 @@ def _below(document: AdvisedSettings) -> Iterator[Cell]:
 def _verdict(document: AdvisedSettings) -> str:
     current, proposals = document["current"], document["proposals"]
     better = [str(each["number"]) for each in proposals if each["beatsCurrent"]]
+    if current["start"]["outcome"] != "Started" and not proposals:
+        return "The kubelet starts with nothing that was tried, as far as that can be told."
     if current["start"]["outcome"] != "Started":
         return "With these settings the kubelet starts, and none of them beats another."
     if not proposals:
@@ -94,13 +97,13 @@ def _verdict(document: AdvisedSettings) -> str:
 def _searched(search: Search) -> str:
     told = {
         "cannot differ": search["alike"],
-        "that the kubelet refuses": search["refused"],
+        "with which it does not start": search["refused"],
         "with which it fails": search["failed"],
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in told.items() if count)
     beside = f" ({rest})" if rest else ""
     tried = f"{search['tried']:,} of {search['possible']:,} settings{beside}"
-    return f"Tried: {tried}; {_ENDS[search['ended']]}."
+    return f"Tried: {tried}; {_ENDS[search['ended']]}." if search["tried"] else f"Tried: {tried}."
 
 
 def _meaning() -> Lines:

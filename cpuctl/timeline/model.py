@@ -13,12 +13,12 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.model import Pod, ResourceRequirements
-from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 from cpuctl.pods.reading.manifests import DRAObject
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.dra.node import NodeClaims
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
 
@@ -236,8 +236,8 @@ class Timeline(NamedTuple):
     defers_actual: bool = True
     description: str = ""
     pods: Mapping[str, TimelinePod] = {}
-    limit_ranges: tuple[LimitRange, ...] = ()
-    quotas: tuple[ResourceQuota, ...] = ()
+    limit_ranges: "tuple[LimitRange, ...]" = ()
+    quotas: "tuple[ResourceQuota, ...]" = ()
     log: str = ""
     dra: tuple[DRAObject, ...] = ()
     claims: "NodeClaims | None" = None

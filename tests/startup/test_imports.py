@@ -156,6 +156,7 @@ def test_a_plan_loads_no_rooms_that_have_nothing_to_do(words: tuple[str, ...], u
 _EXPLAIN = ("explain", "-q", "-m", MACHINE, *_STATIC, "-o", "json")
 _RESIZE = ("resize", "-q", "-m", MACHINE, *_TEMPLATE, "--set", "web:cpu=6", "-o", "json")
 _NODE = ("-q", "-m", str(ROOT / "fixtures" / "nodes" / "v2-2-numa" / "node.tar.xz"), "-o", "json")
+_REPLAY = ("replay", str(ROOT / "fixtures" / "timelines" / "case-a.yaml"), "-q", "-o", "json")
 _AUDIT = ("audit", *_NODE, "--exit-zero")
 
 
@@ -179,6 +180,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         (_AUDIT, "cpuctl.engine.memory.hints"),
         (_AUDIT, "hashlib"),
         (("checkpoint", "dump", *_NODE), "cpuctl.cli.checkpoint.repair"),
+        (_REPLAY, "cpuctl.pods.namespace_limits"),
     ],
     ids=[
         "JSON for YAML",
@@ -198,6 +200,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         "hints for an audit, which admits nothing",
         "checksums for an audit, which only a plan tells",
         "other verbs",
+        "limits of namespaces for a timeline without",
     ],
 )
 def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, ...], room: str) -> None:
@@ -229,7 +232,7 @@ def test_rooms_that_have_something_to_do_are_loaded() -> None:
         _AUDIT,
         ("cgroups", "show", *_NODE),
         ("checkpoint", "repair", *_NODE, "--kubelet-version", "1.36"),
-        ("replay", str(ROOT / "fixtures" / "timelines" / "case-a.yaml"), "-q", "-o", "json"),
+        _REPLAY,
     ],
     ids=lambda words: " ".join(word for word in words[:2] if word != "-q" and "/" not in word),
 )

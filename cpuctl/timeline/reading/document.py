@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
@@ -11,9 +11,7 @@ from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
-from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 from cpuctl.pods.reading.manifests import DRAObject, dra_object
-from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 from cpuctl.records import Record
@@ -22,6 +20,10 @@ from cpuctl.timeline.reading.events import ACTIONS, EventReader
 from cpuctl.timeline.reading.expectations import ExpectationReader
 from cpuctl.timeline.reading.fields import duration, refuse_others, require_container
 from cpuctl.timeline.reading.kubelets import KubeletReader, ReadFile, read_server, server_like
+
+if TYPE_CHECKING:
+    from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
+    from cpuctl.pods.reading.namespace_objects import NamespaceObject
 
 API_VERSION, KIND = "cpuctl/v1alpha1", "Timeline"
 MAX_EVENTS = 100_000
@@ -168,6 +170,8 @@ def read_pods(pods: Cursor) -> NamedPods:
             dra.append(decides)
             continue
         if (kind := _governing_kind(item)) is not None:
+            from cpuctl.pods.reading.namespace_objects import decode_namespace_object
+
             governing.append(decode_namespace_object(item, kind))
             continue
         for pod in _pods(item):
@@ -181,6 +185,11 @@ def read_pods(pods: Cursor) -> NamedPods:
     except ValueError as error:
         raise pods.error(str(error)) from None
     by_name = {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}
+    if not governing:
+        return NamedPods(by_name, dra=tuple(dra))
+
+    from cpuctl.pods.reading.namespace_objects import by_kind
+
     return NamedPods(by_name, *by_kind(governing), tuple(dra))
 
 

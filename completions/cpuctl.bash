@@ -597,7 +597,7 @@ _cpuctl_value() {
         'checkpoint verify:--output') value='words table wide json yaml prom' ;;
         'audit:--check') value='checks' ;;
         'audit:-o' | \
-        'audit:--output') value='words table wide json yaml jsonl plan' ;;
+        'audit:--output') value='words table wide json yaml jsonl plan prom' ;;
         'cgroups apply:...') value='container' ;;
         'nri run:-o' | \
         'nri run:--output') value='words log jsonl' ;;

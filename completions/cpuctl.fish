@@ -1126,7 +1126,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -l feature-gates -x -a '(__cpuctl_as
 complete -c cpuctl -n '__cpuctl_at "audit"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan' -d 'Output format; jsonl is one finding a line, plan the changes to apply.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan prom' -d 'Output format; jsonl is one finding a line, plan the changes to apply, prom metrics for node_exporter.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'

@@ -1,4 +1,4 @@
-"""Metrics of cpuctl's own, as monitoring systems want them: of plans, and of state files."""
+"""Metrics of cpuctl's own, as monitoring systems want them: of plans, audits and state files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
     from cpuctl.answers import checkpoint as answers
+    from cpuctl.answers.audit import Audit
     from cpuctl.answers.capacity import Capacity, Fragmentation, Scatter
     from cpuctl.answers.metrics import Metric
     from cpuctl.answers.plan import NotStartedPlan, StartedPlan
@@ -85,6 +86,40 @@ def _of_fragmentation(fragmentation: Fragmentation) -> Iterator[Metric]:
         if scatter:
             help_ = "How many of the free CPUs are not together that could be, in percent."
             yield gauge("plan_fragmentation_percent", help_, {"of": name}, scatter["percent"])
+
+
+def audit_metrics(audit: Audit) -> Iterator[Metric]:
+    """List what an audit found; what was not there to be looked at has no sample, as 0 would be an answer."""
+    summary = audit["summary"]
+    for severity in _SEVERITIES:
+        yield _audit("findings", "What is wrong, or can disturb.", {"severity": severity}, summary[severity])
+    codes = Counter((each["code"], each["severity"]) for each in audit["findings"])
+    for (code, severity), count in sorted(codes.items()):
+        labels = {"code": code, "severity": severity}
+        yield _audit("findings_by_code", "What is wrong, by the code of the finding.", labels, count)
+    for what in ("containers", "threads", "interrupts"):
+        if (looked_at := summary[what]) is not None:
+            yield _audit("looked_at", "How many were looked at.", {"what": what}, looked_at)
+    help_ = "Checks that say nothing, as what they need was not there."
+    yield _audit(
+        "unchecked", help_, {}, len({name for each in audit["unchecked"] for name in each["checks"]})
+    )
+    yield _audit("unreadable", "What is there and could not be read.", {}, len(audit["unreadable"]))
+    for container in audit["containers"]:
+        if container["verdict"] == "not checked":
+            continue
+        owner = {
+            "namespace": container["namespace"] or "",
+            "pod": container["pod"] or "",
+            "container": container["container"] or "",
+            "path": container["path"],
+        }
+        right = int(container["verdict"] == "ok")
+        yield _audit("container_ok", "Whether a container is as its kubelet expects it.", owner, right)
+
+
+def _audit(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
+    return gauge(f"audit_{name}", help_, labels, value)
 
 
 _TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")

@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
     RootOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.output import Style, emit
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
@@ -28,7 +28,9 @@ from cpuctl.inputs.sources import Sources
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpuctl.answers.audit import Audit
     from cpuctl.answers.cgroups import CgroupsPlan
+    from cpuctl.answers.metrics import Metrics
     from cpuctl.audit.snapshot import NodeSnapshot
     from cpuctl.inputs.live_node import LiveNode
 
@@ -55,6 +57,7 @@ Examples:
   sudo cpuctl audit --pod-resources=live     # what the kubelet answers, too
   sudo cpuctl audit --check cpusets,threads -o plan > plan.json
   cpuctl audit -m node7.tar.gz -o json
+  sudo cpuctl audit -q -o prom --exit-zero
   cpuctl audit --root /host       # in a debugging pod
 
 Exit codes: 0 all was checked and nothing found but notes, 3 errors or warnings, or something could not be
@@ -63,7 +66,7 @@ checked (with --exit-zero 0), 2 usage, 4 unusable input.
 
 
 class AuditOutput(StrEnum):
-    """The forms of an audit; plan is what ``cpuctl cgroups apply`` takes."""
+    """The forms of an audit; plan is what ``cpuctl cgroups apply`` takes, prom has metrics."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -71,6 +74,7 @@ class AuditOutput(StrEnum):
     YAML = "yaml"
     JSONL = "jsonl"
     PLAN = "plan"
+    PROM = "prom"
 
 
 CheckOption = Annotated[
@@ -86,7 +90,8 @@ AuditOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; jsonl is one finding a line, plan the changes to apply.",
+        help="Output format; jsonl is one finding a line, plan the changes to apply, prom metrics for "
+        "node_exporter.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -112,7 +117,7 @@ def audit(
 
     kubelet = kubelet_inputs(context)
     checks = _checks(check)
-    form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
+    form = AuditOutput.JSON if output is AuditOutput.PLAN else output
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
     inputs = NodeInputs(
         machine=machine, root=root, kubelet=kubelet, state=state, pods=pods, pod_resources=pod_resources
@@ -123,7 +128,10 @@ def audit(
     audited = audit_node(inputs, node, snapshot, checks, sources)
     print_sources(sources, style)
     print_doubts(node, style)
-    emit(_plan(node, snapshot, sources) if output is AuditOutput.PLAN else audited, style)
+    if output is AuditOutput.PLAN:
+        emit(_plan(node, snapshot, sources), style)
+    else:
+        emit(_metrics(audited) if output is AuditOutput.PROM else audited, style)
     bad = audited["summary"]["error"] or audited["summary"]["warning"] or audited["unchecked"]
     if not exit_zero and bad:
         raise typer.Exit(EXIT_NO)
@@ -139,6 +147,12 @@ def _checks(text: str) -> "Sequence[str]":
             hint=f"choose from {', '.join(CHECK_NAMES)}",
         )
     return names or CHECK_NAMES
+
+
+def _metrics(audited: "Audit") -> "Metrics":
+    from cpuctl.answering.metrics import audit_metrics
+
+    return {"metrics": list(audit_metrics(audited))}
 
 
 def _plan(node: "LiveNode", snapshot: "NodeSnapshot", sources: Sources) -> "CgroupsPlan":

@@ -1,0 +1,131 @@
+"""``audit -o prom``, and the alerts and the dashboard that read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.audit.node_tree import clean_node, with_kubelet_files
+from tests.capture.node_texts import written
+from tests.cli.conftest import ROOT, Cpuctl
+from tests.cli.test_audit import faulty
+
+MONITORING = ROOT / "contrib/monitoring"
+SAMPLE = re.compile(r"(?P<name>cpuctl_\w+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\d+)")
+TWO = "fixtures/machines/2s-2numa-32cpu.tar.xz"
+V36 = ("--kubelet-version", "1.36")
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> str:
+    return str(written(with_kubelet_files(faulty(clean_node())).files, tmp_path / "node"))
+
+
+def read(text: str) -> dict[str, dict[str, int]]:
+    """Read the values by metric and labels; a series that comes twice is an error, as for the exporter."""
+    found: dict[str, dict[str, int]] = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        sample = SAMPLE.fullmatch(line)
+        assert sample is not None, line
+        series = found.setdefault(sample["name"], {})
+        assert (sample["labels"] or "") not in series, line
+        series[sample["labels"] or ""] = int(sample["value"])
+    return found
+
+
+def test_what_an_audit_finds_is_counted(node: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("audit", "--root", node, *V36, "-q", "-o", "prom")
+    assert result.code == 3, result
+    audited = json.loads(cpuctl("audit", "--root", node, *V36, "-o", "json").out)
+    metrics = read(result.out)
+    assert metrics["cpuctl_audit_findings"] == {
+        f'severity="{severity}"': audited["summary"][severity] for severity in ("error", "warning", "note")
+    }
+    by_code = metrics["cpuctl_audit_findings_by_code"]
+    assert sum(by_code.values()) == len(audited["findings"])
+    wrong = {each["path"] for each in audited["containers"] if each["verdict"] not in ("ok", "not checked")}
+    told = {labels for labels, value in metrics["cpuctl_audit_container_ok"].items() if not value}
+    assert len(told) == len(wrong) > 0
+    assert all(any(f'path="{path}"' in labels for labels in told) for path in wrong)
+    assert result.out.endswith("\n")
+
+
+def test_what_was_not_looked_at_is_not_0(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node = with_kubelet_files(clean_node())
+    bare = {path: text for path, text in node.files.items() if not path.startswith("proc/")}
+    metrics = read(cpuctl("audit", "--root", str(written(bare, tmp_path)), *V36, "-q", "-o", "prom").out)
+    assert 'what="interrupts"' not in metrics.get("cpuctl_audit_looked_at", {})
+    assert metrics["cpuctl_audit_unchecked"][""] > 0
+
+
+def exported(node: str, cpuctl: Cpuctl) -> set[str]:
+    """Name what the files of the timer have, and what node_exporter adds."""
+    state = ("--state", f"{node}/var/lib/kubelet")
+    static = ("--kubelet-config", "fixtures/kubelet/single-numa-node.yaml", "-T", "a=4/4,1Gi")
+    planned = cpuctl("plan", "-m", TWO, *V36, *static, "--write-state", f"{node}/planned", "-q")
+    assert planned.code == 0, planned
+    outputs = (
+        cpuctl("audit", "--root", node, *V36, "-q", "-o", "prom"),
+        cpuctl("checkpoint", "verify", *state, "-m", node, *V36, "-q", "-o", "prom"),
+        cpuctl("checkpoint", "dump", *state, "-q", "-o", "prom"),
+        cpuctl("checkpoint", "dump", f"{node}/planned", "-q", "-o", "prom"),
+    )
+    return {"node_textfile_mtime_seconds"}.union(*(read(each.out).keys() for each in outputs))
+
+
+def asked(query: str) -> set[str]:
+    """Name the metrics of a query: words that are no function, label, keyword or duration."""
+    bare = re.sub(r'"[^"]*"|\{[^}]*\}|\b(?:by|without)\s*\([^)]*\)', " ", query)
+    return {word for word in re.findall(r"[a-z_]\w*", bare) if "_" in word and word != "label_values"}
+
+
+def queries() -> dict[str, list[str]]:
+    board: Any = json.loads((MONITORING / "dashboard.json").read_text())
+    rules: Any = yaml.safe_load((MONITORING / "alerts.yaml").read_text())
+    return {
+        "dashboard": [target["expr"] for panel in board["panels"] for target in panel["targets"]],
+        "variables": [each["query"]["query"] for each in board["templating"]["list"][1:]],
+        "alerts": [rule["expr"] for group in rules["groups"] for rule in group["rules"]],
+    }
+
+
+def test_every_query_asks_for_what_there_is(node: str, cpuctl: Cpuctl) -> None:
+    names = exported(node, cpuctl)
+    for where, texts in queries().items():
+        assert texts, where
+        for text in texts:
+            assert asked(text) <= names, text
+            assert asked(text), text
+
+
+def test_the_dashboard_is_whole() -> None:
+    board: Any = json.loads((MONITORING / "dashboard.json").read_text())
+    panels = board["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken, panel["title"]
+        taken |= cells
+
+
+def test_alerts_say_what_to_do() -> None:
+    (group,) = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
+    names = [rule["alert"] for rule in group["rules"]]
+    assert len(set(names)) == len(names)
+    for rule in group["rules"]:
+        assert rule["labels"]["severity"] in ("critical", "warning", "info")
+        assert {"summary", "description"} <= rule["annotations"].keys()

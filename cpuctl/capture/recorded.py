@@ -47,11 +47,10 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
     live = live_kubelet(tree)
     if live.config_path:
         named = _configured(tree, live.config_path.lstrip("/"))
-        refused = named.config is None and named.config_problem is None
         found = found._replace(
             config=named.config,
-            config_problem=named.config_problem,
-            config_refused=refused,
+            config_problem=named.config_problem
+            or (_absent(live.config_path) if named.config is None else None),
             config_at=named.config_at,
         )
     elif live.flags is not None and not live.flags_gap:
@@ -73,6 +72,15 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
         other_flags=live.other_flags,
         flag_files=live.flag_files,
         flag_places=live.flag_places,
+    )
+
+
+def _absent(path: str) -> InputError:
+    """Say that a file is not there; whether the node lacks it, too, a plain tree does not tell."""
+    return InputError(
+        "there is no such file: the node lacks it, or it was not recorded",
+        where=path,
+        hint="the kubelet's flags name it; name another file with --kubelet-config",
     )
 
 

@@ -130,6 +130,16 @@ def test_a_file_that_flags_name_and_the_node_lacks_is_not_taken_for_the_defaults
         )
 
 
+def test_why_a_tree_lacks_the_file_that_flags_name_is_not_guessed(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k/main.yaml\n"
+    tree = str(written(small_machine() | {"etc/systemd/system/kubelet.service": unit}, tmp_path))
+    for words in (("config", "check", "-m", tree), ("audit", "--root", tree)):
+        result = cpuctl(*words)
+        why = "there is no such file: the node lacks it, or it was not recorded"
+        assert (result.code, f"error: {tree}: /etc/k/main.yaml: {why}\n" in result.err) == (4, True)
+        assert "hint: the kubelet's flags name it; name another file with --kubelet-config" in result.err
+
+
 def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
     node = texts() | {"etc/kubernetes/kubelet.conf.d/a.conf": f"{HEAD}maxPods: 7\n"}
     archive = captured(tmp_path, cpuctl, node)

@@ -189,10 +189,11 @@ class Plugin:
         self._budget = timeout * _SHARE
         caller.answer(call, messages()["ConfigureResponse"](events=_HEARD_MASK))
         runtime = f"{request.runtime_name} {request.runtime_version}".strip() or "a runtime"
+        told = "" if request.request_timeout > 0 else " if it is as most are"
         self._journal.say(
             Level.INFO,
             f"registered as {self._identity.priority}-{self._identity.name} with {runtime}, which waits"
-            f" {timeout:g} s: answers come within {self._budget:g} s",
+            f" {timeout:g} s{told}: answers come within {self._budget:g} s",
         )
 
     def _synchronize(self, caller: Caller, call: Call) -> None:

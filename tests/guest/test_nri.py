@@ -1,0 +1,114 @@
+"""``cpuctl nri run`` with a real containerd and runc: what ``nri_node`` found in one boot."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.guest.conftest import HERE, ROOT
+from tests.guest.harness.debian import debian_tree
+from tests.guest.harness.guest import run_in_guest
+from tests.guest.harness.machine import GuestMachine, even_nodes
+
+pytestmark = pytest.mark.guest
+
+MACHINE = GuestMachine(sockets=2, cores=4, threads=2, nodes=even_nodes(2, cpus=8, mib=768))
+PACKAGES = ("containerd", "runc", "libc6", "libseccomp2")
+"""Of Debian 13, whose programs want its own C library; the host's programs run with that, too."""
+PROGRAMS = ("bin/containerd", "bin/containerd-shim-runc-v2", "bin/ctr", "sbin/runc")
+# The shell is static: nothing that runs is linked with the library that is replaced.
+START = """\
+for place in usr lib lib64 sbin; do mkdir -p /$place; done
+cp -a /share/tree/. /
+rm -r /share/tree
+mkdir -p /var/run/nri /var/lib /run /var/tmp
+mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && mkdir -p /dev/shm /dev/pts
+mount -t devpts devpts /dev/pts
+export PATH=$PATH:/usr/sbin:/sbin
+python3 nri_node.py
+"""
+
+
+def cache() -> Path:
+    named = os.environ.get("CPUCTL_GUEST_CACHE")
+    found = Path(named) if named else Path.home() / ".cache" / "cpuctl-guest"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def lay_out(tree: Path) -> None:
+    """Take what is needed of the packages: four programs, and the libraries in the guest's own places."""
+    source = debian_tree(cache(), "trixie", PACKAGES)
+    for program in PROGRAMS:
+        target = tree / "usr" / program
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / "usr" / program, target)
+    for library in (source / "usr/lib/x86_64-linux-gnu").glob("*.so*"):
+        target = tree / "lib/x86_64-linux-gnu" / library.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, target)
+    (tree / "lib64").mkdir()
+    shutil.copy(source / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", tree / "lib64")
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    work = tmp_path_factory.mktemp("nri")
+    tree = work / "tree"
+    lay_out(tree)
+    protobuf = Path(str(find_spec("google.protobuf").origin)).parents[1]  # type: ignore[union-attr]
+    share = [tree, protobuf, ROOT / "cpuctl", HERE / "nri_node.py"]
+    result = run_in_guest(START, MACHINE, work / "out", share=share)
+    logs = "\n".join(f"--- {log.name}\n{log.read_text()[-6000:]}" for log in result.out_dir.glob("*.log"))
+    assert result.code == 0, f"{result.stdout}\n{result.stderr}\n{logs}"
+    return json.loads((result.out_dir / "facts.json").read_text())
+
+
+def cpus(facts: Any, when: str) -> dict[str, str]:
+    """Return the CPUs that the kernel lets containers run on."""
+    return {name: sets[0] for name, sets in facts[when].items()}
+
+
+def test_containers_run_on_what_was_planned_and_others_on_the_rest(facts: Any) -> None:
+    assert cpus(facts, "before") == {"early/main": "0-15"}
+    assert cpus(facts, "created") == {"early/main": "0-1,6-15", "a/a": "2-5", "b/b": "0-1,6-15"}
+
+
+def test_the_pool_shrinks_and_grows_with_containers_that_come_and_go(facts: Any) -> None:
+    shared = dict.fromkeys(("early/main", "b/b"), "0-1,8-15")
+    assert cpus(facts, "pool shrunk") == {**shared, "a/a": "2-5", "c/c": "6-7"}
+    assert cpus(facts, "stopped") == cpus(facts, "created")
+
+
+def test_a_plugin_that_is_killed_loses_nothing_and_makes_up_for_what_it_missed(facts: Any) -> None:
+    assert cpus(facts, "killed") == {**cpus(facts, "stopped"), "late/main": "0-15"}
+    assert cpus(facts, "started again") == {**cpus(facts, "stopped"), "late/main": "0-1,6-15"}
+
+
+def test_it_goes_on_with_a_runtime_that_was_killed(facts: Any) -> None:
+    shared = dict.fromkeys(("early/main", "b/b", "late/main"), "0-1,8-15")
+    assert cpus(facts, "runtime restarted") == {**shared, "a/a": "2-5", "c/c": "6-7"}
+
+
+def test_one_that_is_too_slow_lets_containers_pass_and_puts_them_right(facts: Any) -> None:
+    assert cpus(facts, "too slow") == {**cpus(facts, "runtime restarted"), "slow/main": "0-15"}
+    assert cpus(facts, "put right") == {**cpus(facts, "runtime restarted"), "slow/main": "0-1,8-15"}
+
+
+def test_two_plugins_that_set_the_same_are_refused_by_the_runtime(facts: Any) -> None:
+    """As docs/nri.md says; once one has gone, containers are created again."""
+    assert 'plugins "20-cpuctl" and "10-cpuctl" both tried to set CPU pinning' in facts["conflict"]
+    assert cpus(facts, "alone again") == {**cpus(facts, "put right"), "after/main": "0-1,8-15"}
+
+
+def test_a_policy_keeps_what_runs_apart_and_knows_it_again(facts: Any) -> None:
+    shared = dict.fromkeys(("early/main", "b/b", "late/main", "slow/main", "after/main"), "0-1,8-9,12-15")
+    assert cpus(facts, "policy") == {**shared, "a/a": "2-5", "c/c": "6-7", "d/d": "10-11"}
+    # While it was away, one stopped: its CPUs go to the next.
+    assert cpus(facts, "policy again") == {**shared, "c/c": "6-7", "d/d": "10-11", "e/e": "2-5"}

@@ -223,3 +223,11 @@ def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> N
     assert "with a policy only" in refused(cpuctl, "--plan", str(plan), "--kubelet-version", "1.36")[1]
     code, err = refused(cpuctl, "--plan", str(plan), "--index", "7")
     assert (code, "--index: expected two digits, found '7'" in err) == (2, True)
+
+
+def test_the_unit_runs_what_there_is(cpuctl: Cpuctl) -> None:
+    unit = (ROOT / "contrib/nri/cpuctl-nri.service").read_text()
+    words = unit.partition('"CPUCTL_NRI_OPTIONS=')[2].partition('"')[0].split()
+    assert "ExecStart=/usr/local/bin/cpuctl nri run $CPUCTL_NRI_OPTIONS\n" in unit
+    code, err = refused(cpuctl, *words)
+    assert (code, "/etc/cpuctl/plan.json" in err) == (4, True), "but for the plan, nothing is missing"

@@ -30,7 +30,7 @@ _cpuctl_options() {
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-f --filename -m --machine --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-f --filename -m --machine --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --policy --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'policies') options='-h --help' ;;
         'policies list') options='-o --output --no-color -q --quiet -h --help' ;;
         'policies show') options='-o --output --no-color -q --quiet -h --help' ;;
@@ -68,7 +68,7 @@ _cpuctl_options() {
         'fleet list') options='-f --filename -T --template --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet check') options='--nrt --pods --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'fleet diff') options='--nodes --nodes-before --pods --pods-before --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat --policy -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'schema') options='-h --help' ;;
         'completion') options='-h --help' ;;
         *) options='' ;;
@@ -505,8 +505,10 @@ _cpuctl_value() {
         'plan:--policy' | \
         'explain:--policy' | \
         'resize:--policy' | \
+        'replay:--policy' | \
         'policies show:1' | \
-        'nri run:--policy') value='words static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' ;;
+        'nri run:--policy' | \
+        'fleet plan:--policy') value='words static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' ;;
         'plan:--order') value='words given priority qos largest-first' ;;
         'plan:--repeat' | \
         'fleet plan:--repeat') value='words max' ;;

@@ -258,6 +258,7 @@ set -g __cpuctl_values 'plan:-f' \
     'replay:--feature-gates' \
     'replay:--until' \
     'replay:--speed' \
+    'replay:--policy' \
     'replay:--svg' \
     'replay:-o' \
     'replay:--output' \
@@ -590,6 +591,7 @@ set -g __cpuctl_values 'plan:-f' \
     'fleet plan:--drain' \
     'fleet plan:--without' \
     'fleet plan:--repeat' \
+    'fleet plan:--policy' \
     'fleet plan:-j' \
     'fleet plan:--jobs' \
     'fleet plan:--scheduler' \
@@ -824,6 +826,7 @@ complete -c cpuctl -n '__cpuctl_at "replay"' -l until -x -d 'Stop after so much 
 complete -c cpuctl -n '__cpuctl_at "replay"' -l follow -d 'Tell what happens when it happens.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l speed -x -d 'How fast time goes by with --follow, e.g. 10x.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l new -d 'Print a commented example of a timeline.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l policy -x -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' -d 'What if: a policy (a plug-in) chooses CPUs in the kubelet\'s place. NAME (cpuctl policies list has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l svg -r -F -d 'Also draw CPUs over time, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l force -d 'Replace files that exist.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -s o -l output -x -a 'table wide json yaml jsonl nri' -d 'Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface would answer the container runtime, event by event.'
@@ -1341,6 +1344,7 @@ complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler-plugin -x -d 'Let 
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l drain -x -d 'Drain a node: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l without -x -d 'Leave a node out, and all that runs there.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over; max: as often as all of them are admitted. DaemonSets count once.'
+complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l policy -x -a 'static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst' -d 'What if: a policy (a plug-in) chooses CPUs in the kubelet\'s place. NAME (cpuctl policies list has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s j -l jobs -x -d 'Use N processes; by default one for each CPU.'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -l scheduler -x -d 'Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this machine (pip install \'cpuctl[fleet]\').'
 complete -c cpuctl -n '__cpuctl_at "fleet plan"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'Output format; jsonl is one pod a line.'

@@ -358,6 +358,7 @@ _cpuctl_run() {
                 '(--follow)'--follow'[Tell what happens when it happens.]' \
                 '(--speed)'--speed='[How fast time goes by with --follow, e.g. 10x.]:FACTOR: ' \
                 '(--new)'--new'[Print a commented example of a timeline.]' \
+                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
@@ -961,6 +962,7 @@ _cpuctl_run() {
                 '*'--drain='[Drain a node\: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.]:NODE: ' \
                 '*'--without='[Leave a node out, and all that runs there.]:NODE: ' \
                 '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
+                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
                 '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \

@@ -27,6 +27,7 @@ from cpuctl.timeline.world.scale_downs import ScaleDown
 if TYPE_CHECKING:
     from cpuctl.answers import replay as answers
     from cpuctl.answers.sources import Sources
+    from cpuctl.answers.start import PolicyPart
 
 
 def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
@@ -38,6 +39,7 @@ def replay_document(simulation: Simulation, sources: Sources) -> answers.Replay:
         "kind": "Replay",
         "sources": sources,
         **about(world.timeline),
+        **policy_of(world.timeline),
         "until": duration_text(world.now),
         "entries": [entry_answer(entry) for entry in world.entries],
         "expectations": expectations_answer(simulation),
@@ -62,6 +64,17 @@ def about(timeline: Timeline) -> answers.About:
     """Say what the timeline says of itself."""
     about: answers.About = {"description": timeline.description.strip(), "pods": len(timeline.pods)}
     return {**about, "log": timeline.log} if timeline.log else about
+
+
+def policy_of(timeline: Timeline) -> PolicyPart:
+    """Name the policy that decides in the kubelet's place, if any."""
+    if timeline.in_place is None:
+        return {}
+
+    from cpuctl.answering.plan.plan_document import policy_part
+    from cpuctl.operations.policies import ChosenPolicy
+
+    return policy_part(timeline.in_place) if isinstance(timeline.in_place, ChosenPolicy) else {}
 
 
 def _all_cpus(timeline: Timeline) -> int:

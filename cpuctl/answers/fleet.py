@@ -8,7 +8,7 @@ from cpuctl.answers.decisions import Reasons, Refusal
 from cpuctl.answers.findings import FindingCounts, Found, Graded
 from cpuctl.answers.metrics import Metric
 from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import Start
+from cpuctl.answers.start import PolicyPart, Start
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Items, Pattern, Release, Requires
 
 Kind = Annotated[str, Pattern("^[0-9a-f]{12}$")]
@@ -344,7 +344,7 @@ class RepeatedPart(TypedDict, total=False):
 
 
 @final
-class FleetPlan(RepeatedPart):
+class FleetPlan(RepeatedPart, PolicyPart):
     """Where a fleet's scheduler would send pods, and what the kubelets there would make of them."""
 
     apiVersion: ApiVersion

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from cpuctl.answers.sources import Sources
+from cpuctl.answers.start import PolicyPart
 from cpuctl.answers.values import ApiVersion, Count, Items, Pattern
 
 Duration = Annotated[str, "In Go's notation."]
@@ -166,7 +167,7 @@ class About(TypedDict):
     """The log that was replayed: it tells what is expected, and failures are differences."""
 
 
-class Replay(About):
+class Replay(About, PolicyPart):
     """What happens on a node over simulated time. With -o jsonl each line is one of the entries."""
 
     apiVersion: ApiVersion

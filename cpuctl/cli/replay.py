@@ -19,6 +19,7 @@ from cpuctl.cli.options import (
     ForceOption,
     NoColorOption,
     PodFilesOption,
+    PolicyOption,
     QuietOption,
     SkipApiServerOption,
 )
@@ -70,6 +71,8 @@ are the flags of the driver dra.cpu.
 
 The delay of scale-downs (KEP-6122) and the resize of exclusive CPUs (KEP-5554) are previews: no release has
 them.
+
+With --policy, a policy that no kubelet has chooses CPUs in the place of every kubelet that starts.
 
 Examples:
 
@@ -151,6 +154,7 @@ def replay(
     new: NewOption = False,
     svg: SvgOption = "",
     skip_api_server: SkipApiServerOption = False,
+    policy: PolicyOption = "",
     force: ForceOption = False,
     output: OutputOption = ReplayOutput.TABLE,
     no_color: NoColorOption = False,
@@ -171,10 +175,18 @@ def replay(
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
     inputs = TimelineInputs(
-        timeline, machine, read_end(until), skip_api_server, filename, kubelet_inputs(context), driver_args
+        timeline,
+        machine,
+        read_end(until),
+        skip_api_server,
+        filename,
+        kubelet_inputs(context),
+        driver_args,
+        policy,
     )
     history = load_timeline(inputs, sources)
     print_sources(sources, style)
+    _note_policy(history, style)
     if pace is None:
         simulation = play(history, style)
     else:
@@ -183,6 +195,16 @@ def replay(
     _answer(simulation, sources, pictures, style, live=pace is not None)
     if (simulation.failures or simulation.world.refused) and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _note_policy(timeline: "Timeline", style: Style) -> None:
+    """Say that a policy decides where the answer has no place for it."""
+    if style.output in (ReplayOutput.JSONL, ReplayOutput.NRI):
+        from cpuctl.answering.replay_answer import policy_of
+        from cpuctl.exports.outcomes import what_if_sentence
+
+        if (told := policy_of(timeline).get("policy")) is not None:
+            note(what_if_sentence(told), style)
 
 
 def play(timeline: "Timeline", style: Style) -> "Simulation":

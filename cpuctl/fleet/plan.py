@@ -39,6 +39,7 @@ from cpuctl.scheduler.topology_match import Asking, Unaligned
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import PlannedNode
     from cpuctl.engine.admission import Admission
+    from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.pods.model import StoredPod
 
 _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
@@ -111,7 +112,7 @@ class _Judged(NamedTuple):
 class FleetPlanner:
     """Plans one pod after the other on the nodes of a fleet."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # a fleet consists of as many things
         self,
         nodes: Sequence[PlannedNode],
         objects: Mapping[str, NodeObject],
@@ -119,11 +120,17 @@ class FleetPlanner:
         pods: Iterable[StoredPod],
         topologies: Topologies | None = None,
         claims: FleetClaims | None = None,
+        *,
+        policy: ChosenPolicy | None = None,
     ) -> None:
         """Take nodes as they are surveyed; *objects* are Nodes by name, *pods* all that will be planned.
 
-        Of nodes without a source only objects are known: the scheduler chooses, and no kubelet is asked.
+        Of nodes without a source only objects are known: the scheduler chooses, and no kubelet is asked. A
+        *policy* decides in the place of those that are.
         """
+        self._policy = policy
+        self.unasked: list[str] = []
+        """Nodes on which a policy has no say, as the CPU Manager's is ``none``."""
         self._nodes = nodes
         self._plugin = None if topologies is None else LotTopologies(topologies, self._kubelet)
         self._reader = NodeReader(inputs)
@@ -327,8 +334,7 @@ class FleetPlanner:
 
         Where no kubelet runs, a pod is bound, and waits.
         """
-        claims = self._claims.shape(pod) if self._claims is not None else None
-        shape, siblings = (shape_of(pod), pod.restart_policy, claims), siblings_of(pod)
+        shape, siblings = self._shape(pod), siblings_of(pod)
         if (shape, siblings) not in lot.next:
             admission, kubelet = self._decided(lot, pod, shape) if lot.starts else (None, None)
             after = None
@@ -338,6 +344,14 @@ class FleetPlanner:
                     after.siblings = Counter(lot.siblings) + Counter([siblings])
             lot.next[shape, siblings] = (admission, after)
         return lot.next[shape, siblings]
+
+    def _shape(self, pod: StoredPod) -> Hashable:
+        """Return what decides what becomes of a pod on a node: names, too, where a policy sees them."""
+        claims = self._claims.shape(pod) if self._claims is not None else None
+        shape = (shape_of(pod), pod.restart_policy, claims)
+        if self._policy is None:
+            return shape
+        return (*shape, pod.full_name, pod.uid, pod.priority, tuple(each.name for each in pod.all_containers))
 
     def _successor(self, lot: Lot, load: Load, kubelet: Node | None, pod: StoredPod) -> Lot:
         """Make the lot that nodes come to with a pod that is bound to them; the plug-in learns of it."""
@@ -360,10 +374,12 @@ class FleetPlanner:
             row = self._nodes[first(lot)]
             source = row["source"]
             planning = self._reader(Recording(row["node"], source, file_digest(source)))
-            started = planning.start(planning.kubelet, Sources())
+            started = planning._replace(policy=self._policy).start(planning.kubelet, Sources())
             assert isinstance(started, Node), "only kubelets that start are asked"
             if self._claims is not None:
                 self._claims.serve(row["node"], planning, started)
+            if self._policy is not None and started.policy is None:
+                self.unasked.append(row["node"])
             lot.kubelet, lot.planning = started, planning
         return lot.kubelet
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer
+from cpuctl.answering.plan.plan_document import policy_part
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.replacement import STOPS, replacement_of
 from cpuctl.engine.outcome import Admitted, Forbidden, Rejected
@@ -28,6 +29,7 @@ from cpuctl.pods.manifest import owner_of
 
 if TYPE_CHECKING:
     from cpuctl.answers import fleet as answers
+    from cpuctl.answers.start import PolicyPart
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.sources import Sources
     from cpuctl.pods.model import StoredPod
@@ -103,11 +105,18 @@ def fleet_plan_document(
     sources.warnings += doubts(readable, cluster, coming.pods)
     topologies = None if inputs.plugin is None else Topologies(inputs.plugin, cluster.topologies)
     claims = None if fleet_inputs.driver is None else FleetClaims(given.dra, fleet_inputs.driver)
-    planner = FleetPlanner(readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies, claims)
+    planner = FleetPlanner(
+        readable, cluster.objects or {}, fleet_inputs, coming.pods, topologies, claims, policy=inputs.policy
+    )
     sources.warnings += (*topology_doubts(readable, cluster), *_stale(planner))
     planned = plan_fleet(planner, coming, inputs.rounds, progress)
     sources.warnings += claims.doubts() if claims is not None else ()
-    return _document(planned, coming, nodes, sources)
+    if planner.unasked:
+        from cpuctl.exports.wording import few
+        from cpuctl.operations.policies import NOT_ASKED
+
+        sources.warnings.append(f"{few(planner.unasked)}: {NOT_ASKED}")
+    return _document(planned, coming, nodes, sources, policy_part(inputs.policy))
 
 
 def _stale(planner: FleetPlanner) -> Iterator[str]:
@@ -125,6 +134,7 @@ def _document(
     coming: Coming,
     nodes: Sequence[answers.PlannedNode | answers.UnreadableNode],
     sources: Sources,
+    policy: PolicyPart,
 ) -> answers.FleetPlan:
     by_uid = {each.pod.uid: each for each in planned.found if isinstance(each, Placed)}
     pods = [
@@ -147,6 +157,7 @@ def _document(
         "daemonSets": daemon_sets,
         "nodes": list(nodes),
         **repeated,
+        **policy,
     }
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.policies import ChosenPolicy
     from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.scheduler.model import NodeObject
     from cpuctl.scheduler.node_topology import NodeTopology
@@ -41,6 +42,7 @@ class FleetPlanInputs(NamedTuple):
     how many times over the pods are planned, None for once, without an end of its own. ``plugin`` is how the
     scheduler's plug-in is set up, None where it has none; ``topologies`` the objects that it reads.
     ``driver_arguments`` are the flags of the driver for CPUs, which are one fleet's.
+    ``policy`` decides in the kubelets' place, None where these do.
     """
 
     kubelet: KubeletInputs
@@ -56,6 +58,7 @@ class FleetPlanInputs(NamedTuple):
     plugin: PluginOptions | None = None
     topologies: str = ""
     driver_arguments: str = ""
+    policy: ChosenPolicy | None = None
 
     def check(self, known: set[str]) -> None:
         """Raise UsageError for a node to be left out that the fleet does not have."""
@@ -80,7 +83,8 @@ class Cluster(NamedTuple):
         claims = any(pod.resource_claims for pod in (*coming, *moved))
         objects = self.objects or {}
         releases = {name: each.kubelet_version for name, each in objects.items() if each.kubelet_version}
-        by_name = bool(inputs.plugin or inputs.devices)
+        # A policy sees the names of pods that run, which kubelets do not go by.
+        by_name = bool(inputs.plugin or inputs.devices or inputs.policy)
         driver = inputs.driver_arguments if claims else None
         return FleetInputs(inputs.kubelet, inputs.devices, self.running, releases, by_name, driver)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.policies.answering import Question, Server, constructed
-from cpuctl.policies.catalogue import Plugin, find, known
+from cpuctl.policies.catalogue import OPTION, Plugin, find, known
 from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
 from cpuctl.policies.worker import BUDGET, Worker
 
@@ -87,6 +87,23 @@ def choose_policy(text: str) -> ChosenPolicy:
     Raise UsageError for one that there is not, or for its options, PolicyError where it cannot be loaded.
     """
     return load_policy(find(text))
+
+
+def choose_for_many(text: str) -> ChosenPolicy | None:
+    """Find and load a policy for what more than one node, or more than one moment, is planned of.
+
+    None for no *text*. Raise UsageError also for one that evicts pods: nothing would make these anew.
+    """
+    if not text:
+        return None
+    chosen = choose_policy(text)
+    if "post_filter" in chosen.description.steps:
+        raise UsageError(
+            "it may evict pods (post_filter), and what becomes of these elsewhere or later is not followed",
+            where=f"{OPTION} {chosen.plugin.name}",
+            hint="cpuctl plan follows evictions on one node",
+        )
+    return chosen
 
 
 def plugin_of(policy: Policy | type[Policy]) -> Plugin:

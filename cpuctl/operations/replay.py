@@ -24,7 +24,8 @@ class TimelineInputs(Record):
     """The timeline's file, another machine than its own, when it ends (nanoseconds), who is not asked.
 
     A kubelet's log has pods and a kubelet beside it: ``filenames`` are manifests. ``driver_arguments`` are
-    the flags of the driver for CPUs, where pods have resource claims.
+    the flags of the driver for CPUs, where pods have resource claims. ``policy`` names one that decides in
+    the kubelet's place.
     """
 
     name: str
@@ -34,6 +35,7 @@ class TimelineInputs(Record):
     filenames: Sequence[str] = ()
     kubelet: KubeletInputs = KubeletInputs()
     driver_arguments: str = ""
+    policy: str = ""
 
 
 def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
@@ -45,7 +47,19 @@ def load_timeline(inputs: TimelineInputs, sources: Sources) -> Timeline:
     if inputs.skips_api_server:
         timeline = timeline._replace(server=timeline.server._replace(validates=False))
     _add_unrecorded(timeline, sources)
-    return _with_claims(timeline, inputs.driver_arguments, sources)
+    timeline = _with_claims(timeline, inputs.driver_arguments, sources)
+    return timeline if not inputs.policy else _with_policy(timeline, inputs.policy, sources)
+
+
+def _with_policy(timeline: Timeline, text: str, sources: Sources) -> Timeline:
+    """Let a policy decide in the place of the kubelet's own."""
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.policies import NOT_ASKED, choose_for_many
+
+    kubelet = timeline.setup.kubelet
+    if isinstance(kubelet, Kubelet) and kubelet.config.cpu_manager_policy == "none":
+        sources.warn(NOT_ASKED)
+    return timeline._replace(in_place=choose_for_many(text))
 
 
 def _with_claims(timeline: Timeline, arguments: str, sources: Sources) -> Timeline:

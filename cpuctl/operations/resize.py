@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.files import STDIN
-from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
@@ -76,11 +75,9 @@ def _resized(
     from cpuctl.operations.state_writing import state_texts
 
     if running.node.what_if is not None and path.kubelet.allocates:
-        raise UsageError(
-            "a policy has no say in resizes, and exclusive CPUs would follow (KEP-5554)",
-            where=option_names.POLICY,
-            hint="resize without a policy, or without the gate InPlacePodVerticalScalingExclusiveCPUs",
-        )
+        from cpuctl.policies.what_if import no_say_in_resizes
+
+        raise no_say_in_resizes()
     stored = [each for each in requests if each.desired.uid not in running.never_stored]
     done = [*_never_stored(requests, running), *resize_all(running.node, stored, path)]
     return Resizes(

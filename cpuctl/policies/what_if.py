@@ -33,9 +33,10 @@ from cpuctl.engine.outcome import (
     Weighing,
 )
 from cpuctl.engine.provider import Candidate
-from cpuctl.errors import CpuctlError, PolicyError
+from cpuctl.errors import CpuctlError, PolicyError, UsageError
 from cpuctl.pods.qos import pod_qos
 from cpuctl.policies.answering import Answer, Question
+from cpuctl.policies.catalogue import OPTION
 from cpuctl.policies.model import STEPS, Alignment, ContainerView, Elements, PodView, Step
 from cpuctl.policies.worker import Worker
 
@@ -341,6 +342,15 @@ class PolicyInPlace:
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             _nonsense(self.worker)
         return found
+
+
+def no_say_in_resizes() -> UsageError:
+    """Return the error for a resize that exclusive CPUs would follow: the steps have nothing of that."""
+    return UsageError(
+        "a policy has no say in resizes, and exclusive CPUs would follow (KEP-5554)",
+        where=OPTION,
+        hint="leave out the policy, or the gate InPlacePodVerticalScalingExclusiveCPUs",
+    )
 
 
 def _nonsense(worker: Worker) -> NoReturn:

@@ -84,6 +84,8 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
     if refused := node.restore(world.disk.read_cpu(reader), world.disk.read_memory(reader)):
         return refused
     node.claims = world.claims
+    if world.timeline.in_place is not None:
+        world.timeline.in_place.attach(node, world.timeline.machine, started)
     if setup.grace_of_pods:
         node.delays = DelayRules(by_pod=True)
     assert node.allocatable is not None

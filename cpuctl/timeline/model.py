@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Origin
@@ -18,6 +18,7 @@ from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.dra.node import NodeClaims
+    from cpuctl.engine.node import Node
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
@@ -217,12 +218,20 @@ class Timing(Record):
     reconcile_pass: int = 0
 
 
+class InPlace(Protocol):
+    """A policy that decides in the kubelet's place, to see what would come of it."""
+
+    def attach(self, node: "Node", source: MachineSource, kubelet: Kubelet) -> None:
+        """Put it in the kubelet's place on a node."""
+
+
 class Timeline(NamedTuple):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
     KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the log that it is made of.
-    ``dra`` decides on claims of pods, and ``claims`` serves them, None where no pod has any.
+    ``dra`` decides on claims of pods, and ``claims`` serves them, None where no pod has any. ``in_place`` is
+    what decides in the place of every kubelet that starts, None for kubelets as there are.
     """
 
     machine: MachineSource
@@ -241,3 +250,4 @@ class Timeline(NamedTuple):
     log: str = ""
     dra: tuple[DRAObject, ...] = ()
     claims: "NodeClaims | None" = None
+    in_place: InPlace | None = None

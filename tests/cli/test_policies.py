@@ -48,6 +48,10 @@ class Evicting(Policy):
 class Reversed(Policy):
     def sort(self, pods, view):
         return pods[::-1]
+
+class ByName(Policy):
+    def filter(self, pod, cpu, view):
+        return pod.name == "small-0" or len(view.topology.numa_nodes) > 9
 """
 
 
@@ -252,3 +256,59 @@ def test_explanations_name_the_policy_in_the_commands_that_they_suggest(cpuctl: 
     assert explained["pod"]["outcome"] == "Rejected"
     assert explained["kubelet"]["policy"]["name"] == "katalyst"
     assert all("--policy katalyst" in (each["command"] or "") for each in explained["suggestions"][1:])
+
+
+TIMELINE = """
+apiVersion: cpuctl/v1alpha1
+kind: Timeline
+machine: synthetic:1s1n10c2t
+kubelet:
+  version: "1.37"
+  config: {cpuManagerPolicy: static, reservedSystemCPUs: "0,10", featureGates: {GATES}}
+pods: ["web=2,1Gi"]
+events:
+- {at: 0s, admit: web}
+- {at: 1s, kubelet: stop}
+- {at: 2s, kubelet: start}
+- {at: 3s, resize: {pod: web, cpu: 4}}
+"""
+
+
+def test_a_replay_has_it_in_the_place_of_every_kubelet(cpuctl: Cpuctl, mine: str, tmp_path: Path) -> None:
+    file = tmp_path / "timeline.yaml"
+    file.write_text(TIMELINE.replace("{GATES}", "{}"))
+    words = ("replay", str(file), "--policy", f"{mine}:Mine")
+    document = json.loads(cpuctl(*words, "-o", "json").out)
+    jsonschema.validate(document, json.loads(schema_text("replay")))
+    assert document["policy"]["name"] == f"{mine}:Mine"
+    [held] = document["final"]["containers"].values()
+    assert held["cpus"] == "18-19"
+    assert "policy" not in json.loads(cpuctl("replay", str(file), "-o", "json").out)
+    assert "no kubelet does this" in cpuctl(*words).out
+    assert "no kubelet does this" in cpuctl(*words, "-o", "jsonl").err
+    refused = cpuctl("replay", str(file), "--policy", f"{mine}:Evicting")
+    assert (refused.code, "it may evict pods (post_filter)" in refused.err) == (2, True)
+    file.write_text(TIMELINE.replace("{GATES}", "{InPlacePodVerticalScalingExclusiveCPUs: true}"))
+    refused = cpuctl(*words)
+    assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
+    file.write_text(TIMELINE.replace("static", "none").replace("{GATES}", "{}"))
+    assert "no policy is asked" in cpuctl(*words).err
+
+
+def test_a_fleet_has_it_on_every_node_and_however_many_are_asked_at_once(cpuctl: Cpuctl, mine: str) -> None:
+    nodes = ("synthetic:1s1n4c2t,mem=16Gi", "synthetic:2s2n8c2t,mem=64Gi")
+    told = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    words = ("fleet", "plan", *nodes, *told, "-T", "small=2/2,1Gi x2", "-T", "large=40/40,1Gi")
+    named = (*words, "--policy", f"{mine}:ByName")
+    document = json.loads(cpuctl(*named, "-o", "json").out)
+    jsonschema.validate(document, json.loads(schema_text("fleetplan")))
+    assert document["policy"]["standing"] == "what-if"
+    outcomes = {pod["name"]: pod["outcome"] for pod in document["pods"]}
+    assert outcomes == {"small-0": "Admitted", "small-1": "Rejected", "large": "Pending"}
+    assert json.loads(cpuctl(*named, "--jobs", "2", "-o", "json").out) == document
+    assert "policy" not in json.loads(cpuctl(*words, "-o", "json").out)
+    assert "no kubelet does this" in cpuctl(*named).out
+    assert "no kubelet does this" in cpuctl(*named, "-o", "jsonl").err
+    assert cpuctl(*words, "--policy", f"{mine}:Evicting").code == 2
+    assert "no policy is asked" in cpuctl("fleet", "plan", *nodes, "-T", "a=1", "--policy", "static").err
+    assert cpuctl(*words, "--policy", f"{mine}:Endless,budget=0.2").code == 4

@@ -512,8 +512,8 @@ def test_lots_decide_as_single_nodes_do(
     together, _ = document(nodes, **words)
 
     class Alone(plan.FleetPlanner):
-        def __init__(self, *words: Any) -> None:
-            super().__init__(*words)
+        def __init__(self, *words: Any, **more: Any) -> None:
+            super().__init__(*words, **more)
             self._lots = [
                 lots.Lot(lot.node, lot.load, [member]) for lot in self._lots for member in lot.members
             ]

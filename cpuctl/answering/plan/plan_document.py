@@ -40,15 +40,19 @@ def planning_head(planning: Planning) -> PlanningHead:
 def kubelet_answer(kubelet: Kubelet, policy: ChosenPolicy | None = None) -> KubeletPolicies:
     """Name a kubelet's release and policies, and the one that decides in its place, if any."""
     config = kubelet.config
-    in_place: PolicyPart = {"policy": policy_answer(policy)} if policy else {}
     return {
         "version": str(kubelet.version),
         "cpuManagerPolicy": config.cpu_manager_policy,
         "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options),
         "topologyManagerPolicy": config.topology_manager_policy,
         "memoryManagerPolicy": config.memory_manager_policy,
-        **in_place,
+        **policy_part(policy),
     }
+
+
+def policy_part(policy: ChosenPolicy | None) -> PolicyPart:
+    """Name a policy that decides in the kubelet's place, if any does."""
+    return {} if policy is None else {"policy": policy_answer(policy)}
 
 
 def policy_answer(policy: ChosenPolicy) -> PolicyInPlace:

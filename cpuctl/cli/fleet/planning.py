@@ -22,11 +22,12 @@ from cpuctl.cli.options import (
     ExitZeroOption,
     NoColorOption,
     PodFilesOption,
+    PolicyOption,
     QuietOption,
     SkipApiServerOption,
     TemplateOption,
 )
-from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.output import ListOutput, Style, emit, note
 from cpuctl.cli.panels import OUTPUT
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import InputError, UsageError
@@ -37,6 +38,7 @@ from cpuctl.inputs.sources import Sources
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetPlan, FleetPod
     from cpuctl.fleet.plan_inputs import FleetPlanInputs
+    from cpuctl.operations.policies import ChosenPolicy
 
 app = command_group()
 
@@ -63,6 +65,9 @@ one that rejects them. After the name, with commas: strategy=LeastAllocated (the
 BalancedAllocation or LeastNUMANodes; weights as cpu=3; cache=reserve for the reserve cache, which takes what
 a pod requests off every zone of its node. With --nrt and --nodes, and no recordings, the answer is the
 scheduler's alone.
+
+With --policy, a policy that no kubelet has chooses CPUs in the place of all kubelets. The order of pods is
+the scheduler's, and a policy that evicts pods is refused.
 
 A plan is one for all nodes: an interrupt leaves nothing of it, so that there is nothing to resume.
 
@@ -140,6 +145,7 @@ def plan(
     without: WithoutOption = [],  # noqa: B006
     repeat: CopiesOption = "",
     skip_api_server: SkipApiServerOption = False,
+    policy: PolicyOption = "",
     jobs: JobsOption = 0,
     scheduler: SchedulerOption = "",
     output: PlanOutputOption = ListOutput.TABLE,
@@ -166,10 +172,12 @@ def plan(
         plugin=PluginOptions.parse(scheduler_plugin) if scheduler_plugin else None,
         topologies=nrt,
         driver_arguments=driver_args,
+        policy=_policy(policy),
     )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     document = _planned(inputs, FleetSelection(recordings, jobs, scheduler=scheduler), style, sources)
     print_sources(sources, style)
+    _note_policy(document, style)
     emit(document, style)
     if document["summary"]["unreadable"] and not exit_zero:
         raise typer.Exit(InputError.exit_code)
@@ -182,6 +190,23 @@ def plan(
 def _is_served(pod: "FleetPod") -> bool:
     """Tell whether a pod starts with its resource claims, whose CPUs are known."""
     return "claimProblem" not in pod and None not in pod.get("claims", {}).values()
+
+
+def _policy(text: str) -> "ChosenPolicy | None":
+    if not text:
+        return None
+
+    from cpuctl.operations.policies import choose_for_many
+
+    return choose_for_many(text)
+
+
+def _note_policy(document: "FleetPlan", style: Style) -> None:
+    """Say that a policy decides where the answer has no place for it."""
+    if style.output is ListOutput.JSONL and "policy" in document:
+        from cpuctl.exports.outcomes import what_if_sentence
+
+        note(what_if_sentence(document["policy"]), style)
 
 
 def _refuse_unknown_nodes(recordings: list[str], *, nodes: str, nrt: str, plugin: str) -> None:

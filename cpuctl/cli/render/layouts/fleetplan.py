@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.layouts.fleetlist import problems_of
-from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text
+from cpuctl.exports.outcomes import PODS, StyledWord, brief_rejection, rejection_text, what_if_sentence
 from cpuctl.exports.wording import counted, few
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _ROWS = 100
 def blocks(document: FleetPlan, *, wide: bool) -> Iterator[Block]:
     """Lay out a plan; *wide* shows every pod, however many there are."""
     pods = document["pods"]
+    if "policy" in document:
+        yield Lines.of(what_if_sentence(document["policy"]))
     if lines := [line for group in _alike(pods) for line in _trouble(group)]:
         yield Lines(tuple(lines))
     if daemons := [line for each in document["daemonSets"] for line in _daemon_set(each)]:

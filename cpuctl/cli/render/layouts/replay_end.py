@@ -8,6 +8,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
+from cpuctl.exports.outcomes import what_if_sentence
 from cpuctl.exports.timeline_picture import drawn_until, owner_names, short
 from cpuctl.exports.wording import counted
 
@@ -22,6 +23,8 @@ _LEGEND = "A own, a to be given up, ! another's own and still in its cgroup, . s
 def blocks(document: Replay, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out the end of a replay."""
     owners = _owners(document["chart"])
+    if "policy" in document:
+        yield Lines.of(what_if_sentence(document["policy"]))
     if owners:
         yield _chart(document, owners)
         yield Lines.of(_LEGEND, *(f"{letter} {name}" for name, (letter, _) in owners.items()))

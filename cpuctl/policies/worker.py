@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 
 BUDGET = 10.0
 """Seconds that a policy may take for one question, where nobody says otherwise."""
-MEMORY = 4 << 30
-"""Bytes of address space that a policy's process may have."""
+MEMORY = 1 << 30
+"""Bytes of address space that a policy's process may have beyond what it begins with.
+
+On Python 3.13.0 endless recursion takes all memory that there is: this is what ends it.
+"""
 _LONGEST = 64 << 20
 """Bytes of an answer: 4096 sets of CPUs, and a score for every CPU of the largest machine, are less."""
 _STEP_BYTES = 32
@@ -137,6 +140,7 @@ class Worker:
     def _serve(self, questions: int, answers: int) -> None:
         """Answer until nobody asks any more; this is the child."""
         _make_safe(self.budget)
+        own = os.getpid()
         self._tell("loading it")
         failure: Answer | None = None
         serve: Callable[..., Answer] | None = None
@@ -144,6 +148,7 @@ class Worker:
             serve = self._load()
         except BaseException as error:  # noqa: BLE001  # whatever a policy raises is an answer
             failure = _told(error, "loading it")
+        _leave_to(own)
         while True:
             try:
                 text = _received(questions, None)
@@ -151,6 +156,7 @@ class Worker:
                 os._exit(0)
             signal.setitimer(signal.ITIMER_REAL, 2 * self.budget)
             answer = failure or self._answer(serve, text)
+            _leave_to(own)
             _send(answers, json.dumps(answer).encode(), None)
             signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -168,6 +174,12 @@ class Worker:
         self._step[:] = step.encode()[:_STEP_BYTES].ljust(_STEP_BYTES, b"\0")
 
 
+def _leave_to(own: int) -> None:
+    """End the processes that a policy has forked and let return: one of them answers."""
+    if os.getpid() != own:
+        os._exit(0)
+
+
 def _make_safe(budget: float) -> None:
     """Leave the terminal's signals to the parent, bound memory, and end by ourselves if it is gone."""
     import resource
@@ -179,11 +191,20 @@ def _make_safe(budget: float) -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
+    for kind, most in ((resource.RLIMIT_AS, _size() + MEMORY), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(kind)
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (least, least))
     signal.setitimer(signal.ITIMER_REAL, 2 * budget)
+
+
+def _size() -> int:
+    """Return the bytes of address space of this process; 0 where the kernel does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _told(error: BaseException, step: str) -> Answer:

@@ -78,6 +78,12 @@ def deep(*_: Any) -> Any:
     return deep()
 
 
+def hoards(*_: Any) -> Any:
+    kept: list[bytearray] = []
+    while True:
+        kept.append(bytearray(1 << 26))
+
+
 def exits(*_: Any) -> Any:
     sys.exit(3)
 
@@ -118,7 +124,8 @@ CASES: dict[str, tuple[Callable[..., Any], str]] = {
     "loops": (forever, f"select took longer than {BUDGET} s"),
     "is deaf": (deaf, f"select took longer than {BUDGET} s"),
     "never ends its sets": (endless, "select (returned more than 4096|named a set)"),
-    "recurses": (deep, "select raised RecursionError"),
+    "recurses": (deep, "select (raised (RecursionError|MemoryError)|was ended by SIGSEGV)"),
+    "takes memory bit by bit": (hoards, "select (raised MemoryError|was ended by SIG)"),
     "exits": (exits, "select raised SystemExit: 3"),
     "ends the process": (lambda *_: os._exit(0), r"select ended its process \(exit status 0\)"),
     "kills itself": (lambda *_: os.kill(os.getpid(), signal.SIGKILL), "select was ended by SIGKILL"),
@@ -235,6 +242,20 @@ def test_what_comes_back_is_checked_once_more(node: Node) -> None:
         node.admit(pod("third", 2))
     assert set(node.active) == {*before.active, "second"}
     assert node.state.exclusive & ~before.state.exclusive == node.state.held_by("second")
+
+
+def test_processes_that_a_policy_forks_and_lets_return_do_not_answer(node: Node) -> None:
+    """Else their answers would be taken for those to the questions after."""
+
+    def forks(_: Any, view: View) -> Any:
+        return [view.kubelet] if os.fork() else [sorted(view.free)[-view.need :]]
+
+    alone = node.copy()
+    admit_with(node, hostile(forks), budget=PATIENCE)
+    node.admit(pod("third", 2))
+    for name in ("second", "third"):
+        alone.admit(pod(name, 2))
+    assert node.state == alone.state
 
 
 def test_a_policy_that_has_failed_is_asked_anew(node: Node) -> None:

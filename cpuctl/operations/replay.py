@@ -245,7 +245,7 @@ def _tell_gaps(history: LoggedHistory, sources: Sources) -> None:
         sources.warnings.append(f"the log does not tell of {few(history.unseen)}")
 
 
-_REQUESTS_HINT = "the plug-in logger has to be told of pods and containers: --events all"
+_REQUESTS_HINT = "the plug-in logger has to be told of pods and containers: -events all"
 
 
 def timeline_of_requests(text: str, source: str, node: LoggedNode, sources: Sources) -> Timeline:

@@ -137,7 +137,7 @@ def test_why_a_tree_lacks_the_file_that_flags_name_is_not_guessed(tmp_path: Path
         result = cpuctl(*words)
         why = "there is no such file: the node lacks it, or it was not recorded"
         assert (result.code, f"error: {tree}: /etc/k/main.yaml: {why}\n" in result.err) == (4, True)
-        assert "hint: the kubelet's flags name it; name another file with --kubelet-config" in result.err
+        assert "hint: name a configuration with --kubelet-config" in result.err
 
 
 def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:

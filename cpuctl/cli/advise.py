@@ -26,10 +26,11 @@ from cpuctl.cli.options import (
     StateOption,
     TemplateOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.output import Document, Output, Style, complain, emit
 from cpuctl.cli.stop_signals import StopSignal, noted
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.errors import UsageError
+from cpuctl.exports.outcomes import failure_text
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -245,15 +246,20 @@ class _Moves:
 
 
 def _emit(document: Document, style: Style, snippet: int | None) -> None:
-    """Write the answer, or of its proposals the one that is asked for."""
-    if snippet is None or not style.for_people:
+    """Write the answer or, for people, of its proposals the one that is asked for."""
+    if snippet is None:
         emit(document, style)
         return
+    if "proposals" not in document and style.for_people:
+        # Nothing on stdout: sentences are no configuration.
+        complain(f"error: {failure_text(document['start'])}")
+        return
     proposals = document.get("proposals", [])
-    if snippet > len(proposals):
+    if "proposals" in document and snippet > len(proposals):
         there = f"1 to {len(proposals)}" if proposals else "none"
-        raise UsageError(f"there is no row {snippet}: there are {there}", where="--snippet")
-    emit(proposals[snippet - 1], style)
+        hint = "" if proposals else "without --snippet the answer says why"
+        raise UsageError(f"there is no row {snippet}: there are {there}", where="--snippet", hint=hint)
+    emit(proposals[snippet - 1] if style.for_people else document, style)
 
 
 def _helps(document: Document) -> bool:

@@ -46,7 +46,7 @@ class Undetermined(Record):
         return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
-_SAY_IT = "say it with --memory AMOUNT (plan, explain, resize, config, checkpoint)"
+_SAY_IT = "say it with --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
 
 MEMORY_UNKNOWN = f"the machine information does not tell how much memory there is: {_SAY_IT}"
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""

@@ -122,6 +122,20 @@ def test_a_configuration_that_cannot_be_loaded_is_told(cpuctl: Cpuctl, tmp_path:
     assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Refused")
 
 
+def test_a_row_that_is_not_there_is_no_configuration(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Whatever the form: nothing is on stdout, and it is said why."""
+    for form in ("table", "json", "yaml"):
+        words = ("-q", *MACHINE, *PODS, "--budget", "1", "-o", form)
+        done = cpuctl("advise", *words, "--snippet", "9")
+        assert (done.code, done.out) == (2, ""), form
+        assert "there is no row 9" in done.err
+    (tmp_path / "kubelet.yaml").write_text(CONFIG + "maxPods: many\n")
+    bad = ("--kubelet-config", str(tmp_path / "kubelet.yaml"))
+    done = cpuctl("advise", "-q", *MACHINE, *bad, *PODS, "--snippet", "1")
+    assert (done.code, done.out) == (3, "")
+    assert "maxPods" in done.err
+
+
 def test_where_nothing_starts_no_row_is_shown(cpuctl: Cpuctl) -> None:
     """Without the size of its memory nobody knows whether a kubelet starts that keeps some from pods."""
     words = ("-m", "synthetic:1s1n4c1t,mem=-", "--kubelet-args", "--kube-reserved=memory=1Gi", "-T", "a=1/1")

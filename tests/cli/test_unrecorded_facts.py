@@ -166,7 +166,8 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
     words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
     open_ = json.loads(cpuctl(*words).out)
     assert open_["start"]["outcome"] == "Undetermined"
-    assert "say it with --memory AMOUNT (plan, explain, resize, config, checkpoint)" in open_["start"]["why"]
+    said = "say it with --memory AMOUNT (plan, advise, explain, resize, config, checkpoint)"
+    assert said in open_["start"]["why"]
     told = json.loads(cpuctl(*words, "--memory", "16Gi").out)
     whole = recorded(tmp_path / "whole", WHOLE)
     wanted = json.loads(cpuctl(*(whole if word == machine else word for word in words)).out)

@@ -280,6 +280,7 @@ READERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("checkpoint repair", "--pods"): ("-m", str(RECORDED), *V36),
     ("checkpoint diff", "--pods"): (str(RECORDED), str(RECORDED)),
     ("fleet check", "--pods"): (str(RECORDED), "--nrt", str(ROOT / "fixtures/fleet/nrt.json")),
+    ("fleet diff", "--pods"): (str(RECORDED), str(RECORDED), "--check", "audit"),
     ("fleet plan", "-f"): (str(RECORDED),),
     ("fleet plan", "--pods"): (str(RECORDED), "-T", "a=1/1"),
 }

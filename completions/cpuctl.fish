@@ -1180,7 +1180,7 @@ complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table 
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_argument "nri:1"' -a run -d 'Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.'
+complete -c cpuctl -n '__cpuctl_argument "nri:1"' -a run -d 'Run as a plug-in of containerd or CRI-O that sets CPUs of containers.'
 complete -c cpuctl -n '__cpuctl_at "nri"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -l plan -r -F -d 'Carry out a plan: what cpuctl plan -o json has printed; - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "nri run"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.'

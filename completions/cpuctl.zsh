@@ -99,7 +99,7 @@ _cpuctl_commands() {
             ;;
         'nri')
             verbs=(
-                'run:Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.'
+                'run:Run as a plug-in of containerd or CRI-O that sets CPUs of containers.'
             )
             ;;
         'dra')

@@ -16,8 +16,10 @@ from cpuctl.cli.command_table import COMMANDS
 from cpuctl.inputs import option_names
 
 ROOT = Path(__file__).parents[2]
-NAMED_WITH = re.compile(r"(?:kubectl|lstopo|journalctl|k3s|its flag|cpuctl [a-z]+)\b[^,;]*")
-"""What follows are options of that program, or of a command that is named."""
+NAMED_WITH = re.compile(
+    r"(?:kubectl|lstopo|journalctl|k3s|its flag|cpuctl [a-z]+)\b[^,;]*|(?<=--kubelet-args )'[^']*'"
+)
+"""What follows are options of that program, or of a command that is named; what is quoted, of the kubelet."""
 _MACHINE_ALONE = (
     "capture",
     "checkpoint diff",

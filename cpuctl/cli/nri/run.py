@@ -86,7 +86,7 @@ EventsOutputOption = Annotated[
 
 app = command_group()
 
-HELP = """Run as a plug-in of containerd or CRI-O, and set CPUs when containers are created.
+HELP = """Run as a plug-in of containerd or CRI-O that sets CPUs of containers.
 
 It registers on the runtime's socket (NRI), and answers when a container is created: with the CPUs and memory
 nodes that a plan gives it, known by namespace, pod and container; or, with a policy, with CPUs that are

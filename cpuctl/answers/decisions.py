@@ -39,7 +39,8 @@ class Reasons(TypedDict, total=False):
     reason: str
     """The reason in the pod's status."""
     message: str
-    """The kubelet's message; where the outcome is Pending, why the scheduler cannot satisfy a claim."""
+    """The kubelet's message; where the outcome is Pending, why the scheduler cannot satisfy a claim, or the
+    driver keeps the pod from starting."""
     refusals: list[str]
     """Where the outcome is Forbidden: what the API server says, in its order."""
     container: str

@@ -332,7 +332,7 @@ class FleetPlanSummary(TypedDict):
 
 
 class FleetRepeat(TypedDict):
-    """How often the pods fit one after the other."""
+    """How often the pods fit one after the other: each is admitted, and starts."""
 
     copies: Count
     stop: FleetPod | None

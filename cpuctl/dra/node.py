@@ -111,13 +111,17 @@ class PodClaims(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A claim that is allocated: its devices, the pods that use it (UIDs), and the CPUs if it is prepared."""
+    """A claim that is allocated: its devices, the pods that use it (UIDs), and the CPUs if it is prepared.
+
+    ``holder`` says whose it is by then, ``holder_uid`` which pod's, where that is known.
+    """
 
     claim: Claim
     grants: tuple[Grant, ...]
     users: tuple[str, ...] = ()
     prepared: Prepared | NotPrepared | Undetermined | None = None
     holder: str = ""
+    holder_uid: str = ""
 
 
 class _UnknownError(Exception):
@@ -233,7 +237,7 @@ class NodeClaims(Copied):
                     )
                 continue
             users = (*held.users, *((pod.uid,) if pod.uid not in held.users else ()))
-            self.held[key] = held._replace(users=users, holder=f"pod {pod.full_name}")
+            self.held[key] = held._replace(users=users, holder=f"pod {pod.full_name}", holder_uid=pod.uid)
             keys[each.name] = key
         if keys:
             self.pods[pod.uid] = PodClaims(pod, tuple(self._outcomes(pod, keys)))
@@ -365,10 +369,12 @@ class NodeClaims(Copied):
             return ""
         if held.holder:
             # The driver ties a claim to the first container that starts with it.
-            mine = held.holder == f"pod {pod.full_name}"
+            mine = held.holder_uid == pod.uid
             return "" if mine else f"claim {name} is {held.holder}'s already: a claim is one container's"
         prepared = self.driver.prepare(name, held.grants, held.claim.configs)
-        self.held[outcome.key] = held._replace(prepared=prepared, holder=f"pod {pod.full_name}")
+        self.held[outcome.key] = held._replace(
+            prepared=prepared, holder=f"pod {pod.full_name}", holder_uid=pod.uid
+        )
         if isinstance(prepared, NotPrepared):
             return prepared.error
         if isinstance(prepared, Prepared) and len(outcome.containers) > 1:
@@ -377,6 +383,10 @@ class NodeClaims(Copied):
                 "container's, and only the first of them starts"
             )
         return ""
+
+    def problem(self, uid: str) -> str:
+        """Say why a pod does not start although its claims are allocated; empty where nothing keeps it."""
+        return self.pods.get(uid, _NONE).problem
 
     def release(self, uid: str) -> None:
         """Take back what a pod has that has gone, where no other pod uses it."""

@@ -202,6 +202,13 @@ class Node(Copied):
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
 
+    def came_of(self, admission: Admission) -> Verdict:
+        """Return the verdict on a pod, or that it waits: a driver may keep one that is admitted."""
+        problem = self.claims.problem(admission.pod.uid) if self.claims is not None else ""
+        if problem and isinstance(admission.verdict, Admitted):
+            return Pending(f"it is admitted, and does not start: {problem}")
+        return admission.verdict
+
     def _known(self, pod: StoredPod) -> StoredPod:
         """Return a pod as the kubelet reads it, with what its claims count as."""
         known = self.pod_rules.known(pod)

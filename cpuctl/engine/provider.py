@@ -77,5 +77,8 @@ class ClaimSource(Protocol):
     def prepare(self, pod: StoredPod) -> None:
         """Let drivers prepare the claims of a pod that the kubelet has admitted."""
 
+    def problem(self, uid: str) -> str:
+        """Say why a pod does not start although its claims are allocated; empty where nothing keeps it."""
+
     def release(self, uid: str) -> None:
         """Take back what a pod has that has gone."""

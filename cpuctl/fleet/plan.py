@@ -77,8 +77,13 @@ class Placed(NamedTuple):
 
     @property
     def admitted(self) -> bool:
-        """Whether it runs."""
+        """Whether a kubelet takes it."""
         return self.admission is not None and isinstance(self.admission.verdict, Admitted)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is admitted, and nothing is known that keeps it from starting."""
+        return self.admitted and not (self.claims and self.claims.problem)
 
     @property
     def scheduled(self) -> bool:

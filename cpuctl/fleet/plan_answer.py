@@ -67,7 +67,7 @@ def plan_fleet(
         for found in _planned(planner, coming, copy):
             if copy == 0:
                 first.append(found)
-            if isinstance(found, Placed) and not (found.admitted or found.scheduled):
+            if isinstance(found, Placed) and not (found.runs or found.scheduled):
                 return FleetPlanned(tuple(first), copy, found)
     return FleetPlanned(tuple(first), most if repeated else 0)
 

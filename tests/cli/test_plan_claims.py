@@ -328,3 +328,22 @@ def test_a_fleet_serves_claims(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = cpuctl(*words[:-1], twice)
     assert result.code == 3
     assert "does not start" in result.out
+
+
+@pytest.mark.parametrize("rounds", ["max", "3"])
+def test_a_copy_that_does_not_start_does_not_fit(cpuctl: Cpuctl, tmp_path: Path, rounds: str) -> None:
+    manifest = written(tmp_path, claim("c", cpus(4)) + pod("a", "c"))
+    words = ("plan", "-f", manifest, *MACHINE)
+    found = answer(cpuctl, *words, "--repeat", rounds)["repeat"]
+    problem = "claim default/c is pod default/a's already: a claim is one container's"
+    assert (found["fitted"], found["stop"]["pod"]) == (1, "default/a-2")
+    assert found["stop"]["message"] == f"it is admitted, and does not start: {problem}"
+    assert problem in cpuctl(*words, "--repeat", rounds, "-q").out
+
+
+def test_more_copies_fit_where_they_get_claims_of_their_own(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Pods that name other claims are no copies of one another, whatever these are called in the pods."""
+    shared = pod("a", "c") + pod("b", "c").replace("resourceClaimName: c", "resourceClaimName: d")
+    manifest = written(tmp_path, claim("c", cpus(4)) + claim("d", cpus(4)) + shared)
+    copies = answer(cpuctl, "plan", "-f", manifest, *MACHINE, "--capacity")["capacity"]["copies"]
+    assert [(each["pods"], each["fits"]) for each in copies] == [(["default/a"], 0), (["default/b"], 0)]

@@ -119,3 +119,17 @@ def test_the_flags_of_the_driver_are_those_of_all_nodes(tmp_path: Path) -> None:
     answer, _ = planned(tmp_path, text, {"n1": SMALL, "n2": LARGE}, driver_arguments=flags)
     assert answer["pods"][0]["claims"] in ({"c": "4-5,12-13"}, {"c": "2-3,18-19"})
     assert "c" in answer["pods"][0]["claims"]
+
+
+def test_a_copy_that_does_not_start_does_not_fit(tmp_path: Path) -> None:
+    text = claim("one", cpus(2)) + pod("a", "one")
+    answer, _ = planned(tmp_path, text, {"n1": LARGE}, rounds="max")
+    assert answer["repeat"]["copies"] == 1
+    stop = answer["repeat"]["stop"]
+    assert (stop["outcome"], stop["claimProblem"]) == (
+        "Admitted",
+        "claim default/one is pod default/a's already: a claim is one container's",
+    )
+    own = template("t", cpus(8)) + from_template("a")
+    answer, _ = planned(tmp_path, own, {"n1": LARGE}, rounds="max")
+    assert answer["repeat"]["copies"] == 4, "two groups of 16 CPUs"

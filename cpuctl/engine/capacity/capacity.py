@@ -246,12 +246,12 @@ def alike(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
 
 
 def more_copies(node: Node, pods: tuple[StoredPod, ...], progress: Progress) -> Copies:
-    """Admit copies of *pods*, which are alike, until one is not admitted; *node* stays as it is."""
+    """Admit copies of *pods*, which are alike, until one does not run; *node* stays as it is."""
     node = node.copy()
     fits = 0
     for copy in islice(copies_of(node, pods[0]), MAX_COPIES):
         progress("admitting copies", fits, 0)
-        verdict = node.admit(copy).verdict
+        verdict = node.came_of(node.admit(copy))
         if not isinstance(verdict, Admitted):
             return Copies(pods, fits, verdict)
         fits += 1

@@ -58,6 +58,7 @@ def shape_of(pod: StoredPod) -> Hashable:
         _amounts(pod.overhead),
         None if pod.resources is None else _requirements(pod.resources),
         tuple((each.kind, _requirements(each.resources)) for each in pod.all_containers),
+        (pod.namespace, pod.resource_claims) if pod.resource_claims else None,
     )
 
 

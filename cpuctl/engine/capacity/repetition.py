@@ -23,8 +23,8 @@ _WHAT = "admitting copies"
 class Repetition(NamedTuple):
     """Rounds of the same pods on ``node``, which holds what they left.
 
-    The first ``fitted`` rounds were admitted whole. ``stop`` is the first decision that was not an
-    admission, in the round after them. Where it is None, all rounds fitted that were asked for or, with
+    The first ``fitted`` rounds were admitted whole, and start. ``stop`` is the first decision of which that
+    is not so, in the round after them. Where it is None, all rounds fitted that were asked for or, with
     ``bounded``, that ``MAX_PODS`` allows.
     """
 
@@ -46,7 +46,7 @@ def repeat(
         progress(_WHAT, number, rounds)
         done = [node.admit(pod) for pod in copies]
         admissions += done
-        stop = stop or _first_refused(done)
+        stop = stop or _first_refused(node, done)
         fitted += stop is None
     return Repetition(node=node, admissions=tuple(admissions), rounds=rounds, fitted=fitted, stop=stop)
 
@@ -62,7 +62,7 @@ def repeat_while_they_fit(
         progress(_WHAT, fitted, 0)
         trial = node.copy() if fitted else node
         done = [trial.admit(pod) for pod in copies]
-        stop = _first_refused(done)
+        stop = _first_refused(trial, done)
         if stop is None or not fitted:
             node = trial
             admissions += done
@@ -88,5 +88,10 @@ def _copies(node: Node, pods: Sequence[StoredPod]) -> Iterator[tuple[StoredPod, 
         yield copied(pods, number, taken)
 
 
-def _first_refused(admissions: Iterable[Admission]) -> Admission | None:
-    return next((each for each in admissions if not isinstance(each.verdict, Admitted)), None)
+def _first_refused(node: Node, admissions: Iterable[Admission]) -> Admission | None:
+    """Find the first pod that does not run on *node*; its verdict says why."""
+    outcomes = ((each, node.came_of(each)) for each in admissions)
+    refused = (
+        each._replace(verdict=verdict) for each, verdict in outcomes if not isinstance(verdict, Admitted)
+    )
+    return next(refused, None)

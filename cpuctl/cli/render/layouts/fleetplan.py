@@ -56,7 +56,8 @@ def _alike(pods: Sequence[FleetPod]) -> Iterator[list[FleetPod]]:
 
 def _why(pod: FleetPod) -> str:
     if pod["outcome"] in _UNREFUSED:
-        return f"goes to {pod['node']}"
+        problem = pod.get("claimProblem", "")
+        return f"goes to {pod['node']}" + (f" and does not start: {problem}" if problem else "")
     return f"on {pod['node']} {_reason(pod)}" if pod["node"] else _reason(pod)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from cpuctl.dra.model import Grant, NodeShare
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
@@ -51,6 +52,34 @@ def _amount(grant: Grant, share: NodeShare) -> int:
         whole = grant.device.capacity.get(share.capacity)
         consumed = whole.value if whole is not None else Quantity()
     return consumed.nano * share.multiplier.nano // _ONE
+
+
+class ClaimRules(NamedTuple):
+    """What the API server and the scheduler know of, by their gates; what they do not is dropped.
+
+    ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
+    ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816); ``counts``: devices may count
+    as the node's CPUs and memory (DRANodeAllocatableResources, KEP-5517). ``minor`` is the release's.
+    """
+
+    consumable: bool = True
+    alternatives: bool = True
+    counts: bool = False
+    minor: int = 36
+
+    @classmethod
+    def of(cls, gates: FeatureGates) -> ClaimRules:
+        """Read the rules from gates."""
+        return cls(
+            consumable=gates.enabled("DRAConsumableCapacity"),
+            alternatives=gates.enabled("DRAPrioritizedList"),
+            counts=gates.enabled("DRANodeAllocatableResources"),
+            minor=gates.minor,
+        )
+
+    def counted(self, grants: Iterable[Grant]) -> Counted:
+        """Add up what devices count as, by resource of the node; nothing where they do not count."""
+        return counted(grants, minor=self.minor) if self.counts else {}
 
 
 def with_claims(pod: P, claims: Mapping[str, int]) -> P:

@@ -13,10 +13,10 @@ from cpuctl.cpuset import CPUSet, union
 from cpuctl.dra.accounting import (
     CPU,
     Accounts,
+    ClaimRules,
     Counted,
     P,
     accounts_of,
-    counted,
     too_small,
     with_claims,
 )
@@ -28,40 +28,11 @@ from cpuctl.dra.reading import ClaimObjects
 from cpuctl.dra.selectors import Selectors
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Pending, Undetermined
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import Pod, PodClaim
 
 Key = tuple[str, str]
 """A claim: its namespace and name; one that a template makes has its pod's UID and name there."""
-
-
-class ClaimRules(NamedTuple):
-    """What the API server and the scheduler know of, by their gates; what they do not is dropped.
-
-    ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
-    ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816); ``counts``: devices may count
-    as the node's CPUs and memory (DRANodeAllocatableResources, KEP-5517). ``minor`` is the release's.
-    """
-
-    consumable: bool = True
-    alternatives: bool = True
-    counts: bool = False
-    minor: int = 36
-
-    @classmethod
-    def of(cls, gates: FeatureGates) -> ClaimRules:
-        """Read the rules from gates."""
-        return cls(
-            consumable=gates.enabled("DRAConsumableCapacity"),
-            alternatives=gates.enabled("DRAPrioritizedList"),
-            counts=gates.enabled("DRANodeAllocatableResources"),
-            minor=gates.minor,
-        )
-
-    def counted(self, grants: Iterable[Grant]) -> Counted:
-        """Tell what devices count as, by resource of the node, in billionths."""
-        return counted(grants, minor=self.minor) if self.counts else {}
 
 
 class ClaimOutcome(NamedTuple):
@@ -301,6 +272,10 @@ class NodeClaims(Copied):
     def counted(self, pod: P) -> P:
         """Return a pod with what its claims count as among its overhead."""
         return with_claims(pod, self._counted(pod))
+
+    def counts(self, pod: Pod) -> bool:
+        """Tell whether a pod's claims count as the node's CPUs or memory."""
+        return bool(self._counted(pod))
 
     def counts_cpus(self, pod: Pod) -> bool:
         """Tell whether a pod's claims count as CPUs of the node."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, PlacedText, Syntax
+from cpuctl.dra.accounting import ClaimRules
 from cpuctl.dra.allocation import Inventory
 from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.model import SHARES_SINCE, Device, DeviceClass
-from cpuctl.dra.node import ClaimRules, NodeClaims, PodClaims
+from cpuctl.dra.node import NodeClaims, PodClaims
 from cpuctl.dra.prepare import Driver
 from cpuctl.dra.published import differences, of_driver
 from cpuctl.dra.reading import Slices, decode_claim_objects, decode_device, decode_slices

@@ -80,3 +80,8 @@ def test_cpus_of_another_socket_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None
     told = cpuctl(*words).out
     assert "gets CPUs 5,13, which are outside its devices: core ids repeat across sockets (--fixed" in told
     assert "outside" not in cpuctl(*words, "--fixed").out
+    as_it_is, as_it_should_be = (
+        json.loads(cpuctl(*words, *more, "-o", "json").out)["pods"][0]["claims"][0]["cpus"]
+        for more in ((), ("--fixed",))
+    )
+    assert (as_it_is, as_it_should_be) == ("1,5,9,13", "1-2,9-10")

@@ -301,6 +301,11 @@ def test_pods_of_a_state_hold_their_claims(cpuctl: Cpuctl, tmp_path: Path) -> No
     assert cpuctl("checkpoint", "new", "-f", manifest, *MACHINE, *words, "--write-state", state).code == 0
     resize = ("resize", "-f", manifest, *MACHINE, *words, *driver, "--state", state)
     assert cpuctl(*resize, "--set", "a:cpu=12").code == 0
+    doubt = "default/a: values of cgroups are told without its claims, which count as the node's"
+    granted = answer(cpuctl, *resize, "--set", "a:cpu=12", schema="resize")
+    assert [each for each in granted["warnings"] if each.startswith(doubt)]
+    uncounted = [word for word in resize if word not in (*driver, *words[2:])]
+    assert doubt not in str(answer(cpuctl, *uncounted, "--set", "a:cpu=12", schema="resize")["warnings"])
     result = cpuctl(*resize, "--set", "a:cpu=13")
     assert result.code == 3, "20 of 32 CPUs are the claim's"
     assert "default/a: deferred" in result.out

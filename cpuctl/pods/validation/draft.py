@@ -40,10 +40,10 @@ class PodDraft(NamedTuple):
     """A Pod object, or the pod template of a workload.
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
-    come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_claims`` are the
-    claims that containers may name. ``pod_level`` is None where ``spec.resources`` has none, which is not the
-    same as an empty list. ``field_refs`` are those of volumes, ``empty_dirs`` the places and sizes of limited
-    ones.
+    come from an API server; a kubelet makes ``mirror`` pods of static ones. ``generate_name`` is what stands
+    in for a missing name. ``pod_claims`` are the claims that containers may name. ``pod_level`` is None where
+    ``spec.resources`` has none, which is not the same as an empty list. ``field_refs`` are those of volumes,
+    ``empty_dirs`` the places and sizes of limited ones.
     """
 
     kind: str
@@ -52,6 +52,7 @@ class PodDraft(NamedTuple):
     pod: Pod
     generate_name: str = ""
     stored: bool = False
+    mirror: bool = False
     containers: tuple[ContainerDraft, ...] = ()
     inits: tuple[ContainerDraft, ...] = ()
     ephemeral: tuple[EphemeralDraft, ...] = ()

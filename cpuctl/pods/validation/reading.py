@@ -47,6 +47,7 @@ def read_draft(kind: str, value: object, place: FieldPath, spec_steps: tuple[str
         pod=_without(pod, reader.doubtful) if reader.doubtful else pod,
         generate_name=text_of(metadata.get("generateName")),
         stored=any(metadata.get(name) for name in _STORED),
+        mirror=kind == "Pod" and _MIRROR in mapping_of(metadata.get("annotations")),
         containers=reader.drafts(spec.get("containers"), field_path.child("containers")),
         inits=reader.drafts(spec.get("initContainers"), field_path.child("initContainers")),
         ephemeral=reader.ephemeral(spec.get("ephemeralContainers"), field_path.child("ephemeralContainers")),

@@ -72,7 +72,22 @@ _FLAT_SINCE = 31
 """The first minor whose entries name claim or template themselves, and not in a ``source``."""
 _JSON_SINCE = 34
 """The first minor that shows as JSON what is no plain value; others show it as Go source does."""
+_NONE_MIRRORED_SINCE = 32
+"""The first minor whose API server refuses mirror pods with claims (``validatePodResourceClaim``)."""
 _ENTRY_CODE = "pod-claim"
+
+
+def check_mirrored_claims(
+    claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str = ""
+) -> Iterator[Finding]:
+    """Check the claims of a mirror pod: API servers that know of static pods' claims take none."""
+    if rules.minor < _NONE_MIRRORED_SINCE:
+        yield from check_pod_claims(claims, field_path, rules, pod)
+        return
+    for number in range(len(claims)):
+        # The API server names a path without a name, which Go writes so.
+        place = field_path.item(number)._replace(field="[]")
+        yield place.forbidden(_ENTRY_CODE, "static pods do not support resource claims")
 
 
 def check_pod_claims(

@@ -26,6 +26,7 @@ from cpuctl.pods.validation.field_refs import check_field_ref
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.resource_requirements import (
     check_claims,
+    check_mirrored_claims,
     check_pod_claims,
     check_requirements,
     container_resource,
@@ -336,7 +337,8 @@ def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Findin
     """Check what *pod* asks for, which is the draft with or without defaults."""
     if rules.claims or draft.stored:
         name = "" if draft.is_template else draft.pod.name
-        yield from check_pod_claims(draft.pod_claims, draft.spec.child("resourceClaims"), rules, name)
+        check = check_mirrored_claims if draft.mirror else check_pod_claims
+        yield from check(draft.pod_claims, draft.spec.child("resourceClaims"), rules, name)
     yield from check_containers(draft, pod, rules)
     if rules.pod_level:
         yield from check_pod_resources(draft, pod, draft.spec, rules)

@@ -18,6 +18,7 @@ SUBDOMAIN = r"a lowercase RFC 1123 subdomain must consist of lower case alphanum
 GPU = "{name: gpu, resourceClaimName: gpu}"
 ONE_OF = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
 AT_MOST = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+MIRROR = "{name: web, annotations: {kubernetes.io/config.mirror: abc}}"
 CLAIMS = "must be one of the names in pod.spec.resourceClaims"
 
 
@@ -216,6 +217,19 @@ CASES = [
             f'spec.resourceClaims[2].resourceClaimTemplateName: Invalid value: "T": {SUBDOMAIN}',
             'spec.resourceClaims[3].name: Duplicate value: "b"',
         ),
+    ),
+    Case(
+        "claims of a mirror pod",
+        "{containers: [{name: a}], resourceClaims: [{name: A}, {name: b, resourceClaimName: c}]}",
+        ("[]: Forbidden: static pods do not support resource claims",) * 2,
+        MIRROR,
+    ),
+    Case(
+        "claims of a mirror pod that a server does not know of",
+        "{containers: [{name: a}], resourceClaims: [{name: b, resourceClaimName: c}]}",
+        (),
+        MIRROR,
+        31,
     ),
     # Overhead and system
     Case(

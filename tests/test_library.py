@@ -323,13 +323,16 @@ def lines_of(branch: ast.If) -> range:
 class Highest(cpuctl.Policy):
     """Take the CPUs with the highest numbers, unless a pod is called trouble."""
 
+    def __init__(self, below: int = 9999) -> None:
+        self.below = below
+
     def filter(self, pod: cpuctl.PodView, cpu: cpuctl.CPU, view: cpuctl.View) -> bool:  # noqa: ARG002
         if pod.name == "trouble":
             raise ValueError("no such thing")
         return True
 
     def select(self, scores: Mapping[int, float], view: cpuctl.View) -> Iterator[cpuctl.CPUSet]:
-        yield cpuctl.CPUSet.of(sorted(scores)[-view.need :])
+        yield cpuctl.CPUSet.of([cpu for cpu in sorted(scores) if cpu < self.below][-view.need :])
 
 
 def test_a_policy_is_a_class_one_with_options_or_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,10 +340,28 @@ def test_a_policy_is_a_class_one_with_options_or_a_name(monkeypatch: pytest.Monk
     machine = cpuctl.read_machine(MACHINE)
     configuration = cpuctl.read_configuration(STATIC, machine)
     [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
-    for policy, taken in ((Highest, "28-31"), (Highest(), "28-31"), ("static", "2-5")):
+    highest, lower = (Highest, "28-31", {"below": "9999"}), (Highest(20), "14-15,18-19", {})
+    for policy, taken, options in (highest, lower, ("static", "2-5", {})):
         node = cpuctl.make_node(machine, configuration, policy=policy)
         assert str(node.admit(web).cpus["web"]) == taken
-        assert node.explain(web).answer["kubelet"]["policy"]["standing"] == "what-if"
+        named = node.explain(web).answer["kubelet"]["policy"]
+        assert (named["standing"], named["options"]) == ("what-if", options)
+
+
+def test_a_resize_that_is_refused_leaves_the_node_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    machine, gate = cpuctl.read_machine(MACHINE), "InPlacePodVerticalScalingExclusiveCPUs=true"
+    configuration = cpuctl.read_configuration(STATIC, machine, feature_gates=gate, version="1.38")
+    node = cpuctl.make_node(machine, configuration, policy=Highest)
+    web, other = cpuctl.read_pods(templates=["web=4/4,2Gi", "other=2/2,2Gi"])
+    assert node.admit(web).admitted
+    assert node.admit(other).admitted
+    before = node.explain(web)
+    with pytest.raises(cpuctl.UsageError, match="a policy has no say in resizes"):
+        node.resize(web.with_resources("web", cpu="6"))
+    assert node.explain(web) == before
 
 
 def test_a_policy_that_fails_leaves_the_node_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

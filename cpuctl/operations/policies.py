@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.policies.answering import Question, Server, constructed
+from cpuctl.policies.answering import Question, Server, constructed, options_told
 from cpuctl.policies.catalogue import OPTION, Plugin, find, known
 from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
 from cpuctl.policies.worker import BUDGET, Worker
@@ -107,7 +107,7 @@ def choose_for_many(text: str) -> ChosenPolicy | None:
 
 
 def plugin_of(policy: Policy | type[Policy]) -> Plugin:
-    """Take a class, or a policy with its options, for one that was found."""
+    """Take a class, or a policy with its options, for one that was found; its options cannot be told."""
     kind = policy if isinstance(policy, type) else type(policy)
     where = f"{kind.__module__}:{kind.__qualname__}"
 
@@ -121,7 +121,9 @@ def load_policy(plugin: Plugin) -> ChosenPolicy:
     """Load a policy in a process of its own; raise PolicyError where that fails."""
 
     def serve() -> Server:
-        return Server(constructed(plugin.load(), plugin.options), as_kubelet=plugin.as_kubelet)
+        kind = plugin.load()
+        policy = constructed(kind, plugin.options)
+        return Server(policy, options_told(kind), as_kubelet=plugin.as_kubelet)
 
     worker = Worker(plugin.name, serve, plugin.budget or BUDGET)
     return ChosenPolicy(plugin, describe(worker), worker)

@@ -67,19 +67,11 @@ def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) 
 def _resized(
     planning: Planning, running: RunningNode, path: ResizePath, requests: Sequence[PodResize]
 ) -> Resizes:
-    """Decide about all requests, and tell what follows.
-
-    Raise UsageError where a policy would have to choose CPUs that follow: its steps have nothing of that.
-    """
-    from cpuctl.engine.resize.pending import resize_all
+    """Decide about all requests, and tell what follows."""
     from cpuctl.operations.state_writing import state_texts
 
-    if running.node.what_if is not None and path.kubelet.allocates:
-        from cpuctl.policies.what_if import no_say_in_resizes
-
-        raise no_say_in_resizes()
     stored = [each for each in requests if each.desired.uid not in running.never_stored]
-    done = [*_never_stored(requests, running), *resize_all(running.node, stored, path)]
+    done = [*_never_stored(requests, running), *_decided(running.node, stored, path)]
     return Resizes(
         done=done,
         node=running.node,
@@ -88,6 +80,20 @@ def _resized(
         state_file=state_texts(running.node, planning.kubelet)[CPU_FILE],
         warnings=tuple(_warnings(running.node, done, path)),
     )
+
+
+def _decided(node: Node, requests: Sequence[PodResize], path: ResizePath) -> Sequence[RetriedResize]:
+    """Decide about requests.
+
+    Raise UsageError where a policy would have to choose CPUs that follow: its steps have nothing of that.
+    """
+    from cpuctl.engine.resize.pending import resize_all
+
+    if requests and node.what_if is not None and path.kubelet.allocates:
+        from cpuctl.policies.what_if import no_say_in_resizes
+
+        raise no_say_in_resizes()
+    return resize_all(node, requests, path)
 
 
 class GateOptions:
@@ -190,7 +196,6 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
     from cpuctl.operations.resize_inputs import edited
 
     planning, node, pod = started.planning, started.node, started.find(wanted.uid)
-    started.changed()
     server, gates = node.server, kubelet_gates(planning.kubelet, planning.sources)
     running = RunningNode(node, (), gates, server=server)
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
@@ -199,14 +204,18 @@ def resize_running(started: StartedNode, wanted: Pod) -> Resizes:
     # What runs is stored: a resize has rules of its own.
     node.server = None
     try:
-        return _resized(planning, running, path, [request])
+        resizes = _resized(planning, running, path, [request])
     finally:
         node.server = server
+    started.changed()
+    return resizes
 
 
 def pending_resize(planning: Planning, uid: str) -> Pending | None:
-    """Decide about the resize that is pending of a pod that runs; None where there is none."""
-    from cpuctl.engine.resize.pending import resize_all
+    """Decide about the resize that is pending of a pod that runs; None where there is none.
+
+    Raise UsageError where a policy would have to choose CPUs that follow.
+    """
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
 
@@ -217,7 +226,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
     requests = [PodResize(each, each.spec) for each in running.pods if each.spec.uid == uid]
     requests = [each for each in requests if each.is_new and uid in running.node.active]
     path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
-    found = [Pending(each, path.kubelet) for each in resize_all(running.node, requests, path)]
+    found = [Pending(each, path.kubelet) for each in _decided(running.node, requests, path)]
     return found[0] if found else None
 
 

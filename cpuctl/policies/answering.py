@@ -56,10 +56,13 @@ class Question(NamedTuple):
 
 
 class Server:
-    """What answers questions in the process of a policy."""
+    """What answers questions in the process of a policy; *options* are what it may be told, by name."""
 
-    def __init__(self, policy: Policy, *, as_kubelet: bool = False) -> None:
+    def __init__(
+        self, policy: Policy, options: Mapping[str, str] = _NONE, *, as_kubelet: bool = False
+    ) -> None:
         self.policy = policy
+        self.options = options
         self.as_kubelet = as_kubelet
         self._elements: Elements | None = None
         self._topology = Topology(Elements({}, {}, {}, {}, 0, 0, 0))
@@ -94,7 +97,7 @@ class Server:
             "source": str(kind.source),
             "alignment": str(kind.alignment),
             "steps": [step for step in STEPS if writes(self.policy, step)],
-            "options": _options_told(kind),
+            "options": dict(self.options),
         }
 
     def _selected(self, view: View, tell: Tell) -> Answer:
@@ -141,7 +144,8 @@ def _text_of(kind: type[Policy]) -> str:
         return ""
 
 
-def _options_told(kind: Callable[..., Policy]) -> dict[str, str]:
+def options_told(kind: Callable[..., Policy]) -> dict[str, str]:
+    """Return the options of a policy with their defaults as words."""
     try:
         return {name: _text(value) for name, value in options_of(kind).items()}
     except TypeError:  # made by a program, in its own way

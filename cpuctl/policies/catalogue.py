@@ -16,6 +16,7 @@ from cpuctl.errors import InputError, UsageError, unreadable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from types import ModuleType
 
     from cpuctl.policies.model import Policy
 
@@ -136,10 +137,21 @@ def _in_file(name: str, path: Path, kind: str) -> Plugin:
         module = module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-        loaded: Callable[..., Policy] = getattr(module, kind)
+        loaded: Callable[..., Policy] | None = getattr(module, kind, None)
+        if loaded is None:
+            raise _no_class(module, kind)
         return loaded
 
     return Plugin(name, "file", str(path), load)
+
+
+def _no_class(module: ModuleType, name: str) -> Exception:
+    from cpuctl.policies.answering import OptionError
+    from cpuctl.policies.model import Policy
+
+    own = (each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__)
+    names = [each.__name__ for each in own if isinstance(each, type) and issubclass(each, Policy)]
+    return OptionError(f"there is no class {name}: it has {', '.join(names) or 'no policy'}")
 
 
 def _with_options(plugin: Plugin, text: str) -> Plugin:

@@ -227,9 +227,9 @@ def _place(error: BaseException) -> str:
     import traceback
     from pathlib import Path
 
-    ours = str(Path(__file__).parent)
+    ours = (f"{Path(__file__).parents[1]}{os.sep}", "<frozen ")
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if os.path.dirname(frame.filename) != ours]  # noqa: PTH120
+    theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     return f"{theirs[-1].filename}:{theirs[-1].lineno}" if theirs else ""

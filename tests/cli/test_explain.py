@@ -424,6 +424,18 @@ def test_a_pod_whose_resize_is_pending_restarts_with_what_it_has(cpuctl: Cpuctl)
     assert [offer["request"] for offer in answer["rounds"][0]["offers"] if "request" in offer] == [16]
 
 
+def test_a_policy_has_no_say_in_a_resize_that_is_pending(cpuctl: Cpuctl) -> None:
+    refused = cpuctl("explain", *PENDING, "--policy", "koordinator")
+    assert (refused.code, "a policy has no say in resizes" in refused.err) == (2, True)
+    followed = PENDING.index("--feature-gates")
+    without = (*PENDING[:followed], *PENDING[followed + 2 :], "--policy", "koordinator")
+    resize = json.loads(cpuctl("explain", *without, "-o", "json").out)["resize"]
+    assert resize["outcome"] == "Infeasible"
+    assert "--policy koordinator" in resize["command"]
+    settled = tuple(word.replace("pending.json", "running.json") for word in PENDING)
+    assert cpuctl("explain", *settled, "--policy", "koordinator").code == 0
+
+
 def test_where_nothing_is_pending_no_resize_is_told(cpuctl: Cpuctl) -> None:
     settled = tuple(word.replace("pending.json", "running.json") for word in PENDING)
     assert json.loads(cpuctl("explain", *settled, "-o", "json").out)["resize"] is None

@@ -340,8 +340,9 @@ def test_a_policy_is_a_class_one_with_options_or_a_name(monkeypatch: pytest.Monk
     machine = cpuctl.read_machine(MACHINE)
     configuration = cpuctl.read_configuration(STATIC, machine)
     [web] = cpuctl.read_pods(templates=["web=4/4,2Gi"])
-    highest, lower = (Highest, "28-31", {"below": "9999"}), (Highest(20), "14-15,18-19", {})
-    for policy, taken, options in (highest, lower, ("static", "2-5", {})):
+    none: dict[str, str] = {}
+    default, lower = (Highest, "28-31", {"below": "9999"}), (Highest(20), "14-15,18-19", none)
+    for policy, taken, options in (default, lower, ("static", "2-5", none)):
         node = cpuctl.make_node(machine, configuration, policy=policy)
         assert str(node.admit(web).cpus["web"]) == taken
         named = node.explain(web).answer["kubelet"]["policy"]

@@ -89,13 +89,11 @@ def choose_policy(text: str) -> ChosenPolicy:
     return load_policy(find(text))
 
 
-def choose_for_many(text: str) -> ChosenPolicy | None:
+def choose_for_many(text: str) -> ChosenPolicy:
     """Find and load a policy for what more than one node, or more than one moment, is planned of.
 
-    None for no *text*. Raise UsageError also for one that evicts pods: nothing would make these anew.
+    Raise UsageError also for one that evicts pods: nothing would make these anew.
     """
-    if not text:
-        return None
     chosen = choose_policy(text)
     if "post_filter" in chosen.description.steps:
         raise UsageError(

@@ -79,7 +79,8 @@ class PolicyPart(TypedDict, total=False):
 
 class NextPart(TypedDict, total=False):
     next: str
-    """The command that says what to change; where the configuration cannot be loaded, *start* says it."""
+    """The command that says what to change, or what else is known where a start cannot be told; where the
+    configuration cannot be loaded, *start* says it."""
 
 
 class KubeletPolicies(PolicyPart):

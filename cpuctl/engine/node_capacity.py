@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import CORES_UNKNOWN
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import (
@@ -53,7 +54,7 @@ def node_reservations(
 ) -> Reservations:
     """Work out what is kept from pods, in the kubelet's order; *run* is told the stage of every check.
 
-    Raise GoError with the kubelet's text.
+    Raise GoError with the kubelet's text, or saying that nobody recorded what it would go by.
     """
     listed = run("reservedSystemCPUs", lambda: _listed(info, config))
     kube = run("kubeReserved", lambda: kube_reserved(config, listed))
@@ -66,6 +67,8 @@ def node_reservations(
 def _listed(info: MachineInfo, config: KubeletConfiguration) -> CPUSet | None:
     if not config.reserved_system_cpus:
         return None
+    if not info.cores_known:
+        raise GoError(CORES_UNKNOWN)
     try:
         topology = CPUTopology.discover(info)
     except GoError as error:

@@ -22,7 +22,7 @@ _ZERO = Quantity()
 MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
 """What keeps memory from pods, in words."""
 
-_SELDOM_KNOWN = ("memory", "ephemeral-storage", "pid")
+_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pid")
 
 
 class ResourceLine(Record):
@@ -66,9 +66,15 @@ class ReservationSummary(Record):
 def summarize(
     info: MachineInfo, config: KubeletConfiguration, kept: Reservations, capacity: Mapping[str, Quantity]
 ) -> ReservationSummary:
-    """Put the figures together; a *capacity* of 0 memory is one that is not known."""
+    """Put the figures together; a *capacity* of 0 memory is one that is not known.
+
+    Nor is that of CPUs of a machine of which no cores are known: a kubelet goes by these.
+    """
     listed = _by_node(config)
-    known = {name: size for name, size in capacity.items() if name != "memory" or size.sign}
+    unknown = {name for name in ("memory",) if not capacity[name].sign}
+    if not info.cores_known:
+        unknown.add("cpu")
+    known = {name: size for name, size in capacity.items() if name not in unknown}
     memory = known.get("memory")
     return ReservationSummary(
         lines=tuple(_lines(info, kept, known)),
@@ -94,8 +100,8 @@ def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantit
     eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
     unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
     named = (kept.kube.keys() | kept.system.keys() | eviction.keys()) - capacity.keys()
-    unknown = {"memory"} - capacity.keys() | named
-    for resource in (*capacity, *(name for name in _SELDOM_KNOWN if name in unknown)):
+    told = {"cpu", "memory"} | capacity.keys() | named
+    for resource in (name for name in _RESOURCES if name in told):
         there, reserved = capacity.get(resource), total.get(resource, _ZERO)
         unresolved = resource in unknown_shares and resource not in eviction
         yield ResourceLine(

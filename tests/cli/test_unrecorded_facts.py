@@ -80,7 +80,7 @@ FALSE_WORDS = {
     "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),
     "topology": (
         r"would not start", r"\b0 cores", r"Cores: +\d", r"core: \d+ for the kernel",
-        r"does not see such", r"equal core ids",
+        r"does not see such", r"equal core ids", r"could not detect", r"\bcpu +0\b", r"what to change",
     ),
 }  # fmt: skip
 """Sentences that only they may say who know the fact."""
@@ -375,3 +375,38 @@ def test_memory_of_numa_nodes_is_told_where_that_of_the_machine_is_not_recorded(
 
     assert told("memory of the machine") == "16.0 GiB on NUMA nodes, of the machine not recorded"
     assert told("memory") == "not recorded"
+
+
+CORES_UNKNOWN = (
+    "it is not recorded which core and package any CPU is on (cpu*/topology), and a kubelet goes by both"
+)
+
+
+def test_where_no_topology_of_cpus_is_recorded_all_say_so(
+    cpuctl: Cpuctl, lacking: Callable[[str], str]
+) -> None:
+    machine = lacking("topology of CPUs")
+
+    def said(*words: str) -> str:
+        result = cpuctl(*words, "-m", machine, columns=400)
+        return result.out + result.err
+
+    listed = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+    assert f"What is kept from pods cannot be said: {CORES_UNKNOWN}\n" in said("config", "show", *listed)
+    assert f"Nothing to propose: {CORES_UNKNOWN}\n" in said("config", "reserve", "--reserved-cpus=2")
+    kept = f"what the node keeps from pods cannot be said: {CORES_UNKNOWN}\n"
+    assert kept in said("pods", "show", "-T", "a=2/2,1Gi", *listed)
+    # A share of CPUs is kept whatever their number: only what is left is not known.
+    lines = said("config", "show", "--kubelet-args=--kube-reserved=cpu=500m").splitlines()
+    assert next(line.split() for line in lines if line.startswith("cpu ")) == ["cpu", "?", "500m", *"00??"]
+    (planned,) = (line for line in said("plan", "-T", "a=2/2,1Gi").splitlines() if "config check" in line)
+    assert planned.startswith("  see: cpuctl config check -m ")
+
+
+def test_a_fleet_does_not_count_what_is_not_recorded(cpuctl: Cpuctl, lacking: Callable[[str], str]) -> None:
+    answer = json.loads(cpuctl("fleet", "list", lacking("topology of CPUs"), "-o", "json").out)
+    (node,) = answer["nodes"]
+    assert node["start"]["outcome"] == "Undetermined"
+    assert node["start"]["why"] == CORES_UNKNOWN
+    assert node["machine"].pop("memory") > 0
+    assert set(node["machine"].values()) == {None}

@@ -18,6 +18,7 @@ from cpuctl.answering.config.starts import (
 )
 from cpuctl.answering.diagnostics import found, graded
 from cpuctl.diagnostics import Severity, counts, worst_first
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import LoadFailure
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
@@ -85,7 +86,8 @@ def _with_start(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> S
     by_settings = bool(settings_to_fix(start))
     if severity is Severity.ERROR and not by_settings and any(each.severity is severity for each in findings):
         return findings
-    message = f"{start_text(start)} (cpuctl config check says what to change)"
+    does = "has more" if isinstance(start, Undetermined) else "says what to change"
+    message = f"{start_text(start)} (cpuctl config check {does})"
     return worst_first((StateFinding(severity, code, StatePlace(""), message), *findings))
 
 

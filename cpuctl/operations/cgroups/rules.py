@@ -55,7 +55,7 @@ def _room(node: LiveNode, sources: Sources) -> PodsLimit | None:
     from cpuctl.engine.node_capacity import left_for_pods, node_capacity, node_reservations
     from cpuctl.golang.text import GoError
 
-    if sources.entries["kubeletConfiguration"]["from"] == "default":
+    if sources.entries["kubeletConfiguration"]["from"] == "default" or not node.source.info.cores_known:
         return None
     config, capacity = node.kubelet.config, node_capacity(node.source.info)
     try:

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 
 def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Lines:
-    """Say whether *who* comes up and, where it does not, what to change; *check* is the command for that."""
-    following = (Cell(f"  what to change: {check}"),) if check else ()
+    """Say whether *who* comes up and, where it does not, what to change; *check* is the command for that.
+
+    Where that cannot be told, nothing may have to be changed: the command says what else is known.
+    """
+    label = "see" if start["outcome"] == "Undetermined" else "what to change"
+    following = (Cell(f"  {label}: {check}"),) if check else ()
     return Lines((Cell(*start_word(start, who)), *remedy_cells(start), *following))
 
 

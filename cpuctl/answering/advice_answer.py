@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.reserve_answer import reserved_memory_answer, snippet_text
-from cpuctl.answering.config.starts import not_started_answer
+from cpuctl.answering.config.starts import fix_answer, not_started_answer
 from cpuctl.answering.plan.plan_document import planning_head, policy_answer
-from cpuctl.operations.advice import Advice, Proposed, Tried
+from cpuctl.kubelet.configuration.settings import OriginKind
+from cpuctl.operations.advice import Advice, Proposed, Tried, does_as_drop_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from cpuctl.answers import advice as answers
     from cpuctl.answers.start import UnstartedHead
+    from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.plan_inputs import Planning
 
 
 def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.AdvisedSettings:
     """Describe settings to choose from, beside those that the kubelet has."""
-    now = planning.kubelet.config
     return {
         "apiVersion": API_VERSION,
         "kind": "Advice",
@@ -30,13 +34,16 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
             "possible": advice.possible,
             "alike": advice.alike,
             "refused": advice.refused,
+            "undetermined": advice.undetermined,
             "failed": advice.failed,
             "tried": advice.tried,
             "budget": budget,
             "ended": advice.ended,
         },
         "current": _current(advice),
-        "proposals": [_proposed(number, each, now, advice) for number, each in enumerate(advice.proposed, 1)],
+        "proposals": [
+            _proposed(number, each, planning.loaded, advice) for number, each in enumerate(advice.proposed, 1)
+        ],
         "leftOut": [{"setting": each.setting, "why": each.why} for each in advice.left_out],
     }
 
@@ -73,10 +80,12 @@ def _service(tried: Tried) -> answers.Service:
 
 
 def _proposed(
-    number: int, proposed: Proposed, now: KubeletConfiguration, advice: Advice
+    number: int, proposed: Proposed, loaded: LoadedKubelet, advice: Advice
 ) -> answers.ProposedSettings:
-    tried = proposed.tried
-    settings = _settings(tried.choice.config, now)
+    tried, now = proposed.tried, loaded.kubelet.config
+    settings, before = _settings(tried.choice.config, now), _settings(now, now)
+    snippet = snippet_text(settings)
+    others = [name for name in settings if settings[name] != before.get(name)]
     document: answers.ProposedSettings = {
         "number": number,
         "changes": list(tried.choice.changes),
@@ -84,12 +93,19 @@ def _proposed(
         "service": _service(tried),
         "others": proposed.others,
         "settings": settings,
-        "snippet": snippet_text(settings),
-        "dropIn": not _removes(now, settings),
+        "snippet": snippet,
+        "dropIn": does_as_drop_in(loaded.setup, snippet, tried.choice.config),
+        "flags": list(dict.fromkeys(_flags(loaded.configuration, others))),
     }
     if tried.policy is not None:
         document["policy"] = policy_answer(tried.policy)
     return document
+
+
+def _flags(loaded: LoadedConfiguration, names: Iterable[str]) -> Iterator[str]:
+    for place in fix_answer(loaded, [(name,) for name in names]):
+        if place["from"] == OriginKind.FLAG and place["where"]:
+            yield place["where"]
 
 
 def _settings(config: KubeletConfiguration, now: KubeletConfiguration) -> dict[str, Any]:
@@ -107,8 +123,3 @@ def _settings(config: KubeletConfiguration, now: KubeletConfiguration) -> dict[s
     if config.reserved_memory:
         fields["reservedMemory"] = reserved_memory_answer(config)
     return fields
-
-
-def _removes(now: KubeletConfiguration, settings: dict[str, Any]) -> bool:
-    options = settings.get("cpuManagerPolicyOptions", {})
-    return any(name not in options for name in now.cpu_manager_policy_options)

@@ -60,7 +60,9 @@ class ProposedSettings(_Changed):
     snippet: str
     """A KubeletConfiguration with these settings, as YAML."""
     dropIn: bool
-    """Whether it does as a drop-in file, which can change members of a mapping, but remove none."""
+    """Whether it does as the last drop-in file: the kubelet then has these settings, all others as now."""
+    flags: list[str]
+    """The flags that win over what a file says, and have to go or to change."""
 
 
 class LeftOut(TypedDict):
@@ -75,6 +77,8 @@ class Search(TypedDict):
     """Those that cannot differ from others on this machine with these pods."""
     refused: Count
     """Those with which the kubelet does not start."""
+    undetermined: Count
+    """Those of which it cannot be said whether the kubelet starts."""
     failed: Count
     """Those with which it hangs or crashes over these pods."""
     tried: Count

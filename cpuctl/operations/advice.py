@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.capacity.service import Service, service_of, unbeaten
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Admitted, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.outcome import Admitted, KubeletFault, Undetermined
 from cpuctl.engine.start import Started
-from cpuctl.errors import PolicyError, UsageError
+from cpuctl.errors import CpuctlError, PolicyError, UsageError
+from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.policy_options import VARIED
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.capacity.probe import Progress
     from cpuctl.engine.start import NotStarted
+    from cpuctl.inputs.configuration import KubeletSetup
+    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.configuration.drop_ins import DropInSource
     from cpuctl.operations.plan_inputs import Planning
     from cpuctl.operations.policies import ChosenPolicy
 
@@ -72,8 +76,8 @@ class Advice(NamedTuple):
     """What was found: the settings as they are (or why the kubelet does not start), and those to choose from.
 
     Of ``possible`` settings, ``alike`` cannot differ from others, ``refused`` are such that the kubelet does
-    not start, ``failed`` such that it hangs or crashes. ``current_unbeaten``: nothing that was tried beats
-    the settings as they are.
+    not start, ``undetermined`` such that nobody can say that, ``failed`` such that it hangs or crashes.
+    ``current_unbeaten``: nothing that was tried beats the settings as they are.
     """
 
     current: Tried | NotStarted
@@ -83,6 +87,7 @@ class Advice(NamedTuple):
     possible: int
     alike: int
     refused: int
+    undetermined: int
     failed: int
     tried: int
     ended: Ended
@@ -134,6 +139,7 @@ class _Search:
     seen: set[object] = field(default_factory=set)
     alike: int = 0
     refused: int = 0
+    undetermined: int = 0
     failed: int = 0
     tried: int = 0
 
@@ -174,7 +180,10 @@ class _Search:
 
     def _try(self, choice: Choice) -> None:
         node = self._start(choice, Sources())
-        if isinstance(node, StartRefused | KubeletFault | Undetermined):
+        if isinstance(node, Undetermined):
+            self.undetermined += 1
+            return
+        if not isinstance(node, Node):
             self.refused += 1
             return
         if not self._is_new(choice, node):
@@ -246,6 +255,7 @@ class _Search:
             possible=possible,
             alike=self.alike,
             refused=self.refused,
+            undetermined=self.undetermined,
             failed=self.failed,
             tried=self.tried,
             ended=ended,
@@ -261,6 +271,43 @@ class _Search:
         errors = {each.code for each in lints if each.severity is Severity.ERROR}
         known = {each.code for each in check_kubelet(self.planning.source, now)[1]} if errors else set()
         return errors <= known
+
+
+class _OneMoreDropIn(NamedTuple):
+    """The drop-in files of a kubelet, and one behind them."""
+
+    before: DropInSource | None
+    text: str
+
+    @property
+    def name(self) -> str:
+        """What to call the directory."""
+        return self.before.name if self.before else "kubelet.conf.d"
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield all files, the new one last."""
+        if self.before is not None:
+            yield from self.before.files()
+        yield f"{self.name}/advised.conf", self.text.encode()
+
+    def left_out(self) -> Iterable[tuple[str, str]]:
+        """Name nothing: that has been told where the configuration was read."""
+        return ()
+
+
+def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration) -> bool:
+    """Tell whether a kubelet that also reads *text* as its last drop-in file has exactly *config*.
+
+    Flags win over files, no file takes members out of a mapping, and what else a file undoes depends on the
+    release: 1.28 merges whole files. So it is tried.
+    """
+    try:
+        loaded = load_setup(setup._replace(drop_ins=_OneMoreDropIn(setup.drop_ins, text)), Sources())
+    except CpuctlError:
+        return False
+    lost = any(each.code == "drop-in-default" for each in loaded.configuration.warnings)
+    # Other fields are kept as texts, which merging may write in another way: 2m becomes 2m0s.
+    return loaded.kubelet.config._replace(others=config.others) == config and not lost
 
 
 def _room(node: Node) -> tuple[object, ...]:

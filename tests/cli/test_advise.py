@@ -122,6 +122,25 @@ def test_a_configuration_that_cannot_be_loaded_is_told(cpuctl: Cpuctl, tmp_path:
     assert (moved["kind"], moved["start"]["outcome"]) == ("Defragmentation", "Refused")
 
 
+def test_what_a_snippet_cannot_change_is_told(cpuctl: Cpuctl, config: str) -> None:
+    """Flags win over every file, and 1.28 puts defaults in place of what a drop-in does not name."""
+    flags = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0-1 --kube-reserved=memory=1Gi")
+    kept = ("--keep", "reservedSystemCPUs", "--keep", "cpuManagerPolicyOptions")
+    rows = answer(cpuctl, *MACHINE, *flags, *PODS, *kept)["proposals"]
+    told = {"cpuManagerPolicy=none" in row["changes"]: (row["flags"], row["dropIn"]) for row in rows}
+    assert told == {True: (["--cpu-manager-policy"], False), False: ([], True)}
+    shown = cpuctl("advise", "-q", *MACHINE, *flags, *PODS, *kept).out
+    assert "Flags win over files, and have to go or to change: --cpu-manager-policy\n" in shown
+    Path(config).write_text(f"{CONFIG}syncFrequency: 2m\n")
+    words = (*MACHINE, "--kubelet-config", config, "-T", "web=5/5,1Gi", "--budget", "20")
+    for release, does in (("1.28", False), ("1.29", True)):
+        rows = answer(cpuctl, *words, "--keep", "cpuManagerPolicy", "--kubelet-version", release)["proposals"]
+        assert {row["dropIn"] for row in rows} == {does}
+        assert not any(row["flags"] for row in rows)
+    shown = cpuctl("advise", "-q", *words, "--kubelet-version", "1.28").out
+    assert "A drop-in file is not enough for row" in shown
+
+
 def test_a_row_that_is_not_there_is_no_configuration(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """Whatever the form: nothing is on stdout, and it is said why."""
     for form in ("table", "json", "yaml"):
@@ -141,6 +160,10 @@ def test_where_nothing_starts_no_row_is_shown(cpuctl: Cpuctl) -> None:
     words = ("-m", "synthetic:1s1n4c1t,mem=-", "--kubelet-args", "--kube-reserved=memory=1Gi", "-T", "a=1/1")
     document = answer(cpuctl, *words, code=3)
     assert (document["current"]["start"]["outcome"], document["proposals"]) == ("Undetermined", [])
+    search = document["search"]
+    assert search["undetermined"] > 0
+    assert search["refused"] + search["undetermined"] == search["possible"] - 1
+    assert search["refused"] > 0
     shown = cpuctl("advise", "-q", *words)
     assert "starts with nothing that was tried" in shown.out
     assert "SETTINGS" not in shown.out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
@@ -76,6 +76,16 @@ def _below(document: AdvisedSettings) -> Iterator[Cell]:
         yield Cell(f"What if: no kubelet does what the policy of row {few(what_if)} does.", "yellow")
     if document["proposals"]:
         yield Cell("With --snippet N a row is printed as a KubeletConfiguration to paste.")
+        yield from _in_the_way(document["proposals"])
+
+
+def _in_the_way(proposals: Sequence[ProposedSettings]) -> Iterator[Cell]:
+    """Say where to paste it is not enough."""
+    if flags := dict.fromkeys(flag for each in proposals for flag in each["flags"]):
+        yield Cell(f"Flags win over files, and have to go or to change: {' '.join(flags)}", "yellow")
+    others = [str(each["number"]) for each in proposals if not each["dropIn"] and not each["flags"]]
+    if others:
+        yield Cell(f"A drop-in file is not enough for row {few(others)}: change the main file.", "yellow")
 
 
 def _verdict(document: AdvisedSettings) -> str:
@@ -98,6 +108,7 @@ def _searched(search: Search) -> str:
     told = {
         "cannot differ": search["alike"],
         "with which it does not start": search["refused"],
+        "of which that cannot be said": search["undetermined"],
         "with which it fails": search["failed"],
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in told.items() if count)

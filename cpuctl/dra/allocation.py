@@ -27,8 +27,8 @@ from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.quantity import Quantity
 
-MOST_TRIED = 200_000
-"""Devices tried for the claims of one pod: seconds here. A scheduler gives up, too, after its timeout."""
+MOST_TRIED = 400_000
+"""Devices looked at for the claims of one pod: seconds here. A scheduler gives up, too, after its timeout."""
 
 
 class Allocated(NamedTuple):
@@ -146,8 +146,8 @@ def allocate(claims: Sequence[Claim], inventory: Inventory, books: Books, select
         return Undetermined(str(error))
     except _CannotBeError as error:
         return error.found
-    except _TooManyTriedError:
-        return Undetermined(f"more than {MOST_TRIED} devices are tried in vain for these claims")
+    except (_TooManyTriedError, RecursionError):
+        return Undetermined("too many choices of devices are tried in vain for these claims")
 
 
 def _needs(
@@ -220,10 +220,11 @@ class _Search:
         self.stop: Unsatisfied | None = None
 
     def run(self) -> Allocated | Unsatisfied:
-        if self._satisfied(0):
-            found = Allocated(tuple(tuple(grant for _, grant in each) for each in self.grants))
-            self._release()
-            return found
+        try:
+            if self._satisfied(0):
+                return Allocated(tuple(tuple(grant for _, grant in each) for each in self.grants))
+        finally:
+            self._release()  # where the search has been given up, too
         assert self.stop is not None
         return self.stop
 
@@ -261,9 +262,6 @@ class _Search:
             if left < missing:
                 break
             left -= times
-            self.tried += 1
-            if self.tried > MOST_TRIED:
-                raise _TooManyTriedError
             device = need.matching[index]
             grant = Grant(need.label, device, _consumed(need.request, device))
             self.books.book(grant)
@@ -299,6 +297,9 @@ class _Search:
 
     def _times(self, number: int, need: _Need, device: Device) -> int:
         """Tell for how many of the devices that a request asks for one can stand."""
+        self.tried += 1
+        if self.tried > MOST_TRIED:
+            raise _TooManyTriedError
         if not self._able(number, need, device):
             return 0
         constraints = self.claims[number].constraints

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'cpuctl[dra]'"
 _SIMPLE = re.compile(r"\s*device\.driver\s*==\s*(?:\"([^\"\\]*)\"|'([^'\\]*)')\s*", re.ASCII)
 """What nearly every DeviceClass says; it needs no library."""
+_LONGEST = 10 * 1024
+"""The bytes of the longest expression that an API server stores."""
+_MOST_STEPS = 20_000
+"""Steps of an evaluation at most, about: a tenth of a second. API servers have a limit of their own kind."""
+_LIST = 64
+"""Values of an attribute at most."""
+_SHOWN = 60
+_MACROS = frozenset({"all", "exists", "exists_one", "filter", "map", "min", "reduce"})
 _MISSING_KEY = ("no such key", "no such member in mapping")
 
 
@@ -60,17 +68,18 @@ class Selectors:
 
 
 def _compiled(expression: str) -> Callable[[Device], bool]:
+    if len(expression.encode(errors="surrogatepass")) > _LONGEST:
+        shown = f"{expression[:_SHOWN]}..."
+        raise SelectorUnknownError(
+            f"no API server stores a selector of more than {_LONGEST} bytes: {shown!r}"
+        )
     try:
         import celpy
     except ImportError:
         raise SelectorUnknownError(
             f"the selector {expression!r} needs a CEL library, which is not installed: {INSTALL}"
         ) from None
-    environment = celpy.Environment()
-    try:
-        program = environment.program(environment.compile(expression), functions=_functions())
-    except celpy.CELParseError:
-        raise SelectorUnknownError(f"cel-python cannot read the selector {expression!r}") from None
+    program = _program_of(expression)
 
     def run(device: Device) -> bool:
         try:
@@ -82,11 +91,45 @@ def _compiled(expression: str) -> Callable[[Device], bool]:
                 missing = text.partition(":")[2].strip(" '") or str(error.args[2][0])
                 raise SelectorFailedError(f"{where}: CEL runtime error: no such key: {missing}") from None
             raise SelectorUnknownError(f"cel-python cannot evaluate {where}") from None
+        except RecursionError:
+            raise SelectorUnknownError(f"the selector {expression!r} is nested too deeply") from None
         if not isinstance(result, celpy.celtypes.BoolType):
             raise SelectorUnknownError(f"the selector {expression!r} is no condition")
         return bool(result)
 
     return run
+
+
+def _steps(tree: Any, longest: int) -> int:  # noqa: ANN401
+    """Tell how many steps an evaluation may take: what a macro repeats counts for every item of its list."""
+    parts = list(getattr(tree, "children", ()))
+    own = 1 + sum(_steps(each, longest) for each in parts[:2])
+    if not parts[2:]:
+        return own
+    body = sum(_steps(each, longest) for each in parts[2:])
+    return own + body * (_length(parts[0], longest) if str(parts[1]) in _MACROS else 1)
+
+
+def _length(tree: Any, longest: int) -> int:  # noqa: ANN401
+    """Tell how long a list may be: as *longest* where it is not written out."""
+    written = sum(len(each.children) for each in tree.find_data("exprlist"))
+    return longest if any(tree.find_data("ident")) else written
+
+
+def _program_of(expression: str) -> Any:  # noqa: ANN401
+    import celpy
+
+    environment = celpy.Environment()
+    try:
+        tree = environment.compile(expression)
+        longest = max(_LIST, sum(len(each.children) for each in tree.find_data("exprlist")))
+        steps = _steps(tree, longest)
+        program = environment.program(tree, functions=_functions())
+    except (celpy.CELParseError, RecursionError):
+        raise SelectorUnknownError(f"cel-python cannot read the selector {expression!r}") from None
+    if steps > _MOST_STEPS:
+        raise SelectorUnknownError(f"evaluating the selector {expression!r} may take too long")
+    return program
 
 
 def _functions() -> dict[str, Any]:

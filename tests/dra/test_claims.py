@@ -92,6 +92,39 @@ def test_what_the_library_does_not_know_is_undetermined() -> None:
     assert why(plan(text, "2n16c2t")).startswith("undetermined: cel-python cannot read the selector")
 
 
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("(" * 2000 + "true" + ")" * 2000, "cel-python cannot read the selector"),
+        ('"a"' + ' + "a"' * 1500 + ' == "b"', "cel-python cannot"),
+        ("true || " * 1300 + "true", "no API server stores a selector of more than 10240 bytes: 'true ||"),
+        (
+            "".join(f"[1, 2, 3, 4, 5, 6, 7, 8].all({name}, " for name in "abcd") + "true))))",
+            "evaluating the selector",
+        ),
+    ],
+    ids=["nested", "a long sum", "too long", "loops in loops"],
+)
+def test_what_would_take_too_long_to_evaluate_is_undetermined(expression: str, words: str) -> None:
+    text = claim("c", cpus(2, selected(expression))) + pod("a", "c")
+    assert why(plan(text, "2n16c2t")).startswith(f"undetermined: {words}")
+
+
+def test_a_loop_over_a_list_is_evaluated() -> None:
+    expression = f"[0, 1].exists(a, [1, 2].exists(b, a == b && {NUMA} == a))"
+    text = claim("c", cpus(2, selected(expression))) + pod("a", "c")
+    assert given(plan(text, "2n16c2t")) == ["8,24"]
+
+
+def test_a_search_without_end_is_given_up_and_leaves_nothing_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [f"c{number}" for number in range(12)]
+    text = "".join(claim(name, cpus(3)) for name in many) + claim("last", cpus(16))
+    monkeypatch.setattr("cpuctl.dra.allocation.MOST_TRIED", 500)
+    found = plan(text + pod("a", *many) + pod("b", "last"), "2n16c2t")
+    assert why(found) == "undetermined: too many choices of devices are tried in vain for these claims"
+    assert given(found) == ["0-7,16-23"]
+
+
 def test_without_the_library_it_is_undetermined_and_said_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

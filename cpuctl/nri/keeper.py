@@ -12,7 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.nri.model import Answer, Place, Placer, RuntimeContainer, Setting, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class Keeper:
@@ -92,13 +92,22 @@ class Keeper:
         """Say what the runtime still has to be told of containers that it knows."""
         return Answer(updates=tuple(self._differences()))
 
-    def delivered(self, answer: Answer, failed: Iterable[str] = ()) -> None:
+    def confirmed(self, answer: Answer, failed: frozenset[str]) -> Answer:
+        """Learn what the runtime has made of an answer that it did not ask for, and say what is behind again.
+
+        It may have carried that out after what it was told later, when it had asked. Those that it could not
+        update are not tried again at once.
+        """
+        self.delivered(answer, failed)
+        updates = self._differences()
+        return Answer(updates=tuple(each for each in updates if each.container.id not in failed))
+
+    def delivered(self, answer: Answer, failed: frozenset[str] = frozenset()) -> None:
         """Learn that an answer has come to the runtime, and which containers it could not update."""
         if answer.container is not None and answer.adjust is not None:
             self._tell(answer.container.id, answer.adjust)
-        without = frozenset(failed)
         for each in answer.updates:
-            if each.container.id not in without:
+            if each.container.id not in failed:
                 self._tell(each.container.id, each.setting)
 
     def _tell(self, container: str, setting: Setting) -> None:

@@ -14,6 +14,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cpuctl.errors import CpuctlError
@@ -101,7 +102,8 @@ class Plugin:
         self._collected: tuple[list[Any], list[Any]] = [], []
         self._asked: dict[int, Answer | None] = {}
         self._unsettled = False
-        self._done: deque[Future[Answer]] = deque()
+        self._done: deque[tuple[int, Future[Answer]]] = deque()
+        self._latest = 0
         self._others: dict[str, Callable[[Caller, Call], None]] = {
             "Configure": self._configure,
             "Synchronize": self._synchronize,
@@ -259,10 +261,15 @@ class Plugin:
             self._settle(lambda: self._keeper.pod_gone(pod))
 
     def _settle(self, decide: Callable[[], Answer]) -> None:
-        """Decide without anybody waiting for it: what comes of it is sent when it is there."""
+        """Decide without anybody waiting for it: what comes of it is sent when it is there.
+
+        It is not where another decision has been asked for meanwhile: that says all that is still to be told.
+        """
+        self._latest += 1
+        number = self._latest
 
         def done(future: Future[Answer]) -> None:
-            self._done.append(future)
+            self._done.append((number, future))
             self.wake()
 
         self._worker.submit(decide).add_done_callback(done)
@@ -288,14 +295,14 @@ class Plugin:
         self._journal.event(name, answer, outcome)
 
     def _decided(self, name: str, decide: Callable[[], Answer]) -> tuple[Answer, NRIOutcome]:
+        self._latest += 1
         future = self._worker.submit(decide)
         if not wait([future], self._budget).done:
             self._journal.say(
                 Level.WARNING,
                 f"{name}: no answer within {self._budget:g} s: it passes untouched, and is put right later",
             )
-            self._unsettled = True
-            self._settle(self._keeper.behind)
+            self._put_right_later()
             return Answer(), "Late"
         try:
             return future.result(), "Answered"
@@ -305,15 +312,20 @@ class Plugin:
             self._journal.say(
                 Level.ERROR, f"{name}: internal error: {type(error).__name__}: {error}: it passes untouched"
             )
+        self._put_right_later()
         return Answer(), "Failed"
+
+    def _put_right_later(self) -> None:
+        self._unsettled = True
+        self._settle(self._keeper.behind)
 
     def _send_finished(self, caller: Caller) -> None:
         while self._done:
-            future = self._done.popleft()
+            number, future = self._done.popleft()
             error = None if future.cancelled() else future.exception()
             if error is not None:
                 self._journal.say(Level.ERROR, f"{type(error).__name__}: {error}")
-            elif not future.cancelled():
+            elif not future.cancelled() and number == self._latest:
                 self._send(caller, future.result())
 
     def _send(self, caller: Caller, answer: Answer) -> None:
@@ -339,7 +351,7 @@ class Plugin:
             if failed:
                 self._unsettled = True
                 self._journal.say(Level.WARNING, f"the runtime could not update {', '.join(failed)}")
-            self._worker.submit(self._keeper.delivered, answer, failed)
+            self._settle(partial(self._keeper.confirmed, answer, frozenset(failed)))
 
 
 def fill(response: Any, answer: Answer) -> None:  # noqa: ANN401

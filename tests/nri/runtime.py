@@ -99,9 +99,11 @@ class FakeRuntime:
         self._pieces, self._stream = PieceReader(), -1
         self._readers = {number: MessageReader() for number in ConnectionNumber}
         self._replies: dict[int, Any] = {}
+        self._held: list[Message] = []
         self.registered = None
         while self.registered is None:
             self._pump()
+            self._serve_held()
         configured = self.call(
             "Configure",
             messages()["ConfigureRequest"](
@@ -140,10 +142,18 @@ class FakeRuntime:
         return messages()[response].FromString(whole.payload)
 
     def exchange(self, method: str, payload: bytes, service: str = PLUGIN_SERVICE) -> Any:
+        self.send(self.packed(method, payload, service))
+        return self.reply()
+
+    def packed(self, method: str, payload: bytes, service: str = PLUGIN_SERVICE) -> bytes:
+        """Write a call."""
         self._stream += 2
         whole = messages()["Request"](service=service, method=method, payload=payload)
         message = Message(self._stream, MessageType.REQUEST, 0, whole.SerializeToString())
-        self.send(pack_piece(ConnectionNumber.PLUGIN, pack_message(message)))
+        return pack_piece(ConnectionNumber.PLUGIN, pack_message(message))
+
+    def reply(self) -> Any:
+        """Wait for the answer to the last call; as in a real one, the plug-in's own calls wait meanwhile."""
         while self._stream not in self._replies:
             self._pump()
         return self._replies.pop(self._stream)
@@ -158,6 +168,7 @@ class FakeRuntime:
         self.end.settimeout(seconds)
         try:
             while True:
+                self._serve_held()
                 self._pump()
         except TimeoutError:
             pass
@@ -174,7 +185,16 @@ class FakeRuntime:
                 if message.type == MessageType.RESPONSE:
                     self._replies[message.stream] = messages()["Response"].FromString(message.payload)
                 else:
-                    self._serve(message)
+                    self._held.append(message)
+
+    def asked(self) -> None:
+        """Wait until the plug-in asks for something by itself, which is not done yet."""
+        while not self._held:
+            self._pump()
+
+    def _serve_held(self) -> None:
+        while self._held:
+            self._serve(self._held.pop(0))
 
     def _serve(self, message: Message) -> None:
         request = messages()["Request"].FromString(message.payload)

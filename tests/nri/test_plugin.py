@@ -12,7 +12,7 @@ import pytest
 from cpuctl.errors import InputError
 from cpuctl.nri.calls import PLUGIN_SERVICE
 from cpuctl.nri.frames import ConnectionNumber, pack_piece
-from cpuctl.nri.model import RuntimeContainer
+from cpuctl.nri.model import Answer, RuntimeContainer
 from cpuctl.nri.planned import PlannedPlaces
 from cpuctl.nri.schema import messages
 from tests.nri.conftest import PLAN, Play, cpus
@@ -151,6 +151,37 @@ def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: P
     )
 
 
+def test_updates_of_before_do_not_undo_what_a_new_container_was_answered(play: Play) -> None:
+    """A runtime updates containers when it has created the one that it is at."""
+    runtime = play(PlannedPlaces(PLAN)).runtime
+    other = runtime.create(pod("other"), "main")
+    web = pod("web", "shop")
+    runtime.create(web, "app")
+    runtime.stop_pod(web)
+    runtime.asked()  # for the pool to grow
+    app = runtime.create(pod("web", "shop", number=1), "app")
+    runtime.serve()
+    assert {"0-15", "0-1,6-15"} == {cpus for each in runtime.unsolicited for cpus in each.values()}
+    assert (app.cpus, other.cpus) == ("2-5", "0-1,6-15")
+
+
+def test_updates_that_a_later_answer_has_are_not_sent(play: Play) -> None:
+    runtime = play(PlannedPlaces(PLAN)).runtime
+    other = runtime.create(pod("other"), "main")
+    web = pod("web", "shop")
+    app = runtime.create(web, "app")
+    again = messages()["ContainerEvent"](pod=pod("web", "shop", number=1), container=app.message())
+    again.container.id = "again"
+    gone = messages()["StateChangeEvent"](event=2, pod=web)
+    del runtime.containers[app.id]
+    both = runtime.packed("StateChange", gone.SerializeToString())
+    runtime.send(both + runtime.packed("CreateContainer", again.SerializeToString()))
+    answer = messages()["CreateContainerResponse"].FromString(runtime.reply().payload)
+    assert (answer.adjust.linux.resources.cpu.cpus, list(answer.update)) == ("2-5", [])
+    runtime.serve()
+    assert (runtime.unsolicited, other.cpus) == ([], "0-1,6-15")
+
+
 class Broken(PlannedPlaces):
     """Fails, as a policy may."""
 
@@ -164,9 +195,14 @@ class Broken(PlannedPlaces):
 
 def test_a_failure_lets_the_container_pass(play: Play) -> None:
     scene = play(Broken(PLAN))
-    assert scene.runtime.create(pod("a"), "app").cpus == ""
-    assert scene.runtime.create(pod("b"), "worse").cpus == ""
-    assert scene.runtime.create(pod("web", "shop"), "log").cpus == "0-1,6-15"
+    runtime = scene.runtime
+    failed = runtime.create(pod("a"), "app"), runtime.create(pod("b"), "worse")
+    assert [each for each in scene.heard.told(2) if each[2] != "Answered"] == [
+        ("CREATE_CONTAINER", Answer(), "Failed")
+    ] * 2
+    runtime.serve()
+    assert {each.cpus for each in failed} == {"0-15"}, "it is put right as soon as it can be"
+    assert runtime.create(pod("web", "shop"), "log").cpus == "0-1,6-15"
     assert scene.heard.says("CREATE_CONTAINER: no idea: it passes untouched")
     assert scene.heard.says("internal error: ZeroDivisionError: oh: it passes untouched")
 

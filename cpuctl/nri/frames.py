@@ -41,7 +41,7 @@ class MessageType(IntEnum):
 
 
 class FramingError(Exception):
-    """What has been sent is no frame: what, and why not."""
+    """What is sent, or is to be sent, is no frame: what, and why not."""
 
 
 class Piece(NamedTuple):
@@ -61,16 +61,16 @@ class Message(NamedTuple):
 
 
 def pack_piece(connection: int, payload: bytes) -> bytes:
-    """Write a piece; raise ValueError for one that no peer would take."""
+    """Write a piece; raise FramingError for one that no peer would take."""
     if len(payload) > LONGEST_PAYLOAD:
-        raise ValueError(f"a payload of {len(payload)} bytes is longer than {LONGEST_PAYLOAD}")
+        raise FramingError(f"a payload of {len(payload)} bytes is longer than {LONGEST_PAYLOAD}")
     return _MUX.pack(connection, len(payload)) + payload
 
 
 def pack_message(message: Message) -> bytes:
-    """Write a message; raise ValueError for one that no peer would take."""
+    """Write a message; raise FramingError for one that no peer would take."""
     if len(message.payload) > LONGEST_MESSAGE:
-        raise ValueError(f"a message of {len(message.payload)} bytes is longer than {LONGEST_MESSAGE}")
+        raise FramingError(f"a message of {len(message.payload)} bytes is longer than {LONGEST_MESSAGE}")
     head = _MESSAGE.pack(len(message.payload), message.stream, message.type, message.flags)
     return head + message.payload
 

@@ -118,11 +118,12 @@ class Plugin:
 
     def wake(self) -> None:
         """Let whoever waits look around."""
-        with suppress(BlockingIOError):  # it has enough to wake up for
+        # It has enough to wake up for; or it has left when a second signal, or a late decision, comes.
+        with suppress(OSError):
             self.waker.send(b"\0")
 
     def close(self) -> None:
-        """Let go of everything; a decision that hangs is not waited for."""
+        """Let go of everything; only what is being decided now is waited for, when Python ends."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._woken.close()
         self.waker.close()

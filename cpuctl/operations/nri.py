@@ -23,6 +23,7 @@ SOCKET = "/var/run/nri/nri.sock"
 """Where runtimes listen for plug-ins if nobody says otherwise."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_HUNG_AFTER = 10.0
 _EXPECTED = "expected what cpuctl plan -o json prints"
 _SWITCH_ON = (
     "is the runtime running, and NRI on? (containerd before 2.0: disable = false under"
@@ -150,6 +151,8 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
 
 def _connected(path: str) -> socket.socket:
     end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # A runtime that hangs takes nothing any more: signals must end the plug-in even so.
+    end.settimeout(_HUNG_AFTER)
     try:
         end.connect(path)
     except OSError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import finalize
 
-from cpuctl.errors import InputError, NodeAccessError, unreadable, unwritable
+from cpuctl.errors import InputError, NodeAccessError, unwritable
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.starting_state import start_from, starting_state_of
@@ -34,7 +34,7 @@ STATE_FILE = "/var/lib/cpuctl/nri_state"
 """Where it is remembered who holds what if nobody says otherwise."""
 _KIND = "NRIState"
 _STATIC = "static"
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _FILES: tuple[StateFileName, ...] = (CPU_FILE, MEMORY_FILE)
 _RESERVE = "name CPUs to reserve, as --kubelet-args '--reserved-cpus=0'"
 
@@ -77,17 +77,19 @@ class StateFile:
     def read(self) -> tuple[dict[StateFileName, str], dict[Holding, str]]:
         """Return the texts of the kubelet's files, and who holds what; nothing where there is no file yet.
 
-        Raise InputError for a file that is none of ours.
+        Raise InputError for a file that is none of ours, UsageError for what cannot be replaced as a whole.
         """
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
+        from cpuctl.capture.saving import check_target
+        from cpuctl.documents.files import read_member
+
+        # Found now, not when the first container comes: a link is as good as no file to who only reads.
+        check_target(self.path, replace=True)
+        if not self.path.exists():
             return {}, {}
-        except OSError as error:
-            raise unreadable(error, str(self.path)) from None
+        content = read_member(str(self.path.absolute()))
         try:
             return _parsed(json.loads(content))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             hint = "name another file with --state-file, or remove it: containers are given CPUs anew then"
             raise InputError("is no state of cpuctl nri run", where=str(self.path), hint=hint) from None
 
@@ -107,12 +109,10 @@ class StateFile:
 
 
 def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[Holding, str]]:  # noqa: ANN401
+    if document["kind"] != _KIND:
+        raise ValueError(document["kind"])
     texts: dict[StateFileName, str] = {name: str(document["files"][name]) for name in _FILES}
-    held = {
-        (str(each["podUID"]), str(each["name"])): str(each["id"])
-        for each in document["containers"]
-        if document["kind"] == _KIND
-    }
+    held = {(str(each["podUID"]), str(each["name"])): str(each["id"]) for each in document["containers"]}
     return texts, held
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import InputError, NodeAccessError
+from cpuctl.errors import InputError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.nri.allocating import AllocatedPlaces, LeftNode
@@ -106,10 +106,29 @@ def test_another_policy_chooses(play: Play, places: Places) -> None:
 
 
 def test_a_state_of_something_else_is_refused(places: Places, tmp_path: Path) -> None:
-    for text in ("{", "[]", '{"kind": "Plan"}', '{"kind": "NRIState", "files": {}, "containers": []}'):
+    empty = {"files": {"cpu_manager_state": "", "memory_manager_state": ""}, "containers": []}
+    for text in (
+        "{",
+        "[]",
+        "[" * 100_000,
+        json.dumps({**empty, "kind": "Plan"}),
+        '{"kind": "NRIState", "files": {}, "containers": []}',
+    ):
         (tmp_path / "state").write_text(text)
         with pytest.raises(InputError, match="is no state of cpuctl nri run"):
             places()
+
+
+def test_a_link_in_the_place_of_the_state_is_refused_at_once(places: Places, tmp_path: Path) -> None:
+    (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="exists and is no regular file"):
+        places()
+    (tmp_path / "state").unlink()
+    (tmp_path / ".state.lock").unlink()
+    (tmp_path / ".state.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(NodeAccessError):
+        places()
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_two_plugins_never_share_a_state(places: Places) -> None:

@@ -63,7 +63,7 @@ def test_what_is_longer_than_any_frame_is_refused_before_it_has_come() -> None:
         list(PieceReader().feed((1).to_bytes(4) + (LONGEST_PAYLOAD + 1).to_bytes(4)))
     with pytest.raises(FramingError, match=f"a message has {LONGEST_MESSAGE + 1} bytes"):
         list(MessageReader().feed((LONGEST_MESSAGE + 1).to_bytes(4) + bytes(6)))
-    with pytest.raises(ValueError, match="longer than"):
+    with pytest.raises(FramingError, match="longer than"):
         pack_message(Message(1, 1, 0, bytes(LONGEST_MESSAGE + 1)))
 
 
@@ -71,5 +71,5 @@ def test_the_longest_message_fits_into_the_longest_piece() -> None:
     packed = pack_message(Message(1, 2, 0, bytes(LONGEST_MESSAGE)))
     (piece,) = PieceReader().feed(pack_piece(1, packed))
     assert [len(each.payload) for each in MessageReader().feed(piece.payload)] == [LONGEST_MESSAGE]
-    with pytest.raises(ValueError, match="longer than"):
+    with pytest.raises(FramingError, match="longer than"):
         pack_piece(1, packed + b"x")

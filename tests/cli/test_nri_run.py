@@ -231,3 +231,18 @@ def test_the_unit_runs_what_there_is(cpuctl: Cpuctl) -> None:
     assert "ExecStart=/usr/local/bin/cpuctl nri run $CPUCTL_NRI_OPTIONS\n" in unit
     code, err = refused(cpuctl, *words)
     assert (code, "/etc/cpuctl/plan.json" in err) == (4, True), "but for the plan, nothing is missing"
+
+
+def test_who_does_not_read_keeps_nobody_waiting(plan: Path, runtime: FakeRuntime) -> None:
+    words = ("--plan", str(plan), "-m", TWO, "--socket", str(runtime.path), "--dry-run", "-o", "jsonl")
+    with running(*words) as process:
+        runtime.accept()
+        assert runtime.end
+        assert process.stderr
+        runtime.end.settimeout(2)
+        for number in range(20):  # more than a pipe takes
+            runtime.create(pod(f"{number}\n{'x' * 8192}"), "main")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        written = process.stderr.read()
+    assert "default/0\\nxxx" in written, "and no name breaks a line"

@@ -7,7 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from queue import Full, Queue
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -15,19 +17,24 @@ from cpuctl.cli.app import command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
 from cpuctl.cli.notes import print_sources
 from cpuctl.cli.options import MachineOption, QuietOption
-from cpuctl.cli.output import Style, complain
+from cpuctl.cli.output import Style
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError, os_reason
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources
+from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
-    from cpuctl.answers.nri import NRIEvent, NRIOutcome
+    from cpuctl.answers.nri import NRIOutcome
     from cpuctl.nri.allocating import AllocatedPlaces
     from cpuctl.nri.model import Answer
     from cpuctl.nri.plugin import Level, Plugin
     from cpuctl.operations.nri_policy import PolicyInputs
+
+
+_MOST_WAITING = 10_000
+_READ_WITHIN = 2.0
 
 
 class EventOutput(StrEnum):
@@ -151,8 +158,11 @@ def run(
     print_sources(sources, Style(output, quiet=quiet))
     journal = _Journal(output)
     plugin = Plugin(Keeper(placer), journal, Identity(priority=index, version=__version__), dry_run=dry_run)
-    with _ended_by_signals(plugin):
-        serve(plugin, journal, Connecting(socket))
+    try:
+        with _ended_by_signals(plugin):
+            serve(plugin, journal, Connecting(socket))
+    finally:
+        journal.close()
 
 
 def _allocated(inputs: "PolicyInputs", sources: Sources) -> "AllocatedPlaces":
@@ -195,43 +205,72 @@ def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
 
 
 class _Journal:
-    """Writes lines to stderr, with their level where the journal reads them, and answers to stdout."""
+    """Writes lines to stderr, with their level where the journal reads them, and answers to stdout.
+
+    It writes in a thread of its own, and without the locks of Python's streams: a pager that nobody turns, or
+    a terminal that has been halted, keeps neither the runtime waiting nor the plug-in from leaving.
+    """
 
     def __init__(self, output: EventOutput) -> None:
         self._writes_events = output is EventOutput.JSONL
         self._marks_levels = _read_by_journal()
+        self._waiting: Queue[tuple[TextIO, bytes]] = Queue(_MOST_WAITING)
+        self._lost = 0
+        Thread(target=self._write, name="journal", daemon=True).start()
 
     def say(self, level: "Level", text: str) -> None:
         """Write a line of the log."""
         from cpuctl.nri.plugin import Level
 
         if self._marks_levels:
-            complain(f"<{level.value}>{text}")
+            line = f"<{level.value}>{text}"
         else:
-            complain(text if level is Level.INFO else f"{level.name.lower()}: {text}")
+            line = text if level is Level.INFO else f"{level.name.lower()}: {text}"
+        self._put(sys.stderr, printable(line))
 
     def event(self, name: str, answer: "Answer", outcome: "NRIOutcome") -> None:
         """Write what was answered."""
+        import json
+
         from cpuctl.answering.nri_events import event_document, event_line
         from cpuctl.nri.plugin import Level
 
         if line := event_line(answer, outcome):
             self.say(Level.INFO, line)
         if self._writes_events:
-            self._write(event_document(name, answer, outcome, time.time()))
+            self._put(sys.stdout, json.dumps(event_document(name, answer, outcome, time.time())))
 
-    def _write(self, event: "NRIEvent") -> None:
-        import json
+    def close(self) -> None:
+        """Wait until all is written, but not for whoever does not read."""
+        done = self._waiting.all_tasks_done
+        with done:
+            done.wait_for(lambda: not self._waiting.unfinished_tasks, _READ_WITHIN)
 
+    def _put(self, stream: TextIO | None, line: str) -> None:
+        if stream is None:
+            return  # closed from the start: its number may be another file's by now
+        try:
+            self._waiting.put_nowait((stream, f"{line}\n".encode(stream.encoding, "backslashreplace")))
+        except Full:
+            self._lost += 1
+
+    def _write(self) -> None:
         from cpuctl.nri.plugin import Level
 
-        try:
-            sys.stdout.write(f"{json.dumps(event)}\n")
-            sys.stdout.flush()
-        except OSError as error:
-            # Whoever has gone must not take the plug-in along.
-            self._writes_events = False
-            self.say(Level.WARNING, f"answers cannot be written any more: {os_reason(error)}")
+        while True:
+            stream, line = self._waiting.get()
+            try:
+                while line:
+                    line = line[os.write(stream.fileno(), line) :]
+            except OSError as error:
+                # Whoever has gone must not take the plug-in along.
+                if stream is sys.stdout and self._writes_events:
+                    self._writes_events = False
+                    self.say(Level.WARNING, f"answers cannot be written any more: {os_reason(error)}")
+            if self._lost:
+                lost, self._lost = self._lost, 0
+                self.say(Level.WARNING, f"{lost} lines are lost, as nobody has read those before")
+            self._waiting.task_done()
 
 
 def _read_by_journal() -> bool:

@@ -55,6 +55,9 @@ _ANSWERED = {
 }
 """The events whose answers may change containers; the others are told for information."""
 
+_MUST_BE_READ = ("Configure", "Synchronize")
+"""Calls without which there is nothing to begin with."""
+
 
 class Level(IntEnum):
     """How much a line of the log matters, by the numbers of syslog."""
@@ -182,9 +185,12 @@ class Plugin:
             else:
                 caller.refuse(each.stream, Code.UNIMPLEMENTED, f"method {each.method}")
         except FramingError as error:
-            # The frame is whole: the next call can be read.
+            # The frame is whole: the next call can be read. An error would fail what the runtime is at.
             self._journal.say(Level.WARNING, f"{each.method}: {error}")
-            caller.refuse(each.stream, Code.INVALID_ARGUMENT, str(error))
+            if each.method in _MUST_BE_READ:
+                caller.refuse(each.stream, Code.INVALID_ARGUMENT, str(error))
+            else:
+                caller.answer(each, messages()["Empty"]())
 
     def _configure(self, caller: Caller, call: Call) -> None:
         request = parsed("ConfigureRequest", call.payload)

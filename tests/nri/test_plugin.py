@@ -223,9 +223,14 @@ def test_what_the_runtime_could_not_update_is_told_again(play: Play) -> None:
     assert log.cpus == "0-15"
 
 
-def test_nonsense_is_refused_and_the_next_call_is_answered(play: Play) -> None:
-    runtime = play(PlannedPlaces(PLAN)).runtime
-    assert runtime.exchange("CreateContainer", b"\xff\xff\xff").status.code == 3
+def test_nonsense_fails_no_container_and_the_next_call_is_answered(play: Play) -> None:
+    scene = play(PlannedPlaces(PLAN))
+    runtime = scene.runtime
+    for method in ("CreateContainer", "StateChange"):
+        passed = runtime.exchange(method, b"\xff\xff\xff")
+        assert (passed.status.code, passed.payload) == (0, b"")
+        assert scene.heard.says(f"{method}: 3 bytes are no ")
+    assert runtime.exchange("Synchronize", b"\xff\xff\xff").status.code == 3
     assert runtime.exchange("Juggle", b"").status.code == 12
     assert runtime.exchange("Configure", b"", service="ttrpc.health").status.code == 12
     event = messages()["StateChangeEvent"](event=99)

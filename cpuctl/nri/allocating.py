@@ -70,11 +70,17 @@ class AllocatedPlaces:
         self._forget_pods()
         for each in containers:
             if self._held.get(_holding(each)) != each.id:
-                yield from self.arrive(each)
+                yield from self._give(each)
         self._save()
 
     def arrive(self, container: RuntimeContainer) -> Iterator[str]:
         """Give a container that comes what it is due, if it is there."""
+        before = self._node
+        yield from self._give(container)
+        if self._node is not before:
+            self._save()
+
+    def _give(self, container: RuntimeContainer) -> Iterator[str]:
         self._there[container.id] = container
         asked = _asked(container)
         if asked is None:
@@ -85,7 +91,6 @@ class AllocatedPlaces:
         if isinstance(admission.verdict, Admitted):
             self._node = trial
             self._held[_holding(container)] = container.id
-            self._save()
             return
         verdict = admission.verdict
         why = verdict.message if isinstance(verdict, Rejected) else type(verdict).__name__

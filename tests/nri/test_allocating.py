@@ -148,9 +148,35 @@ class Saved:
 
     def __init__(self) -> None:
         self.left: LeftNode | None = None
+        self.times = 0
 
     def save(self, node: Any, held: Any) -> None:
         self.left = LeftNode(node.copy(), dict(held))
+        self.times += 1
+
+
+def test_many_containers_that_are_there_already_are_saved_at_once(places: Places) -> None:
+    """A file that is synced for each of them takes longer than the runtime waits."""
+    fresh, saved = places(), Saved()
+    keeper = Keeper(AllocatedPlaces(LeftNode(fresh._node, {}), fresh._rules, saved))
+    there = [
+        RuntimeContainer(
+            name,
+            "main",
+            Sandbox(name, name, "x", name, GUARANTEED),
+            shares=1024,
+            quota=100_000,
+            memory=1 << 20,
+        )
+        for name in "abcd"
+    ]
+    keeper.synchronize(there)
+    assert saved.left is not None
+    assert (len(saved.left.held), saved.times) == (4, 1)
+    keeper.create(there[0]._replace(id="e", name="e"))
+    assert (len(saved.left.held), saved.times) == (5, 2)
+    keeper.create(there[0]._replace(id="f", name="f", memory=None))
+    assert saved.times == 2, "one in the pool changes nothing"
 
 
 class Allocations(RuleBasedStateMachine):

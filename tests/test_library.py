@@ -376,3 +376,19 @@ def test_a_policy_that_fails_leaves_the_node_as_it_was(monkeypatch: pytest.Monke
         node.admit(trouble)
     assert (node.free, node.pods) == (free, ("default/web",))
     assert node.admit(other).admitted
+
+
+class Backwards(cpuctl.Policy):
+    """Let the pod come first that was given last."""
+
+    def sort(self, pods: tuple[cpuctl.PodView, ...], view: cpuctl.View) -> Iterator[cpuctl.PodView]:  # noqa: ARG002
+        return reversed(pods)
+
+
+def test_pods_that_come_one_by_one_are_in_no_policy_s_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    machine = cpuctl.read_machine(MACHINE)
+    node = cpuctl.make_node(machine, cpuctl.read_configuration(STATIC, machine), policy=Backwards)
+    for each in cpuctl.read_pods(templates=["first=2/2,1Gi", "second=4/4,1Gi"]):
+        decided = node.admit(each)
+        assert node.explain(each).answer["pod"]["containers"] == decided.answer["containers"]

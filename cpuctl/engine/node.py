@@ -160,6 +160,10 @@ class Node(Copied):
         """Return what the kubelet's ``cpu_manager_state`` says now."""
         return self.cpu.state_file()
 
+    def in_order(self, pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
+        """Put pods that come together into the order of a policy in the kubelet's place, if there is one."""
+        return pods if self.what_if is None else self.what_if.order(self, pods)
+
     def admit(self, pod: StoredPod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
         return self.admit_once(pod) if self.what_if is None else self.what_if.admit(self, pod)

@@ -234,8 +234,7 @@ class _Search:
         for pod in self.planning.initial.granted:
             yield node.admit(pod)
         node.server = server
-        pods = self.planning.wanted
-        for pod in pods if node.what_if is None else node.what_if.order(node, pods):
+        for pod in node.in_order(self.planning.wanted):
             yield node.admit(pod)
 
     def advice(self, current: Tried | NotStarted, possible: int, ended: Ended) -> Advice:

@@ -51,9 +51,12 @@ class Explained(Record):
         return self.explanation.replay.admission
 
 
-def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained | NotStarted:
+def explain_pod(
+    planning: Planning, text: str, progress: Progress, *, together: bool = True
+) -> Explained | NotStarted:
     """Explain the pod that *text* names, else the first that is not admitted, or the only one.
 
+    Unless pods come *together*, they come one by one, and a policy has no say in their order.
     Where events are given it is, without a name, the one that was rejected last. Raise UsageError where there
     is no such pod, or more than one.
     """
@@ -68,7 +71,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
         choose_pod(text, planning.wanted, planning.initial.running, planning.past.ended) if text else last
     )
     runs = SearchBudget(tick=lambda: progress("trying changes", 0, 0))
-    replay = replay_scenario(_scenario(planning, choice), runs, REMEMBERED if text else 1)
+    replay = replay_scenario(_scenario(planning, choice, together=together), runs, REMEMBERED if text else 1)
     if isinstance(replay, Replay):
         # From here on it is replayed without its warnings, which have been heard, and as the release that is
         # assumed, if one is: all others come to the same start.
@@ -77,7 +80,11 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
         if text:
             replay = replay._replace(scenario=quiet)
         else:
-            replay = replay_scenario(quiet._replace(asked=_first_refused(replay.admissions)), runs)
+            place = _first_refused(replay.admissions)
+            if replay.rearranged:
+                uid = replay.admissions[place].pod.uid
+                place = [pod.uid for pod in quiet.pods].index(uid)
+            replay = replay_scenario(quiet._replace(asked=place), runs)
     if not isinstance(replay, Replay):
         return replay
     pod, stale = replay.scenario.pod, _memory_state_is_stale(planning)
@@ -97,7 +104,7 @@ def explain_pod(planning: Planning, text: str, progress: Progress) -> Explained 
 def explain_now(started: StartedNode, pod: StoredPod) -> tuple[Planning, Explained | NotStarted]:
     """Explain the decision on a pod of a node, or what it would be now, and by which planning."""
     planning = started.planning_for(pod)
-    return planning, explain_pod(planning, pod.uid, lambda _what, _done, _total: None)
+    return planning, explain_pod(planning, pod.uid, lambda _what, _done, _total: None, together=False)
 
 
 def _pending_resize(planning: Planning, uid: str) -> Pending | None:
@@ -180,7 +187,7 @@ def _unmistakable(pod: StoredPod, pods: Iterable[StoredPod]) -> str:
     return pod.full_name if len(same) == 1 else pod.uid
 
 
-def _scenario(planning: Planning, choice: PodChoice) -> Scenario:
+def _scenario(planning: Planning, choice: PodChoice, *, together: bool) -> Scenario:
     from cpuctl.engine.explain.scenario import Scenario
 
     return Scenario(
@@ -189,6 +196,7 @@ def _scenario(planning: Planning, choice: PodChoice) -> Scenario:
         pods=planning.initial.granted if choice.running else planning.wanted,
         asked=choice.place,
         restarted=choice.running,
+        together=together and not choice.running,
     )
 
 

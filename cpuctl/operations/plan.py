@@ -79,9 +79,8 @@ class Planner(NamedTuple):
         from cpuctl.engine.ordering import ordered
 
         node = started.node
-        pods = ordered(self.planning.wanted, self.options.order, pod_level=node.pod_level_resources)
-        if node.what_if is not None:
-            pods = tuple(node.what_if.order(node, pods))
+        given = ordered(self.planning.wanted, self.options.order, pod_level=node.pod_level_resources)
+        pods = tuple(node.in_order(given))
         rounds = self.options.rounds
         if rounds is None:
             return Plan(kubelet, node, list(self._each(started, pods)))

@@ -6,7 +6,7 @@ By amounts, by edited manifests, or what is pending already. Amounts are written
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
@@ -80,7 +80,7 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     node = started.node
     if saved:
         _warn_of_strangers(node, running, planning)
-    refused, outside = ({}, {}) if saved else _admit(started, pods)
+    refused, outside = ({}, {}) if saved else _admit(started, _in_order(node, pods, planning))
     # What runs is stored: from here on a resize has rules of its own.
     server, node.server = node.server, None
     if server is not None:
@@ -127,8 +127,17 @@ def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
     return pods
 
 
+def _in_order(node: Node, pods: Sequence[RunningPod], planning: Planning) -> Iterator[RunningPod]:
+    """Let pods that run come as they did, and others behind them, as a policy has it if one decides."""
+    ran = {pod.uid for pod in planning.initial.running}
+    by_uid = {each.allocated.uid: each for each in pods}
+    yield from (each for uid, each in by_uid.items() if uid in ran)
+    come = [each.allocated for uid, each in by_uid.items() if uid not in ran]
+    yield from (by_uid[pod.uid] for pod in node.in_order(come))
+
+
 def _admit(
-    started: StartedNode, pods: Sequence[RunningPod]
+    started: StartedNode, pods: Iterable[RunningPod]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Admit pods in their order; return what no API server stores, and say of others that do not get in."""
     from cpuctl.engine.outcome import Admitted, Forbidden, Undetermined, why_not

@@ -122,6 +122,17 @@ def test_what_comes_is_sorted_and_what_runs_may_be_evicted(cpuctl: Cpuctl, mine:
     two = ("-T", "a=4/4,1Gi", "-T", "b=4/4,1Gi")
     document = planned(cpuctl, *two, "--policy", f"{mine}:Reversed")
     assert [pod["name"] for pod in document["pods"]] == ["b", "a"]
+    policy = ("--policy", f"{mine}:Reversed", "-o", "json")
+    places = {pod["name"]: pod["containers"][0]["cpus"] for pod in document["pods"]}
+    for name in "ab":
+        explained = json.loads(cpuctl("explain", name, *NODE, *two, *policy).out)
+        assert explained["pod"]["containers"][0]["cpus"] == places[name]
+    resized = cpuctl("resize", *NODE, *two, "--set", "a:cpu=6", *policy).out
+    assert json.loads(resized)["pods"][0]["containers"][0]["cpus"]["before"] == places["a"]
+    tight = ("-T", "a=16/16,1Gi", "-T", "b=26/26,1Gi")
+    explained = json.loads(cpuctl("explain", *NODE, *tight, *policy).out)
+    assert explained["pod"]["name"] == "a"
+    assert "order" not in [each["change"] for each in explained["suggestions"]]
     large = ("-T", "a=16/16,1Gi", "-T", "b=16/16,1Gi")
     document = planned(cpuctl, *large, "--policy", f"{mine}:Evicting")
     assert [pod.get("evicted") for pod in document["pods"]] == [None, ["default/a"]]

@@ -27,7 +27,8 @@ class Scenario(NamedTuple):
     The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
     ran before the kubelet restarted: it takes none of them for running until it has looked at it, cleans
     nothing up meanwhile, and the removed ones were gone before. With *aligned* it is asked for NUMA nodes
-    that every manager prefers, otherwise for no more than being admitted.
+    that every manager prefers, otherwise for no more than being admitted. Pods that come *together* are put
+    into an order by what decides in the kubelet's place, if anything does.
     """
 
     start: Starter
@@ -37,6 +38,7 @@ class Scenario(NamedTuple):
     removed: frozenset[str] = frozenset()
     restarted: bool = False
     aligned: bool = False
+    together: bool = False
 
     def is_met_by(self, admission: Admission) -> bool:
         """Tell whether a decision on the pod is what is asked for."""
@@ -48,6 +50,13 @@ class Scenario(NamedTuple):
     def pod(self) -> StoredPod:
         """The pod in question."""
         return self.pods[self.asked]
+
+    def coming(self, node: Node) -> tuple[tuple[StoredPod, ...], int]:
+        """Return the pods as they come to a node that has started, and the place of the one in question."""
+        if not self.together or node.what_if is None:
+            return self.pods, self.asked
+        pods = tuple(node.in_order(self.pods))
+        return pods, [pod.uid for pod in pods].index(self.pod.uid)
 
 
 class SearchBudget:
@@ -101,6 +110,11 @@ class Replay(NamedTuple):
         return self.admissions[self.position]
 
     @property
+    def rearranged(self) -> bool:
+        """Whether the pods have come in another order than they were given in."""
+        return [each.pod.uid for each in self.admissions] != [pod.uid for pod in self.scenario.pods]
+
+    @property
     def admitted(self) -> frozenset[str]:
         """UIDs of the pods that were let in."""
         return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
@@ -116,7 +130,7 @@ def replay_scenario(
     node = scenario.start(scenario.kubelet)
     if not isinstance(node, Node):
         return node
-    pods, position = scenario.pods, scenario.asked
+    pods, position = scenario.coming(node)
     if scenario.restarted:
         pods = tuple(pod for pod in pods if pod.uid not in scenario.removed)
         position -= sum(pod.uid in scenario.removed for pod in scenario.pods[:position])

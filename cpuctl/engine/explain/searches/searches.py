@@ -100,6 +100,9 @@ def earlier_positions(replay: Replay, runs: SearchBudget) -> Iterator[EarlierPos
     scenario = replay.scenario
     if scenario.restarted:
         return
+    if replay.rearranged:
+        runs.left_out = "places in an order that the policy chooses"
+        return
     if len(replay.befores) <= scenario.asked:
         runs.left_out = f"places more than {REMEMBERED - 1} pods earlier"
     for back, node in enumerate(reversed(replay.befores[:-1]), 1):

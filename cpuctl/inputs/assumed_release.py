@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuctl.inputs.configuration import any_flags, load_setup
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
+from cpuctl.kubelet.gates.feature_gates import gates_gone, minors_with
+from cpuctl.kubelet.version import KubeletVersion, other_minors
 
 if TYPE_CHECKING:
     from cpuctl.inputs.configuration import Arguments, KubeletSetup, LoadedKubelet
@@ -26,12 +26,12 @@ def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     setup = _with_all_flags(setup, sources)
     told = len(sources.warnings)
     loaded = load_setup(setup, sources)
-    minor = next(_knowing_gates(loaded), None)
+    minor = next(minors_with(_gates(loaded), setup.version.minor, _with_flags_of(setup)), None)
     if minor is None:
         return loaded
     # These are told again, by the release that is assumed in its place.
     del sources.warnings[told:]
-    gone = [name for name in _gates(loaded) if _knows(minor, name) and not _knows(setup.version.minor, name)]
+    gone = gates_gone(_gates(loaded), setup.version.minor, minor)
     where = loaded.configuration.origin("featureGates", gone[0]).place
     why = f"{where}: kubelet {setup.version} has no feature gate {', '.join(gone)}"
     return load_setup(_assume(setup, minor, why, "with all of these gates", sources), sources)
@@ -42,7 +42,9 @@ def _with_all_flags(setup: KubeletSetup, sources: Sources) -> KubeletSetup:
 
     own, version = _own_flags(setup.arguments), setup.version
     gone = ", ".join(f"--{name}" for name in own if flag_of(name, version.minor) is None)
-    minor = next((each for each in _others(version) if all(flag_of(name, each) for name in own)), None)
+    minor = next(
+        (each for each in other_minors(version.minor) if all(flag_of(name, each) for name in own)), None
+    )
     if not gone or minor is None:
         return setup
     why = f"{setup.arguments.where}: kubelet {version} has no {gone}"
@@ -54,12 +56,6 @@ def _own_flags(arguments: Arguments) -> list[str]:
     from cpuctl.kubelet.flags.table import FLAGS
 
     return [name for name in (*any_flags(arguments.own).names, *arguments.others) if name in FLAGS]
-
-
-def _others(version: KubeletVersion) -> Iterator[int]:
-    """Yield the minors of other releases: the newest of those before, then the first of those after."""
-    yield from range(version.minor - 1, OLDEST - 1, -1)
-    yield from range(version.minor + 1, NEWEST + 1)
 
 
 def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sources) -> KubeletSetup:
@@ -76,23 +72,8 @@ def _with_flags_of(setup: KubeletSetup) -> Iterator[int]:
     from cpuctl.kubelet.flags.table import flag_of
 
     own = [name for name in _own_flags(setup.arguments) if flag_of(name, setup.version.minor)]
-    return (minor for minor in _others(setup.version) if all(flag_of(name, minor) for name in own))
+    return (minor for minor in other_minors(setup.version.minor) if all(flag_of(name, minor) for name in own))
 
 
-def _knowing_gates(loaded: LoadedKubelet) -> Iterator[int]:
-    """Yield the minors of other releases that know all gates that any knows, if this one does not."""
-    minors = (loaded.setup.version.minor, *_others(loaded.setup.version))
-    known = [name for name in _gates(loaded) if any(_knows(minor, name) for minor in minors)]
-    if not all(_knows(loaded.setup.version.minor, name) for name in known):
-        yield from (
-            minor for minor in _with_flags_of(loaded.setup) if all(_knows(minor, name) for name in known)
-        )
-
-
-def _gates(loaded: LoadedKubelet) -> list[str]:
-    kubelet = loaded.kubelet
-    return sorted({*kubelet.gates_of_main_file, *kubelet.gates.settings} - {"AllAlpha", "AllBeta"})
-
-
-def _knows(minor: int, name: str) -> bool:
-    return FeatureGates(minor).stage(name) is not None
+def _gates(loaded: LoadedKubelet) -> set[str]:
+    return {*loaded.kubelet.gates_of_main_file, *loaded.kubelet.gates.settings}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _VERSION = r"v?1\.(?P<minor>[0-9]{1,4})(?:\.(?P<patch>[0-9]{1,4}))?(?:[-+][0-9A-Za-z.+~-]+)?"
@@ -50,6 +50,12 @@ class KubeletVersion(NamedTuple):
 def effective_patch(minor: int, patch: int | None) -> int:
     """Return the patch that is meant: the last one that is known where none is named."""
     return LAST_PATCHES.get(minor, 0) if patch is None else patch
+
+
+def other_minors(minor: int) -> Iterator[int]:
+    """Yield the minors of other releases: the newest of those before, then the first of those after."""
+    yield from range(minor - 1, OLDEST - 1, -1)
+    yield from range(minor + 1, NEWEST + 1)
 
 
 DEFAULT_VERSION = KubeletVersion(36)

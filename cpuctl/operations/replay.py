@@ -119,7 +119,10 @@ def _read_timeline(data: bytes, name: str, machine: str, sources: Sources) -> Ti
         return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(beside / spec))
 
     outside = TimelineLoaders(machine=machine_named, file=lambda file: read_member(str(beside / file)))
-    return read_timeline(data, source_name(name), outside)
+    timeline = read_timeline(data, source_name(name), outside)
+    if timeline.assumed:
+        sources.warnings.append(timeline.assumed)
+    return timeline
 
 
 def _cut(timeline: Timeline, until: int | None) -> Timeline:

@@ -231,7 +231,8 @@ class Timeline(NamedTuple):
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
     KEP-6122 asks; False shows what comes of it otherwise. ``log`` names the log that it is made of.
     ``dra`` decides on claims of pods, and ``claims`` serves them, None where no pod has any. ``in_place`` is
-    what decides in the place of every kubelet that starts, None for kubelets as there are.
+    what decides in the place of every kubelet that starts, None for kubelets as there are. ``assumed`` says
+    why another release than the default is taken for the kubelet's, where the timeline names none.
     """
 
     machine: MachineSource
@@ -251,3 +252,4 @@ class Timeline(NamedTuple):
     dra: tuple[DRAObject, ...] = ()
     claims: "NodeClaims | None" = None
     in_place: InPlace | None = None
+    assumed: str = ""

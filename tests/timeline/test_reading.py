@@ -21,6 +21,7 @@ from cpuctl.timeline.model import (
     ServerEvent,
     StateFileEdit,
     StateFilePatch,
+    Timeline,
     Timing,
     Update,
 )
@@ -34,6 +35,26 @@ def test_what_is_left_out_has_a_default() -> None:
     assert timeline.server.gates.minor == 36
     assert timeline.timing == Timing(volume_sync=100 * MILLISECOND, pod_sync=0, reconcile_pass=0)
     assert (timeline.cgroup_version, timeline.defers_actual, timeline.until) == (2, True, 0)
+
+
+def test_a_kubelet_without_a_release_is_one_that_has_its_gates() -> None:
+    def begun(gates: dict[str, bool], *events: dict[str, Any], **told: str) -> Timeline:
+        kubelet = {**told, "config": config(featureGates=gates)}
+        return read(document(*events, kubelet=kubelet, apiServer={}))
+
+    timeline = begun(
+        {"CPUManager": True, "AllBeta": False, "Nobody": True}, {"at": "1s", "kubelet": "restart"}
+    )
+    assert (timeline.setup.version, timeline.server.gates.minor) == ("1.32", 32)
+    assert timeline.assumed == (
+        "timeline.yaml:7: kubelet: kubelet 1.36 has no feature gate CPUManager: 1.32 is assumed, the newest "
+        "with all of these gates (version names the kubelet's)"
+    )
+    (moment,) = timeline.moments
+    assert isinstance(moment.event, KubeletEvent)
+    assert moment.event.setup.version == "1.32"
+    for whole in (begun({"MemoryQoS": True}), begun({"CPUManager": True}, version="1.36")):
+        assert (whole.setup.version, whole.assumed) == ("1.36", "")
 
 
 def test_events_are_in_order_of_time_and_of_equal_times_as_listed() -> None:

@@ -198,6 +198,22 @@ _FLAGS = "failed to set feature gates from initial flags-based config: "
 _PANIC = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
 
 
+def minors_with(names: Iterable[str], minor: int, others: Iterable[int]) -> Iterator[int]:
+    """Yield those of *others* that have all gates that any release has, where *minor* has not.
+
+    Gates that no release has are another component's, or mistaken: they do not count.
+    """
+    named = sorted({*names} - {"AllAlpha", "AllBeta"})
+    known = [name for name in named if any(_stage(name, each) for each in range(OLDEST, NEWEST + 1))]
+    if not all(_stage(name, minor) for name in known):
+        yield from (each for each in others if all(_stage(name, each) for name in known))
+
+
+def gates_gone(names: Iterable[str], minor: int, assumed: int) -> list[str]:
+    """List the gates that *assumed* has, and *minor* has not."""
+    return sorted(name for name in {*names} if _stage(name, assumed) and not _stage(name, minor))
+
+
 class BadGatesError(GoError):
     """The gates cannot be set: the kubelet's error, what it logs, and whether it crashes with it."""
 

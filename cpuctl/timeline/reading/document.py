@@ -73,7 +73,7 @@ def read_timeline(text: bytes | str, source: str, outside: TimelineLoaders) -> T
     machine = _machine(root.required("machine"), outside.machine)
     kubelets = KubeletReader(outside.file)
     kubelet = root.get("kubelet")
-    setup = kubelets.setup(_empty(root) if kubelet is None else kubelet, ("running",))
+    setup = kubelets.first(_empty(root) if kubelet is None else kubelet)
     server = read_server(root.get("apiServer"), server_like(setup))
     listed = root.optional("pods", read_pods, NamedPods())
     pods = listed.pods
@@ -94,6 +94,7 @@ def read_timeline(text: bytes | str, source: str, outside: TimelineLoaders) -> T
         limit_ranges=listed.limit_ranges,
         quotas=listed.quotas,
         dra=listed.dra,
+        assumed=kubelets.assumed,
     )
 
 

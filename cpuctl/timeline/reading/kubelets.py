@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Value
@@ -14,10 +14,9 @@ from cpuctl.errors import CpuctlError, InputError
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates, gates_gone, minors_with
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
-from cpuctl.records import Record
+from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion, other_minors
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletEvent, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
 
@@ -34,7 +33,7 @@ _NEEDS_VERSION = {KubeletAction.UPGRADE: "newer", KubeletAction.DOWNGRADE: "olde
 _BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, KubeletAction.REBOOT)
 
 
-class KubeletSettings(Record):
+class KubeletSettings(NamedTuple):
     """What was said of the kubelet so far: every change adds to it."""
 
     version: KubeletVersion = DEFAULT_VERSION
@@ -49,9 +48,39 @@ class KubeletReader:
     def __init__(self, read_file: ReadFile) -> None:
         self.read_file = read_file
         self.settings = KubeletSettings()
+        self.assumed = ""
+
+    def first(self, cursor: Cursor) -> KubeletSetup:
+        """Read the kubelet that a timeline begins with.
+
+        Where its release is not named, it is one that has all gates that it is told; ``assumed`` then says
+        so.
+        """
+        self._read(cursor, ("running",))
+        if cursor.get("version") is None:
+            self._assume_release(cursor)
+        return _loaded(self.settings, cursor)
+
+    def _assume_release(self, cursor: Cursor) -> None:
+        version, told = self.settings.version, self.settings.config.get("featureGates")
+        names = told.keys() if isinstance(told, dict) else ()
+        minor = next(minors_with(names, version.minor, other_minors(version.minor)), None)
+        if minor is None:
+            return
+        gone = ", ".join(gates_gone(names, version.minor, minor))
+        nearest = "newest" if minor < version.minor else "first"
+        self.settings = self.settings._replace(version=KubeletVersion(minor))
+        self.assumed = (
+            f"{cursor.where}: kubelet {version} has no feature gate {gone}: 1.{minor} is assumed, the "
+            f"{nearest} with all of these gates (version names the kubelet's)"
+        )
 
     def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:
         """Read settings on top of those before; *others* are members that are not among them."""
+        self._read(cursor, others)
+        return _loaded(self.settings, cursor)
+
+    def _read(self, cursor: Cursor, others: tuple[str, ...]) -> None:
         refuse_others(cursor, (*others, *_SETUP))
         before = self.settings
         self.settings = KubeletSettings(
@@ -60,7 +89,6 @@ class KubeletReader:
             preview=cursor.optional("preview", Cursor.boolean, before.preview),
             grace_of_pods=cursor.optional("podScaleDownGrace", Cursor.boolean, before.grace_of_pods),
         )
-        return _loaded(self.settings, cursor)
 
     def change(self, cursor: Cursor) -> KubeletEvent:
         """Read what is done to the kubelet: one word, or an action with new settings."""

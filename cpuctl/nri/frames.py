@@ -21,8 +21,8 @@ _MESSAGE = struct.Struct("!IIBB")
 LONGEST_PAYLOAD = _MESSAGE.size + LONGEST_MESSAGE
 """Bytes that a runtime sends, and takes, in one piece."""
 
-REMOTE_CLOSED, REMOTE_OPEN = 1, 2
-"""Flags of a request; what asks for more than one answer has the second."""
+REMOTE_OPEN = 2
+"""The flag of a request whose sender has more to send."""
 
 
 class ConnectionNumber(IntEnum):

@@ -24,11 +24,6 @@ class Keeper:
         self._told: dict[str, Setting] = {}
         self._coming: set[str] = set()
 
-    @property
-    def containers(self) -> tuple[RuntimeContainer, ...]:
-        """The containers that there are, or are coming."""
-        return tuple(self._there.values())
-
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Answer:
         """Learn all that there is, and say what has to change."""
         alive = [each for each in containers if not each.ended]

@@ -133,6 +133,15 @@ def test_the_page_tells_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tried > 15
 
 
+def test_all_that_a_policy_sees_is_told() -> None:
+    page = (ROOT / "docs" / "policies.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    for kind in (cpuctl.CPU, cpuctl.PodView, cpuctl.ContainerView, cpuctl.Holder, cpuctl.Usage):
+        [row] = [line for line in rows if line.startswith(f"| `{kind.__name__}`")]
+        assert [name for name in kind._fields if f"`{name}`" not in row] == []
+    assert [name for name in cpuctl.View._fields if not any(f"`{name}`" in row for row in rows)] == []
+
+
 def printed(*words: str) -> Any:
     done = subprocess.run(
         [sys.executable, "-m", "cpuctl", *words, "-q", "-o", "json"],

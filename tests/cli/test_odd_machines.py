@@ -267,6 +267,7 @@ def test_a_machine_whose_nodes_no_mask_holds_is_told_beforehand(cpuctl: Cpuctl, 
     kubelet = f"{STATIC} --topology-manager-policy=restricted"
     checked = cpuctl("config", "check", "-m", machine, "--kubelet-args", kubelet)
     assert "the kubelet crashes at its first pod: a mask holds NUMA nodes 0 to 63" in checked.out
+    assert "there is nothing to align" not in checked.out
     assert checked.code == 3
 
 

@@ -87,7 +87,8 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
             message = "topologyManagerScope pod has no effect while topologyManagerPolicy is none"
             yield _idle(("topologyManagerScope",), message, code="scope-ignored")
         return
-    if topology is not None and topology.num_numa_nodes == 1:
+    crashes = subject.started is not None and subject.started.topology_manager.fault is not None
+    if topology is not None and topology.num_numa_nodes == 1 and not crashes:
         message = "this machine has one NUMA node: there is nothing to align"
         yield Lint(
             severity=Severity.NOTE,

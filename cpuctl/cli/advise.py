@@ -101,7 +101,7 @@ WhatIfOption = Annotated[
 KeepOption = Annotated[
     list[str],
     typer.Option(
-        "--keep",
+        option_names.KEEP,
         metavar="SETTING",
         help="Leave a setting as it is: a field of the configuration, such as cpuManagerPolicy, or an option "
         "of a policy, such as full-pcpus-only. May be given several times.",
@@ -144,7 +144,9 @@ def advise(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, try, answer."""
-    _refuse_clash(defragment, state, {"--what-if": what_if, "--keep": bool(keep), "--snippet": bool(snippet)})
+    _refuse_clash(
+        defragment, state, {"--what-if": what_if, option_names.KEEP: bool(keep), "--snippet": bool(snippet)}
+    )
     layout = "advice_snippet" if snippet else "defragmentation" if defragment else "advice"
     style, sources = Style(output, color=not no_color, quiet=quiet, layout=layout), Sources()
     words = PlanningInputs(

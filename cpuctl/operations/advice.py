@@ -12,6 +12,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import CpuctlError, PolicyError, UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.starting_state import StartingState
@@ -52,7 +53,7 @@ def read_kept(names: Iterable[str]) -> frozenset[str]:
         if name not in VARIED:
             meant = nearest(name, VARIED)
             hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(VARIED)}"
-            raise UsageError(f"{name!r} is nothing that is varied", where="--keep", hint=hint)
+            raise UsageError(f"{name!r} is nothing that is varied", where=option_names.KEEP, hint=hint)
     return frozenset(names)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import finalize
 
 from cpuctl.errors import InputError, NodeAccessError, unwritable
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.starting_state import start_from, starting_state_of
@@ -163,7 +164,7 @@ def _started(
     if texts:
         sources.warnings.append(f"the state file does not go with this node, and is begun anew: {why}")
         return None
-    raise InputError(f"the policy would not start: {why}", where="--policy", hint=_RESERVE)
+    raise InputError(f"the policy would not start: {why}", where=option_names.POLICY, hint=_RESERVE)
 
 
 def _put_in_place(policy: str, node: Node, source: MachineSource, kubelet: Kubelet) -> None:

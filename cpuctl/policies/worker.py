@@ -201,7 +201,7 @@ def _make_safe(budget: float) -> None:
 def _size() -> int:
     """Return the bytes of address space of this process; 0 where the kernel does not tell."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123  # no codec: those of the library may be shut
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0

@@ -151,7 +151,9 @@ def _shown(name: str, layout: str, data: bytes) -> None:
     forms: list[Output | ListOutput | MetricsOutput] = [*Output]
     forms += [MetricsOutput.PROM] if "metrics" in document else []
     forms += [ListOutput.JSONL] if document.get("kind") in as_jsonl.ITEMS else []
-    styles = [Style(form, layout=layout) for form in forms]
+    if layout in PART_OF:
+        forms, document = [Output.TABLE, Output.WIDE], next(iter(document.get(PART_OF[layout], ())), None)
+    styles = [Style(form, layout=layout) for form in forms] if document is not None else []
     for style in styles:
         with contextlib.redirect_stdout(io.StringIO()) as text:
             emit(document, style)
@@ -167,6 +169,7 @@ FOR_OTHERS = frozenset({"cgroupsplan", "devices", "nriplan", "nrireplay", "podre
 """Schemas of what is never laid out for people: inputs, and plans for ``cgroups apply`` and runtimes."""
 
 LAYOUTS = {
+    "advice": ("advice", "advice_snippet"),
     "configcheck": ("config_check",),
     "configreserve": ("config_reserve", "config_reserve_snippet"),
     "configshow": ("config_show",),
@@ -180,6 +183,9 @@ LAYOUTS = {
 
 ONLY_WITH = {"config_reserve_snippet": "proposal"}
 """What must be in an answer that is laid out so."""
+
+PART_OF = {"advice_snippet": "proposals"}
+"""What is laid out so is one of these parts of an answer, for people alone."""
 
 ANSWERS = {
     f"answer-{layout}": Target(run=partial(_shown, name, layout), seeds=partial(_seeds, 60))

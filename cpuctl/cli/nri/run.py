@@ -107,7 +107,7 @@ logged. It goes by the kubelet's settings (reserved CPUs, options, topology and 
 cpuManagerPolicy.
 
 The runtime is never kept waiting: what is not decided within a tenth of its time-out passes untouched, which
-is logged, and is put right as soon as it can be. When cpuctl ends, containers keep the CPUs that they have.
+is logged, and is put right as soon as it can be. When it ends, containers keep the CPUs that they have.
 
 The kubelet's own static policy writes CPU sets, too: a node has it or the plug-in. Needs root, and protobuf:
 pip install 'cpuctl[nri]'.

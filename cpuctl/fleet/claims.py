@@ -129,6 +129,12 @@ class FleetClaims:
                 "DRANodeAllocatableResources is on: kubelets count claims' CPUs here, and the scheduler does "
                 "not, when it looks for room"
             )
+        known = (*self._objects.claims.values(), *self._objects.templates.values())
+        if any(request.alternatives for claim in known for request in claim.requests):
+            yield (
+                "claims have alternatives (firstAvailable): a scheduler prefers nodes with the first of "
+                "them, which is not looked at here"
+            )
         for text, names in list(self._found.items())[:_MOST_TOLD]:
             yield f"{few(names)}: {text}"
         yield from (f"{pod} on {why}" for pod, why in self._why.items())

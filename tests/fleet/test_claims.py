@@ -23,7 +23,8 @@ SMALL, LARGE = "synthetic:2n4c2t", "synthetic:2n16c2t"
 def planned(directory: Path, text: str, fleet: dict[str, str], **words: Any) -> tuple[Any, list[str]]:
     file = directory / "pods.yaml"
     file.write_text(text)
-    inputs = FleetPlanInputs(KubeletInputs(version="1.36"), [str(file)], **words)
+    kubelet = words.pop("kubelet", KubeletInputs(version="1.36"))
+    inputs = FleetPlanInputs(kubelet, [str(file)], **words)
     sources = Sources()
     cluster, given = load_cluster(inputs, sources), given_pods(inputs, sources)
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
@@ -133,3 +134,23 @@ def test_a_copy_that_does_not_start_does_not_fit(tmp_path: Path) -> None:
     own = template("t", cpus(8)) + from_template("a")
     answer, _ = planned(tmp_path, own, {"n1": LARGE}, rounds="max")
     assert answer["repeat"]["copies"] == 4, "two groups of 16 CPUs"
+
+
+def test_what_the_scheduler_sees_otherwise_is_said(tmp_path: Path) -> None:
+    first = f"{{name: cpus, firstAvailable: [{cpus(4).replace('exactly: {', '').replace('}}}}', '}}}')}]}}"
+    text = template("t", first) + from_template("a")
+    answer, warnings = planned(tmp_path, text, {"n1": LARGE})
+    assert where(answer) == {"a": ("n1", "Admitted")}
+    preferred = "claims have alternatives (firstAvailable): a scheduler prefers nodes with the first of them"
+    assert any(each.startswith(preferred) for each in warnings)
+    counting = KubeletInputs(version="1.37", gates="DRANodeAllocatableResources=true")
+    flags = "--publish-node-allocatable-resource-mapping"
+    text = template("t", cpus(4)) + from_template("a")
+    _, warnings = planned(tmp_path, text, {"n1": LARGE}, kubelet=counting, driver_arguments=flags)
+    counted = (
+        "DRANodeAllocatableResources is on: kubelets count claims' CPUs here, and the scheduler does not"
+    )
+    assert any(each.startswith(counted) for each in warnings)
+    assert not any(each.startswith(preferred) for each in warnings)
+    _, warnings = planned(tmp_path, text, {"n1": LARGE})
+    assert not any(each.startswith(counted) for each in warnings)

@@ -112,6 +112,7 @@ def plainly_valid(pod: Pod) -> bool:
     """Tell whether an API server takes a pod so plain that nobody has to look twice; False: that is open."""
     return (
         pod.resources is None
+        and not pod.resource_claims
         and not pod.overhead
         and not pod.os_name
         and pod.restart_policy in _RESTART_POLICIES

@@ -10,7 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cpuctl.cli.app import run
@@ -193,6 +193,7 @@ def named(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 @settings(max_examples=10)
+@example([{"containers": [{"name": "app", "image": "app"}], "resourceClaims": [{"name": "a"}]}], (None, None))
 @given(st.lists(specs.map(named), min_size=1, max_size=3), governing)
 def test_commands_refuse_the_same_pods(specs: list[dict[str, Any]], governed: tuple[Any, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -55,15 +55,20 @@ class PlannedPlaces:
         self._there: dict[str, RuntimeContainer] = {}
         self._due: dict[PodName, set[str]] = {}
         self._touched = reduce(or_, map(_own, plan.pods.values()), plan.pool or CPUSet())
+        self._pool: CPUSet | None = None
 
     @property
     def pool(self) -> CPUSet:
         """What is nobody's own now."""
-        held = (_own(self._plan.pods[name], due) for name, due in self._due.items())
-        return self._touched - reduce(or_, held, CPUSet())
+        # Every container is asked about at every event: pods are gone through once for all of them.
+        if self._pool is None:
+            held = (_own(self._plan.pods[name], due) for name, due in self._due.items())
+            self._pool = self._touched - reduce(or_, held, CPUSet())
+        return self._pool
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
         """Take these for the containers that there are."""
+        self._pool = None
         self._there.clear()
         self._due.clear()
         for each in containers:
@@ -76,6 +81,7 @@ class PlannedPlaces:
 
     def arrive(self, container: RuntimeContainer) -> Iterable[str]:
         """Take from the pool what the container's pod has."""
+        self._pool = None
         self._there[container.id] = container
         name = _pod(container)
         pod = self._plan.pods.get(name)
@@ -85,6 +91,7 @@ class PlannedPlaces:
 
     def leave(self, container: RuntimeContainer) -> None:
         """Give back what no other container of the pod has."""
+        self._pool = None
         self._there.pop(container.id, None)
         name = _pod(container)
         if name not in self._due or container.name in self._running(name):
@@ -95,6 +102,7 @@ class PlannedPlaces:
 
     def pod_gone(self, sandbox: str) -> None:
         """Give back all that a pod has, unless there is another of its name already."""
+        self._pool = None
         for each in [each for each in self._there.values() if each.pod.id == sandbox]:
             del self._there[each.id]
         for name in [name for name in self._due if not self._running(name)]:

@@ -88,11 +88,9 @@ class PieceReader:
             connection, length = _MUX.unpack_from(self._buffer)
             if length > LONGEST_PAYLOAD:
                 raise FramingError(f"a piece has {length} bytes, at most {LONGEST_PAYLOAD} can be")
-            end = _MUX.size + length
-            if len(self._buffer) < end:
+            payload = _taken(self._buffer, _MUX.size, length)
+            if payload is None:
                 return
-            payload = bytes(self._buffer[_MUX.size : end])
-            del self._buffer[:end]
             yield Piece(connection, payload)
 
 
@@ -109,9 +107,17 @@ class MessageReader:
             length, stream, kind, flags = _MESSAGE.unpack_from(self._buffer)
             if length > LONGEST_MESSAGE:
                 raise FramingError(f"a message has {length} bytes, at most {LONGEST_MESSAGE} can be")
-            end = _MESSAGE.size + length
-            if len(self._buffer) < end:
+            payload = _taken(self._buffer, _MESSAGE.size, length)
+            if payload is None:
                 return
-            payload = bytes(self._buffer[_MESSAGE.size : end])
-            del self._buffer[:end]
             yield Message(stream, kind, flags, payload)
+
+
+def _taken(buffer: bytearray, head: int, length: int) -> bytes | None:
+    """Take the first frame away, and return what stands behind its head; None where it is not whole yet."""
+    end = head + length
+    if len(buffer) < end:
+        return None
+    payload = bytes(buffer[head:end])
+    del buffer[:end]
+    return payload

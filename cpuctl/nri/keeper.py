@@ -59,13 +59,12 @@ class Keeper:
             return Answer()
         self._told[known.id] = wanted.over(self._told[known.id])
         updates = tuple(self._differences())
-        contested = [each.setting.cpus for each in updates if each.container.id == known.id]
-        notes = [
-            f"{known.full_name} is asked to run on CPUs {wanted.cpus} and stays on {cpus}"
-            for cpus in contested
-            if wanted.cpus
-        ]
-        return Answer(updates=updates, notes=tuple(notes))
+        notes = tuple(
+            f"{known.full_name} is asked to run on CPUs {wanted.cpus} and stays on {each.setting.cpus}"
+            for each in updates
+            if wanted.cpus and each.container.id == known.id
+        )
+        return Answer(updates=updates, notes=notes)
 
     def created(self, container: str) -> None:
         """Learn that a container is known to the runtime from now on, and can be updated."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from cpuctl.errors import CpuctlError
 from cpuctl.nri.calls import PLUGIN_SERVICE, Call, Caller, Code, Reply, parsed
 from cpuctl.nri.frames import FramingError
-from cpuctl.nri.model import HEARD, Answer, Event, Setting, Update, container_of, sandbox_of
+from cpuctl.nri.model import HEARD, Answer, Event, Setting, container_of, sandbox_of
 from cpuctl.nri.schema import messages
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from cpuctl.answers.nri import NRIOutcome
     from cpuctl.nri.keeper import Keeper
+    from cpuctl.nri.model import RuntimeContainer
 
 USUAL_TIMEOUT = 2.0
 """Seconds that a runtime waits where it does not say how long."""
@@ -96,9 +97,9 @@ class Plugin:
     ) -> None:
         self._keeper, self._journal, self._identity, self._dry_run = keeper, journal, identity, dry_run
         self._worker = ThreadPoolExecutor(1, "nri")
-        self._woken, self.waker = socket.socketpair()
+        self._woken, self._waker = socket.socketpair()
         self._woken.setblocking(False)
-        self.waker.setblocking(False)
+        self._waker.setblocking(False)
         self.stopping = False
         self.synchronized = False
         self._budget = USUAL_TIMEOUT * _SHARE
@@ -117,19 +118,19 @@ class Plugin:
     def stop(self) -> None:
         """Leave at the next moment; may be called from anywhere."""
         self.stopping = True
-        self.wake()
+        self._wake()
 
-    def wake(self) -> None:
+    def _wake(self) -> None:
         """Let whoever waits look around."""
         # It has enough to wake up for; or it has left when a second signal, or a late decision, comes.
         with suppress(OSError):
-            self.waker.send(b"\0")
+            self._waker.send(b"\0")
 
     def close(self) -> None:
         """Let go of everything; only what is being decided now is waited for, when Python ends."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._woken.close()
-        self.waker.close()
+        self._waker.close()
 
     def pause(self, seconds: float) -> None:
         """Wait, but not when it is time to leave."""
@@ -231,28 +232,26 @@ class Plugin:
 
     def _state_change(self, caller: Caller, call: Call) -> None:
         request = parsed("StateChangeEvent", call.payload)
-        known = request.event in tuple(Event)
-        if known:
+        if request.event in tuple(Event):
             self._hear(caller, call, Event(request.event), request)
         else:
             caller.answer(call, messages()["Empty"]())
 
     def _hear(self, caller: Caller, call: Call, event: Event, request: Any) -> None:  # noqa: ANN401
         response = messages()[_ANSWERED.get(event, "Empty")]()
-        if event is Event.CREATE_CONTAINER or event is Event.UPDATE_CONTAINER:
-            container = container_of(request.container, sandbox_of(request.pod))
-            decide: Callable[[], Answer] = lambda: self._keeper.create(container)  # noqa: E731
-            if event is Event.UPDATE_CONTAINER:
-                cpu = request.linux_resources.cpu
-                wanted = Setting(cpu.cpus, cpu.mems)
-                decide = lambda: self._keeper.update(container, wanted)  # noqa: E731
-            self._respond(caller, call, response, event.name, decide)
+        decide: Callable[[], Answer]
+        if event is Event.CREATE_CONTAINER:
+            decide = partial(self._keeper.create, _container(request))
+        elif event is Event.UPDATE_CONTAINER:
+            cpu = request.linux_resources.cpu
+            decide = partial(self._keeper.update, _container(request), Setting(cpu.cpus, cpu.mems))
         elif event is Event.STOP_CONTAINER:
-            gone = request.container.id
-            self._respond(caller, call, response, event.name, lambda: self._keeper.stop(gone))
+            decide = partial(self._keeper.stop, request.container.id)
         else:
             caller.answer(call, response)
             self._told(event, request)
+            return
+        self._respond(caller, call, response, event.name, decide)
 
     def _told(self, event: Event, request: Any) -> None:  # noqa: ANN401
         """Take what needs no answer; what has to change because of it is sent when it is known."""
@@ -277,7 +276,7 @@ class Plugin:
 
         def done(future: Future[Answer]) -> None:
             self._done.append((number, future))
-            self.wake()
+            self._wake()
 
         self._worker.submit(decide).add_done_callback(done)
 
@@ -292,7 +291,7 @@ class Plugin:
         """Answer within the budget, or with nothing: the container passes untouched then."""
         answer, outcome = self._decided(name, decide)
         if outcome == "Answered" and not self._dry_run:
-            fill(response, answer)
+            _fill(response, answer)
         caller.answer(call, response)
         if outcome == "Answered":
             self._worker.submit(self._keeper.delivered, answer)
@@ -329,10 +328,10 @@ class Plugin:
     def _send_finished(self, caller: Caller) -> None:
         while self._done:
             number, future = self._done.popleft()
-            error = None if future.cancelled() else future.exception()
+            error = future.exception()
             if error is not None:
                 self._journal.say(Level.ERROR, f"{type(error).__name__}: {error}")
-            elif not future.cancelled() and number == self._latest:
+            elif number == self._latest:
                 self._send(caller, future.result())
 
     def _send(self, caller: Caller, answer: Answer) -> None:
@@ -344,7 +343,7 @@ class Plugin:
             self._journal.event("UPDATE_CONTAINERS", answer, "DryRun")
             return
         request = messages()["UpdateContainersRequest"]()
-        fill(request, answer)
+        _fill(request, answer)
         self._asked[caller.call("UpdateContainers", request)] = answer
         self._journal.event("UPDATE_CONTAINERS", answer, "Answered")
 
@@ -361,19 +360,18 @@ class Plugin:
             self._settle(partial(self._keeper.confirmed, answer, frozenset(failed)))
 
 
-def fill(response: Any, answer: Answer) -> None:  # noqa: ANN401
-    """Write an answer into a message that has room for it."""
-    if answer.adjust is not None and hasattr(response, "adjust"):
+def _container(request: Any) -> RuntimeContainer:  # noqa: ANN401
+    return container_of(request.container, sandbox_of(request.pod))
+
+
+def _fill(response: Any, answer: Answer) -> None:  # noqa: ANN401
+    """Write an answer into a message; none but that of a container that comes has something to adjust."""
+    if answer.adjust is not None:
         _write(response.adjust.linux.resources.cpu, answer.adjust)
     for each in answer.updates:
-        _write_update(response.update.add(), each)
-
-
-def _write_update(message: Any, update: Update) -> None:  # noqa: ANN401
-    message.container_id = update.container.id
-    # One that has just ended must not keep another from being created.
-    message.ignore_failure = True
-    _write(message.linux.resources.cpu, update.setting)
+        # One that has just ended must not keep another from being created.
+        update = response.update.add(container_id=each.container.id, ignore_failure=True)
+        _write(update.linux.resources.cpu, each.setting)
 
 
 def _write(cpu: Any, setting: Setting) -> None:  # noqa: ANN401

@@ -30,7 +30,6 @@ registration_timeout 4 int64, request_timeout 5 int64, NRI_version 6 string
 ConfigureResponse: events 2 int32
 SynchronizeRequest: pods 1 *PodSandbox, containers 2 *Container, more 3 bool
 SynchronizeResponse: update 1 *ContainerUpdate, more 2 bool
-PodEvent: pod 1 PodSandbox
 ContainerEvent: pod 1 PodSandbox, container 2 Container
 CreateContainerResponse: adjust 1 ContainerAdjustment, update 2 *ContainerUpdate
 UpdateContainerRequest: pod 1 PodSandbox, container 2 Container, linux_resources 3 LinuxResources
@@ -39,7 +38,7 @@ StateChangeEvent: event 1 int32, pod 2 PodSandbox, container 3 Container
 PodSandbox: id 1 string, name 2 string, uid 3 string, namespace 4 string, linux 8 LinuxPodSandbox
 LinuxPodSandbox: cgroup_parent 3 string
 Container: id 1 string, pod_sandbox_id 2 string, name 3 string, state 4 int32, linux 11 LinuxContainer
-LinuxContainer: resources 3 LinuxResources, cgroups_path 5 string
+LinuxContainer: resources 3 LinuxResources
 LinuxResources: memory 1 LinuxMemory, cpu 2 LinuxCPU
 LinuxMemory: limit 1 Number
 LinuxCPU: shares 1 Number, quota 2 Number, period 3 Number, cpus 6 string, mems 7 string

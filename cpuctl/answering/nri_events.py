@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from cpuctl.answering.plan.nri_answer import linux_answer
+
 if TYPE_CHECKING:
-    from cpuctl.answers.nri import NRIEvent, NRILinux, NRIMatch, NRIOutcome
+    from cpuctl.answers.nri import NRIEvent, NRIMatch, NRIOutcome
     from cpuctl.nri.model import Answer, RuntimeContainer, Setting
 
 _FEW = 4
@@ -19,9 +21,9 @@ def event_document(name: str, answer: Answer, outcome: NRIOutcome, now: float) -
         "event": name,
         "outcome": outcome,
         "match": _match(answer.container) if answer.container else None,
-        "adjust": {"linux": _linux(answer.adjust)} if answer.adjust else {},
+        "adjust": {"linux": linux_answer(*answer.adjust)} if answer.adjust else {},
         "update": [
-            {"match": _match(each.container), "linux": _linux(each.setting)} for each in answer.updates
+            {"match": _match(each.container), "linux": linux_answer(*each.setting)} for each in answer.updates
         ],
         "notes": [*answer.notes],
     }
@@ -61,8 +63,3 @@ def _match(container: RuntimeContainer) -> NRIMatch:
         "pod": container.pod.name,
         "container": container.name,
     }
-
-
-def _linux(setting: Setting) -> NRILinux:
-    cpus, mems = setting
-    return {"resources": {"cpu": {**({"cpus": cpus} if cpus else {}), **({"mems": mems} if mems else {})}}}

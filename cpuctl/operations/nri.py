@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
     from cpuctl.nri.plugin import Journal, Plugin
 
-SOCKET = "/var/run/nri/nri.sock"
-"""Where runtimes listen for plug-ins if nobody says otherwise."""
-
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _HUNG_AFTER = 10.0
 _EXPECTED = "expected what cpuctl plan -o json prints"
@@ -110,7 +107,7 @@ def refuse_other_machine(plan: CarriedPlan, machine: Machine, where: str) -> Non
 class Connecting(NamedTuple):
     """Where a runtime listens, and how long a pause may be before the next try, in seconds."""
 
-    path: str = SOCKET
+    path: str
     longest_pause: float = _LONGEST_PAUSE
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
     from cpuctl.nri.allocating import Holding
 
-STATE_FILE = "/var/lib/cpuctl/nri_state"
-"""Where it is remembered who holds what if nobody says otherwise."""
 _KIND = "NRIState"
 _STATIC = "static"
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -46,7 +44,7 @@ class PolicyInputs(NamedTuple):
     policy: str
     machine: str
     kubelet: KubeletInputs
-    state_file: str = STATE_FILE
+    state_file: str
     dry_run: bool = False
 
 
@@ -120,6 +118,10 @@ def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[Holding, str]
 class Forgetful:
     """Remembers nothing: for who only wants to see what would be answered."""
 
+    def read(self) -> tuple[dict[StateFileName, str], dict[Holding, str]]:
+        """Return nothing."""
+        return {}, {}
+
     def save(self, node: Node, held: Mapping[Holding, str]) -> None:
         """Do nothing."""
 
@@ -140,7 +142,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
         )
     kubelet = kubelet._replace(config=kubelet.config._replace(cpu_manager_policy=_STATIC))
     store = Forgetful() if inputs.dry_run else StateFile(inputs.state_file, kubelet)
-    texts, held = store.read() if isinstance(store, StateFile) else ({}, {})
+    texts, held = store.read()
     node = _started(source, kubelet, texts, sources)
     if node is None:
         held, node = {}, _started(source, kubelet, {}, sources)

@@ -28,7 +28,6 @@ RESERVED = KubeletInputs(arguments="--reserved-cpus=0,8", version="1.36")
 EIGHT_NODES = "synthetic:2s8n16c2t,mem=64Gi"
 GUARANTEED, BURSTABLE = "/kubepods/podu", "/kubepods/burstable/podu"
 
-PODS = st.sampled_from("abc")
 Places = Callable[..., AllocatedPlaces]
 
 
@@ -184,9 +183,8 @@ class Allocations(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        inputs = PolicyInputs(
-            "static", EIGHT_NODES, KubeletInputs(arguments="--reserved-cpus=0", version="1.36"), dry_run=True
-        )
+        kubelet = KubeletInputs(arguments="--reserved-cpus=0", version="1.36")
+        inputs = PolicyInputs("static", EIGHT_NODES, kubelet, state_file="", dry_run=True)
         fresh = allocated_places(inputs, Sources())
         self.pod_rules = fresh._rules
         self.saved = Saved()

@@ -60,9 +60,7 @@ class Containers(RuleBasedStateMachine):
             self.sets[each.container.id] = each.setting.over(self.sets[each.container.id])
         self.keeper.delivered(answer)
 
-    @rule(
-        pod=st.sampled_from(("one", "two", "three", "other")), name=st.sampled_from(NAMES), lost=st.booleans()
-    )
+    @rule(pod=st.sampled_from(PODS), name=st.sampled_from(NAMES), lost=st.booleans())
     def create(self, pod: str, name: str, lost: bool) -> None:
         there = [each for each in self.running.values() if (each.pod.name, each.name) == (pod, name)]
         if there or (pod == "one" and self.first_of_one(name)):

@@ -27,7 +27,6 @@ from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
     from cpuctl.answers.nri import NRIOutcome
-    from cpuctl.nri.allocating import AllocatedPlaces
     from cpuctl.nri.model import Answer
     from cpuctl.nri.plugin import Level, Plugin
     from cpuctl.operations.nri_policy import PolicyInputs
@@ -147,14 +146,14 @@ def run(
     from cpuctl.nri.plugin import Identity, Plugin
     from cpuctl.nri.schema import messages
     from cpuctl.operations.nri import Connecting, planned_places, refuse_others_than_root, serve
-    from cpuctl.operations.nri_policy import PolicyInputs
+    from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
 
     inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state_file, dry_run=dry_run)
     _refuse_clash(plan, inputs, index)
     refuse_others_than_root(socket)
     messages()
     sources = Sources()
-    placer = planned_places(plan, machine, sources) if plan else _allocated(inputs, sources)
+    placer = planned_places(plan, machine, sources) if plan else allocated_places(inputs, sources)
     print_sources(sources, Style(output, quiet=quiet))
     journal = _Journal(output)
     plugin = Plugin(Keeper(placer), journal, Identity(priority=index, version=__version__), dry_run=dry_run)
@@ -163,12 +162,6 @@ def run(
             serve(plugin, journal, Connecting(socket))
     finally:
         journal.close()
-
-
-def _allocated(inputs: "PolicyInputs", sources: Sources) -> "AllocatedPlaces":
-    from cpuctl.operations.nri_policy import allocated_places
-
-    return allocated_places(inputs, sources)
 
 
 def _refuse_clash(plan: str, inputs: "PolicyInputs", index: str) -> None:

@@ -115,7 +115,7 @@ class AllocatedPlaces:
         if self._held.get((uid, name)) != container.id:
             return Place(self.pool)
         mems = self._mems(uid, name)
-        own = self._node.state.assignments.get(uid, {}).get(name)
+        own = self._node.state.assigned(uid, name)
         return Place(self.pool, mems) if own is None else Place(CPUSet(own), mems, own=True)
 
     def _mems(self, uid: str, name: str) -> str:

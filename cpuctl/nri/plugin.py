@@ -8,11 +8,12 @@ for one answer at a time, and closes a plug-in that is too slow; releases before
 from __future__ import annotations
 
 import select
+import signal
 import socket
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -24,7 +25,7 @@ from cpuctl.nri.model import HEARD, Answer, Event, Setting, container_of, sandbo
 from cpuctl.nri.schema import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cpuctl.answers.nri import NRIOutcome
     from cpuctl.nri.keeper import Keeper
@@ -119,6 +120,15 @@ class Plugin:
         """Leave at the next moment; may be called from anywhere."""
         self.stopping = True
         self._wake()
+
+    @contextmanager
+    def woken_by_signals(self) -> Iterator[None]:
+        """Look around when a signal comes to this process, whichever of its threads the kernel chooses."""
+        before = signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
 
     def _wake(self) -> None:
         """Let whoever waits look around."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,6 +145,18 @@ def test_the_journal_is_told_what_matters(plan: Path, runtime: FakeRuntime, tmp_
         lines = log.read().splitlines()
     assert lines[0].startswith("<6>registered as 10-cpuctl with fake 1.0")
     assert "<4>default/z/z is not in the plan, and runs in the pool" in lines
+
+
+def test_a_signal_is_noticed_whichever_thread_it_comes_to(plan: Path, runtime: FakeRuntime) -> None:
+    words = ("--plan", str(plan), "-m", TWO, "--socket", str(runtime.path), "--dry-run")
+    with running(*words) as process:
+        runtime.accept()
+        runtime.create(pod("a"), "a")
+        time.sleep(0.3)  # until it waits for the runtime again
+        threads = {int(each.name) for each in Path(f"/proc/{process.pid}/task").iterdir()}
+        for thread in threads - {process.pid}:
+            assert ctypes.CDLL(None).tgkill(process.pid, thread, signal.SIGTERM) == 0
+        assert process.wait(20) == 0
 
 
 def test_a_policy_gives_cpus_away(runtime: FakeRuntime, tmp_path: Path) -> None:

@@ -192,7 +192,8 @@ def _ended_by_signals(plugin: "Plugin") -> Iterator[None]:
 
     with held_back(Stop()):
         try:
-            yield
+            with plugin.woken_by_signals():
+                yield
         finally:
             plugin.close()
 

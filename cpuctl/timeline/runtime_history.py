@@ -6,6 +6,7 @@ writes nowhere stays unknown, and is named. Expected are the CPU sets that the k
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,14 +15,14 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError
 from cpuctl.golang.durations import SECOND
-from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD
+from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import Admit, ContainerEvent, Event, Moment, Remove, Resize, TimelinePod, Wanted
 from cpuctl.timeline.runtime_log import Objects, RuntimeRequest, member, number_of, text_of
 
-_LEAST_SHARES, _MOST_SHARES = 2, 262_144
+_LEAST_SHARES, _MOST_SHARES = shares_of(0), shares_of(256_000)
 """What a kubelet writes for no request, and for 256 CPUs or more."""
 _GUARANTEED_SCORE, _BEST_EFFORT_SCORE = -997, 1000
 _PAGES = {"KB": "Ki", "MB": "Mi", "GB": "Gi"}
@@ -104,7 +105,6 @@ class _Reading:
         self.objects = Objects(source)
         self.pods: dict[str, _SeenPod] = {}
         self.sandboxes: dict[str, str] = {}
-        self.came: dict[int, list[tuple[str, str]]] = {}
         self.running: dict[int, list[tuple[str, Value]]] = {}
 
     def take(self, place: int, request: RuntimeRequest) -> None:
@@ -319,7 +319,7 @@ class _Telling:
 
     def _is_calm(self, at: int) -> bool:
         """Tell whether no pod with CPUs of its own comes or goes so close that the pool may be either's."""
-        return not any(at - _CALM <= turn <= at + _CALM for turn in self.turns)
+        return bisect_left(self.turns, at - _CALM) == bisect_right(self.turns, at + _CALM)
 
     def _cpus(self, request: RuntimeRequest, found: Value) -> CPUSet:
         text = text_of(member(found, "linux", "resources", "cpu", "cpus"))

@@ -86,11 +86,12 @@ def _shrink_others(world: World, kubelet: KubeletProcess, key: tuple[str, str]) 
     if world.claims is None or key in world.claimants or world.claims.cpus_of(*key) is None:
         return
     world.claimants.add(key)
+    if kubelet.node.policy is not None:
+        return
+    shared = world.claims.driver.shared.mask
     for life in world.pods.values():
         for name, other in life.containers.items():
-            shared = _driver_cpus(world, kubelet, (life.uid, name))
-            alone = world.claims.cpus_of(life.uid, name) is None
-            if other.runs and alone and shared is not None and other.cgroup != shared:
+            if other.runs and other.cgroup != shared and world.claims.cpus_of(life.uid, name) is None:
                 text = f"moves from {some_cpus(other.cgroup)} to {some_cpus(shared)}, for a claim's"
                 cpus = {"before": cpus_text(other.cgroup), "cpus": cpus_text(shared)}
                 write_cpuset(world, life, name, shared)

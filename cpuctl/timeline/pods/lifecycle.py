@@ -134,12 +134,11 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 def _held_back(world: World, life: PodLife) -> bool:
     """Tell whether a pod does not start because of its claims, and say why."""
-    known = None if world.claims is None else world.claims.pods.get(life.uid)
-    if known is None or not known.problem:
-        return False
-    life.message = known.problem
-    world.record(EntryKind.CONTAINER_WAITS, f"does not start: {known.problem}", life, reason=known.problem)
-    return True
+    problem = "" if world.claims is None else world.claims.problem(life.uid)
+    if problem:
+        life.message = problem
+        world.record(EntryKind.CONTAINER_WAITS, f"does not start: {problem}", life, reason=problem)
+    return bool(problem)
 
 
 def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:

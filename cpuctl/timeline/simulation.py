@@ -7,6 +7,7 @@ comes first; each event sees what those before it have done, and each expectatio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
 from cpuctl.timeline import kubelet_loops
@@ -16,12 +17,14 @@ from cpuctl.timeline.model import Moment, Timeline
 from cpuctl.timeline.pods.lifecycle import schedule
 from cpuctl.timeline.pods.resize import retry_deferred
 from cpuctl.timeline.report.chart import NOBODY, Sample, owners
-from cpuctl.timeline.report.runtime_calls import RuntimeCalls
 from cpuctl.timeline.report.views import Failure, check
 from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
 from cpuctl.timeline.world.entries import MOVES
 from cpuctl.timeline.world.kubelet_process import JobKind, KubeletProcess
 from cpuctl.timeline.world.world import World
+
+if TYPE_CHECKING:
+    from cpuctl.timeline.report.runtime_calls import RuntimeCalls
 
 MAX_STEPS = 1_000_000
 """Passes, syncs and the like of a replay: beyond, a timeline asks for something else than it wants."""

@@ -294,7 +294,7 @@ def _from_beginning(
 ) -> tuple[bool, tuple[Moment, ...]]:
     """Let a kubelet start on the CPUs that containers had when the log began, if any had; tell whether so."""
     from cpuctl.checkpoints.cpu_state import write_cpu_state
-    from cpuctl.cpuset import CPUSet
+    from cpuctl.cpuset import union
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import start_node
     from cpuctl.kubelet.kubelet import Kubelet
@@ -306,9 +306,8 @@ def _from_beginning(
     if not history.assigned or not isinstance(node, Node) or node.policy is None:
         return False, history.moments
     assert isinstance(setup.kubelet, Kubelet), "it has a node"
-    empty, taken = node.state_file(), CPUSet()
-    for cpus in (cpus for containers in history.assigned.values() for cpus in containers.values()):
-        taken |= cpus
+    empty = node.state_file()
+    taken = union(cpus for containers in history.assigned.values() for cpus in containers.values())
     state = empty._replace(default_cpu_set=empty.default_cpu_set - taken, entries=history.assigned)
     text = write_cpu_state(state, state_reader(setup.kubelet.gates))
     file = Moment(0, StateFileEdit(CPU_FILE, text), where=history.moments[0].where)

@@ -92,19 +92,19 @@ def audit_metrics(audit: Audit) -> Iterator[Metric]:
     """List what an audit found; what was not there to be looked at has no sample, as 0 would be an answer."""
     summary = audit["summary"]
     for severity in _SEVERITIES:
-        yield _audit("findings", "What is wrong, or can disturb.", {"severity": severity}, summary[severity])
+        help_ = "What is wrong, or can disturb."
+        yield gauge("audit_findings", help_, {"severity": severity}, summary[severity])
     codes = Counter((each["code"], each["severity"]) for each in audit["findings"])
     for (code, severity), count in sorted(codes.items()):
         labels = {"code": code, "severity": severity}
-        yield _audit("findings_by_code", "What is wrong, by the code of the finding.", labels, count)
+        yield gauge("audit_findings_by_code", "What is wrong, by the code of the finding.", labels, count)
     for what in ("containers", "threads", "interrupts"):
         if (looked_at := summary[what]) is not None:
-            yield _audit("looked_at", "How many were looked at.", {"what": what}, looked_at)
+            yield gauge("audit_looked_at", "How many were looked at.", {"what": what}, looked_at)
     help_ = "Checks that say nothing, as what they need was not there."
-    yield _audit(
-        "unchecked", help_, {}, len({name for each in audit["unchecked"] for name in each["checks"]})
-    )
-    yield _audit("unreadable", "What is there and could not be read.", {}, len(audit["unreadable"]))
+    silent = {name for each in audit["unchecked"] for name in each["checks"]}
+    yield gauge("audit_unchecked", help_, {}, len(silent))
+    yield gauge("audit_unreadable", "What is there and could not be read.", {}, len(audit["unreadable"]))
     for container in audit["containers"]:
         if container["verdict"] == "not checked":
             continue
@@ -115,11 +115,7 @@ def audit_metrics(audit: Audit) -> Iterator[Metric]:
             "path": container["path"],
         }
         right = int(container["verdict"] == "ok")
-        yield _audit("container_ok", "Whether a container is as its kubelet expects it.", owner, right)
-
-
-def _audit(name: str, help_: str, labels: Mapping[str, str], value: int) -> Metric:
-    return gauge(f"audit_{name}", help_, labels, value)
+        yield gauge("audit_container_ok", "Whether a container is as its kubelet expects it.", owner, right)
 
 
 _TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")

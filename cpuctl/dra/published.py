@@ -7,7 +7,7 @@ and CPUs of the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DRIVER, DeviceMode, DriverSettings, GroupBy
@@ -23,11 +23,6 @@ _MODES: Mapping[str, tuple[DeviceMode, GroupBy]] = {
 }
 _CPU_ID = f"{DRIVER}/cpuID"
 _FEW = 5
-
-
-def of_driver(devices: Iterable[Device]) -> tuple[Device, ...]:
-    """Return the devices of the driver."""
-    return tuple(each for each in devices if each.driver == DRIVER)
 
 
 def settings_told(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:

@@ -161,7 +161,7 @@ def driver_beside(
 def _told(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
     """Tell how the driver is set up whose slices for the node are given; None where there are none."""
     from cpuctl.dra.driver import DRIVER
-    from cpuctl.dra.published import of_driver, settings_told
+    from cpuctl.dra.published import settings_told
     from cpuctl.dra.reading import decode_slices
 
     own = (
@@ -169,7 +169,7 @@ def _told(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettin
         for kind, cursor in dra
         if kind == "ResourceSlice" and cursor.required("spec").required("driver").text() == DRIVER
     )
-    return settings_told(of_driver(decode_slices(own, node).devices), machine.online)
+    return settings_told(decode_slices(own, node).devices, machine.online)
 
 
 def flags_of(settings: DriverSettings) -> str:

@@ -13,7 +13,7 @@ from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.model import SHARES_SINCE, Device, DeviceClass
 from cpuctl.dra.node import NodeClaims, PodClaims
 from cpuctl.dra.prepare import Driver
-from cpuctl.dra.published import differences, of_driver
+from cpuctl.dra.published import differences
 from cpuctl.dra.reading import Slices, decode_claim_objects, decode_device, decode_slices
 from cpuctl.dra.slices import device_object, driver_devices
 
@@ -129,7 +129,7 @@ def _tell(slices: Slices, own: Sequence[Device], sources: Sources) -> None:
     if slices.passed_over:
         sources.warnings.append(f"{slices.passed_over} ResourceSlices of other nodes are passed over")
     if DRIVER in slices.drivers:
-        published = of_driver(slices.devices)
+        published = [each for each in slices.devices if each.driver == DRIVER]
         sources.add("driverDevices", f"{len(published)} in ResourceSlices of {DRIVER}", "given")
         sources.warnings += (
             f"ResourceSlices of {DRIVER} are not what the driver would publish with these flags: {each}"

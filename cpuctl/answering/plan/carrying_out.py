@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
+from cpuctl.pods.identity import is_made_up
 
 if TYPE_CHECKING:
     from cpuctl.answers.nri import NRICPU, NRIMatch, NRIPlan
@@ -47,12 +48,8 @@ class Carried(NamedTuple):
         return json.dumps(f"{self.namespace}/{self.pod}/{self.name}")
 
 
-def carried(answers: NRIPlan, plan: StartedPlan, made_up: Collection[str]) -> list[Carried]:
-    """Take what containers have once all of a plan's are there: those that share get what is left then.
-
-    *made_up* are UIDs of pods that nobody has created yet.
-    """
-    pods = {(pod["namespace"], pod["name"]): pod for pod in plan["pods"]}
+def carried(answers: NRIPlan, plan: StartedPlan) -> list[Carried]:
+    """Take what containers have once all of a plan's are there: those that share get what is left then."""
     sets: dict[tuple[str, str, str], tuple[str, str, bool]] = {}
     for answer in answers["answers"]:
         cpu: NRICPU = answer["adjust"]["linux"]["resources"]["cpu"] if "linux" in answer["adjust"] else {}
@@ -61,16 +58,18 @@ def carried(answers: NRIPlan, plan: StartedPlan, made_up: Collection[str]) -> li
             key = _key(update["match"])
             _, mems, runs = sets.get(key, ("", "", True))
             sets[key] = update["linux"]["resources"]["cpu"].get("cpus", ""), mems, runs
-    found = []
-    for key, (cpus, mems, runs) in sets.items():
-        pod = pods.get(key[:2])
-        own = (
-            any(each["name"] == key[2] and each["exclusive"] for each in pod["containers"]) if pod else False
-        )
-        uid = pod["uid"] if pod is not None and pod["uid"] not in made_up else ""
-        if cpus or mems:
-            found.append(Carried(*key, cpus=cpus, mems=mems, own=own, runs=runs, uid=uid))
-    return found
+    own: set[tuple[str, str, str]] = set()
+    uids: dict[tuple[str, str], str] = {}
+    for pod in plan["pods"]:
+        namespace, name, uid = pod["namespace"], pod["name"], pod["uid"]
+        own |= {(namespace, name, each["name"]) for each in pod["containers"] if each["exclusive"]}
+        if not is_made_up(uid, f"{namespace}/{name}"):
+            uids[namespace, name] = uid
+    return [
+        Carried(*key, cpus=cpus, mems=mems, own=key in own, runs=runs, uid=uids.get(key[:2], ""))
+        for key, (cpus, mems, runs) in sets.items()
+        if cpus or mems
+    ]
 
 
 def _key(match: NRIMatch) -> tuple[str, str, str]:
@@ -200,10 +199,7 @@ def _shell_word(text: str) -> str:
 
 def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
     """Write drop-ins, one after the other as ``systemctl cat`` does: the host's slices, and pods' own."""
-    own = CPUSet()
-    for each in containers:
-        if each.own:
-            own |= CPUSet.parse(each.cpus)
+    own = union(CPUSet.parse(each.cpus) for each in containers if each.own)
     everyone = CPUSet.parse(plan["after"]["sharedPool"]) | CPUSet.parse(plan["node"]["reservedCPUs"])
     parts = [
         _comment(
@@ -222,13 +218,10 @@ def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
         if not _UID.fullmatch(pod.uid):
             parts.append(_comment(f"Has no UID yet that its slice could be called after: {name}"))
             continue
-        cpus, mems = CPUSet(), CPUSet()
-        for each in mine:
-            cpus |= CPUSet.parse(each.cpus)
-            mems |= CPUSet.parse(each.mems)
         slice_name = f"kubepods-pod{pod.uid.replace('-', '_')}.slice"
-        nodes = str(mems) if all(each.mems for each in mine) else ""
-        parts.append(_drop_in(slice_name, str(cpus), nodes, note=f"The slice of {name}"))
+        cpus = str(union(CPUSet.parse(each.cpus) for each in mine))
+        mems = str(union(CPUSet.parse(each.mems) for each in mine)) if all(each.mems for each in mine) else ""
+        parts.append(_drop_in(slice_name, cpus, mems, note=f"The slice of {name}"))
     return "\n".join(parts)
 
 

@@ -34,8 +34,5 @@ def emit_for_runtime(
         return
 
     from cpuctl.answering.plan.carrying_out import WAYS, carried
-    from cpuctl.pods.identity import is_made_up
 
-    names = {pod["uid"]: f"{pod['namespace']}/{pod['name']}" for pod in plan["pods"]}
-    made_up = {uid for uid, name in names.items() if is_made_up(uid, name)}
-    sys.stdout.write(WAYS[style.output](carried(answers, plan, made_up), plan))
+    sys.stdout.write(WAYS[style.output](carried(answers, plan), plan))

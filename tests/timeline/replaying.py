@@ -10,6 +10,7 @@ import yaml
 from cpuctl.machine.sources import read_machine
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.reading.document import TimelineLoaders, read_timeline
+from cpuctl.timeline.report.runtime_calls import RuntimeCalls
 from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.entries import EntryKind, HistoryEntry
@@ -66,9 +67,9 @@ def read(written: Mapping[str, Any]) -> Timeline:
     return read_timeline(yaml.safe_dump(dict(written)), "timeline.yaml", OUTSIDE)
 
 
-def replay(timeline: Timeline) -> Simulation:
+def replay(timeline: Timeline, calls: RuntimeCalls | None = None) -> Simulation:
     """Play a timeline that was read, to its end."""
-    simulation = Simulation(timeline)
+    simulation = Simulation(timeline, calls)
     for _ in simulation.play(timeline.moments, timeline.until):
         pass
     return simulation

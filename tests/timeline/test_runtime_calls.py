@@ -11,18 +11,14 @@ from cpuctl.operations.replay import TimelineInputs, load_timeline
 from cpuctl.timeline.pods.containers import own_or_shared
 from cpuctl.timeline.report.runtime_calls import RuntimeCall, RuntimeCalls, RuntimeEvent
 from cpuctl.timeline.simulation import Simulation
-from tests.timeline.replaying import container, document, read
+from tests.timeline.replaying import container, document, read, replay
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "fixtures/timelines").glob("*.yaml"))
 
 
 def played(timeline_file: Path) -> Simulation:
-    timeline = load_timeline(TimelineInputs(str(timeline_file)), Sources())
-    simulation = Simulation(timeline, RuntimeCalls())
-    for _ in simulation.play(timeline.moments, timeline.until):
-        pass
-    return simulation
+    return replay(load_timeline(TimelineInputs(str(timeline_file)), Sources()), RuntimeCalls())
 
 
 def followed(calls: list[RuntimeCall], *, boots: int) -> dict[tuple[str, str], int]:
@@ -71,9 +67,7 @@ def test_shipped_timelines_tell_something() -> None:
 
 def test_a_machine_that_goes_down_asks_nothing() -> None:
     timeline = read(document({"at": "0s", "admit": "dpdk"}, {"at": "1s", "kubelet": "reboot"}, until="5s"))
-    simulation = Simulation(timeline, RuntimeCalls())
-    for _ in simulation.play(timeline.moments, timeline.until):
-        pass
+    simulation = replay(timeline, RuntimeCalls())
     assert simulation.calls is not None
     assert [(each.at, each.event) for each in simulation.calls.calls] == [
         (0, RuntimeEvent.CREATE),
@@ -91,10 +85,8 @@ def test_init_containers_come_and_go_before_the_others() -> None:
         },
     }
     timeline = read(document({"at": "0s", "admit": "dpdk"}, pods=[pod]))
-    simulation = Simulation(timeline, RuntimeCalls())
+    simulation = replay(timeline, RuntimeCalls())
     assert simulation.calls is not None
-    for _ in simulation.play(timeline.moments, timeline.until):
-        pass
     assert [(each.event.value, each.container, each.cpus.bit_count()) for each in simulation.calls.calls] == [
         ("CREATE_CONTAINER", "first", 4),
         ("STOP_CONTAINER", "first", 0),

@@ -17,8 +17,8 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.timeline.model import Resize, Timeline
 from cpuctl.timeline.report.views import containers_view
 from cpuctl.timeline.runtime_log import is_runtime_log, member, number_of, read_requests
-from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.entries import EntryKind
+from tests.timeline.replaying import replay
 from tests.timeline.runtime_logged import Log, container, sandbox
 
 GI = 1 << 30
@@ -40,13 +40,6 @@ def load(tmp_path: Path, text: str, sources: Sources | None = None, **more: Any)
     return load_timeline(words, sources or Sources())
 
 
-def replayed(timeline: Timeline) -> Simulation:
-    simulation = Simulation(timeline)
-    for _ in simulation.play(timeline.moments, timeline.until):
-        pass
-    return simulation
-
-
 def amounts(resources: ResourceRequirements) -> tuple[dict[str, str], dict[str, str]]:
     return tuple({name: str(each) for name, each in side.items()} for _, side in resources.sides)  # type: ignore[return-value]
 
@@ -55,7 +48,7 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
     sources = Sources()
     log = Log().run(WEB, APP).run(DB, MAIN).add("StopPodSandbox", after=60, pod=DB)
     timeline = load(tmp_path, log.written(), sources)
-    simulation = replayed(timeline)
+    simulation = replay(timeline)
     assert (simulation.failures, simulation.checked) == ([], 2)
     assert timeline.log.endswith("nri.log")
     web, db = timeline.pods["default/web"].pod, timeline.pods["default/db"].pod
@@ -77,7 +70,7 @@ def test_the_kubelet_asked_for_what_the_engine_decides(tmp_path: Path) -> None:
 def test_other_cpus_than_the_engine_picks_are_a_difference(tmp_path: Path) -> None:
     other = container(DB, "main", 2000, 2000, cpus="2,6", memory=GI)
     log = Log().run(WEB, APP).run(DB, other)
-    (failure,) = replayed(load(tmp_path, log.written())).failures
+    (failure,) = replay(load(tmp_path, log.written())).failures
     assert (failure.what, failure.expected, failure.found) == (
         'containers["default/db/main"].cgroup',
         "2,6",
@@ -110,7 +103,7 @@ def test_what_ran_already_keeps_its_cpus(tmp_path: Path) -> None:
     app = APP | {"created_at": 7, "linux": APP["linux"]}
     late = container(JOB, "main", 2000, 2000, cpus="1,5", memory=GI)
     log = Log().add("Synchronize", pods=[WEB, DB], containers=[app, main]).run(JOB, late)
-    simulation = replayed(load(tmp_path, log.written(), sources))
+    simulation = replay(load(tmp_path, log.written(), sources))
     assert simulation.failures == []
     seen = containers_view(simulation.world)
     assert {name: each["cgroup"] for name, each in seen.items()} == {
@@ -132,7 +125,7 @@ def test_a_container_that_ends_before_another_comes_is_an_init_container(tmp_pat
         ["first"],
         ["main"],
     )
-    assert replayed(timeline).failures == []
+    assert replay(timeline).failures == []
     assert any("taken for init containers: default/db" in each for each in sources.warnings)
 
 
@@ -140,7 +133,7 @@ def test_restarts_and_new_sandboxes_leave_a_pod_where_it_is(tmp_path: Path) -> N
     log = Log().run(DB, MAIN)
     log.add("StopContainer", after=30, pod=DB, container=MAIN).add("CreateContainer", pod=DB, container=MAIN)
     log.add("StopPodSandbox", pod=DB).run(DB | {"id": "another"}, MAIN)
-    simulation = replayed(load(tmp_path, log.written()))
+    simulation = replay(load(tmp_path, log.written()))
     assert simulation.failures == []
     kinds = [entry.kind for entry in simulation.world.entries]
     assert (kinds.count(EntryKind.ADMITTED), kinds.count(EntryKind.REMOVED)) == (1, 0)
@@ -154,7 +147,7 @@ def test_a_manifest_counts_where_there_is_one(tmp_path: Path) -> None:
     )
     log = Log().run(DB, MAIN)
     timeline = load(tmp_path, log.written(), sources, filenames=(str(tmp_path / "pods.yaml"),))
-    assert replayed(timeline).failures == []
+    assert replay(timeline).failures == []
     assert timeline.pods["default/db"].pod.uid == "uid-db"
     assert not any("made from" in each for each in sources.warnings)
 
@@ -168,7 +161,7 @@ def test_a_resize_is_one_and_a_cpu_set_that_is_written_is_none(tmp_path: Path) -
     timeline = load(tmp_path, log.written())
     (resize,) = (each.event for each in timeline.moments if isinstance(each.event, Resize))
     assert amounts(resize.resources["app"]) == ({"cpu": "1"}, {"cpu": "2"})
-    accepted = [each for each in replayed(timeline).world.entries if each.kind is EntryKind.RESIZE_ACCEPTED]
+    accepted = [each for each in replay(timeline).world.entries if each.kind is EntryKind.RESIZE_ACCEPTED]
     assert [each.text for each in accepted] == ["resize is accepted: app 500m to 1 CPUs"]
 
 
@@ -176,15 +169,15 @@ def test_the_pool_is_compared_only_while_nothing_moves(tmp_path: Path) -> None:
     """The kubelet has admitted db before the sandbox of web, whose containers share less already."""
     early = container(WEB, "app", 500, 1000, cpus="0,2-4,6-7", memory=GI)
     busy = Log().run(WEB, early).run(DB, MAIN, after=2)
-    assert replayed(load(tmp_path, busy.written())).failures == []
+    assert replay(load(tmp_path, busy.written())).failures == []
     calm = Log().run(WEB, early).run(DB, MAIN, after=60)
-    assert [each.expected for each in replayed(load(tmp_path, calm.written())).failures] == ["0,2-4,6-7"]
+    assert [each.expected for each in replay(load(tmp_path, calm.written())).failures] == ["0,2-4,6-7"]
 
 
 def test_a_node_without_the_policy_asks_for_no_cpus(tmp_path: Path) -> None:
     log = Log().run(DB, container(DB, "main", 2000, 2000, memory=GI))
-    assert replayed(load(tmp_path, log.written(), arguments="--cpu-manager-policy=none")).failures == []
-    (failure,) = replayed(load(tmp_path, log.written())).failures
+    assert replay(load(tmp_path, log.written(), arguments="--cpu-manager-policy=none")).failures == []
+    (failure,) = replay(load(tmp_path, log.written())).failures
     assert (failure.expected, failure.found) == ("", "1,5")
 
 

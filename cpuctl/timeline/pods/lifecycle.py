@@ -114,7 +114,10 @@ def schedule(world: World) -> None:
 
 def _bindable(world: World, life: PodLife) -> bool:
     """Tell whether the scheduler finds devices for a pod's claims; one that lacks some says why it waits."""
-    found = None if world.claims is None else world.claims.copy().allocate(life.running.allocated)
+    pod = life.running.allocated
+    if world.claims is None or not pod.resource_claims:
+        return True
+    found = world.claims.copy().allocate(pod)
     if isinstance(found, Pending):
         life.bound, life.reason, life.message = False, "Unschedulable", found.message
     return not isinstance(found, Pending)

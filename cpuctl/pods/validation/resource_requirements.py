@@ -78,7 +78,7 @@ _ENTRY_CODE = "pod-claim"
 
 
 def check_mirrored_claims(
-    claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str = ""
+    claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str
 ) -> Iterator[Finding]:
     """Check the claims of a mirror pod: API servers that know of static pods' claims take none."""
     if rules.minor < _NONE_MIRRORED_SINCE:
@@ -91,7 +91,7 @@ def check_mirrored_claims(
 
 
 def check_pod_claims(
-    claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str = ""
+    claims: Sequence[PodClaim], field_path: FieldPath, rules: ServerRules, pod: str
 ) -> Iterator[Finding]:
     """Check the claims that a pod brings: each names one claim, or one template of claims.
 

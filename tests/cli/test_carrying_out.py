@@ -144,5 +144,14 @@ def test_where_no_kubelet_starts_nothing_is_written(cpuctl: Cpuctl) -> None:
     assert (both.code, "-o systemd: cannot be used with --compare" in both.err) == (2, True)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kubelet_without_a_policy_gives_nobody_cpus_of_its_own(way: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl(*WORDS, "-o", way, *PODS)
+    assert (result.code, "AllowedCPUs" in result.out, "planned-1" in result.out) == (0, False, False)
+    if way == "balloons":
+        (policy,) = yaml.safe_load_all(result.out)
+        assert policy["spec"]["reservedResources"] == {"cpu": "1"}
+
+
 def test_every_way_has_its_form() -> None:
     assert {PlanOutput.NRI, *WAYS} == FOR_RUNTIMES

@@ -130,7 +130,7 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
         bounds = {"minCPUs": size, "maxCPUs": size, "minBalloons": 1, "maxBalloons": 1}
         close = [f"/sys/devices/system/cpu/cpu{cpu}/cache/index2" for cpu in cpus]
         types.append({"name": kind, **bounds, "preferCloseToDevices": close})
-    reserved = plan["node"]["reservedCPUs"]
+    reserved = _reserved(plan)
     spec: dict[str, object] = {
         "reservedResources": {"cpu": f"cpuset:{reserved}" if reserved else "1"},
         "pinCPU": True,
@@ -192,6 +192,11 @@ move() {
 """
 
 
+def _reserved(plan: StartedPlan) -> str:
+    """Return the reserved CPUs, which only the static policy has."""
+    return plan["node"].get("reservedCPUs", "")
+
+
 def _shell_word(text: str) -> str:
     """Quote a word, which a shell takes as it is."""
     return "'" + text.replace("'", "'\\''") + "'"
@@ -200,7 +205,7 @@ def _shell_word(text: str) -> str:
 def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
     """Write drop-ins, one after the other as ``systemctl cat`` does: the host's slices, and pods' own."""
     own = union(CPUSet.parse(each.cpus) for each in containers if each.own)
-    everyone = CPUSet.parse(plan["after"]["sharedPool"]) | CPUSet.parse(plan["node"]["reservedCPUs"])
+    everyone = CPUSet.parse(plan["after"]["sharedPool"]) | CPUSet.parse(_reserved(plan))
     parts = [
         _comment(
             "Drop-ins for systemd: write each to its path, then run systemctl daemon-reload.",

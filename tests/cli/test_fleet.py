@@ -23,8 +23,9 @@ from cpuctl.cli.output import Style
 from cpuctl.cli.render.layouts.fleetlist import fact_value
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
+from tests.capture.node_texts import written
 from tests.cli.conftest import ROOT, Cpuctl
-from tests.machine.sysfs_writer import small_machine
+from tests.machine.sysfs_writer import without_memory
 from tests.support.schemas import follow_schema
 
 MACHINES = ROOT / "fixtures/machines"
@@ -354,11 +355,7 @@ def test_a_node_is_a_line_of_a_narrow_terminal(
     tmp_path: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is wrong with it; where names are short."""
-    for name, text in small_machine("2s8n16c2t").items():
-        if not name.endswith("meminfo"):
-            file = tmp_path / "node-0001" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+    written(without_memory("2s8n16c2t"), tmp_path / "node-0001")
     shutil.copy(MACHINES / "2s-8numa-64cpu.tar.xz", tmp_path / "node-0002.tar.xz")
     monkeypatch.setenv("COLUMNS", "80")
     options = "--cpu-manager-policy=static --topology-manager-policy=single-numa-node"

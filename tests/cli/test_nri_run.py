@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from cpuctl.machine.sources import read_machine
+from cpuctl.nri.schema import messages
 from tests.cli.conftest import ROOT, Cpuctl
 from tests.nri.runtime import FakeRuntime, Running, pod
 
@@ -93,8 +95,6 @@ def test_what_it_answers_is_what_the_plan_says(plan: Path, runtime: FakeRuntime,
 def on_this_machine(plan: Path) -> tuple[Path, str]:
     """Make a plan for this host, of whatever size it is: one container has CPU 0 for itself."""
     document = json.loads(plan.read_text())
-    from cpuctl.machine.sources import read_machine
-
     nodes = read_machine("live").machine.numa_nodes
     document["after"]["numaNodes"] = [{"id": node.id, "cpus": str(node.cpus)} for node in nodes if node.cpus]
     every = [cpu for node in nodes for cpu in node.cpus]
@@ -201,8 +201,6 @@ def test_without_a_runtime_it_says_how_to_switch_nri_on(plan: Path, cpuctl: Cpuc
 
 
 def test_protobuf_is_asked_for(plan: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cpuctl.nri.schema import messages
-
     messages.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     code, err = refused(cpuctl, "--plan", str(plan), "-m", TWO, "--dry-run")

@@ -119,7 +119,6 @@ def test_the_flags_of_the_driver_are_those_of_all_nodes(tmp_path: Path) -> None:
     flags = "--reserved-cpus 0-1,8-9"
     answer, _ = planned(tmp_path, text, {"n1": SMALL, "n2": LARGE}, driver_arguments=flags)
     assert answer["pods"][0]["claims"] in ({"c": "4-5,12-13"}, {"c": "2-3,18-19"})
-    assert "c" in answer["pods"][0]["claims"]
 
 
 def test_a_copy_that_does_not_start_does_not_fit(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from cpuctl.fleet.list_answer import fleet_document
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs
-from tests.machine.sysfs_writer import small_machine
+from tests.capture.node_texts import written
+from tests.machine.sysfs_writer import without_memory
 
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0-1"
 
@@ -100,18 +101,8 @@ def test_whether_pods_are_placed_otherwise_is_tried() -> None:
     assert shared == {"differ": False, "pods": []}
 
 
-def without_memory(directory: Path, description: str) -> str:
-    """Write a machine of which nobody recorded how much memory it has."""
-    for name, text in small_machine(description).items():
-        if not name.endswith("meminfo"):
-            file = directory / description / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-    return str(directory / description)
-
-
 def test_where_nobody_knows_whether_kubelets_start_nobody_knows_how_pods_are_placed(tmp_path: Path) -> None:
-    unknown = [without_memory(tmp_path, each) for each in ("1s1n8c1t", "1s1n4c1t")]
+    unknown = [str(written(without_memory(each), tmp_path / each)) for each in ("1s1n8c1t", "1s1n4c1t")]
     reserved = f"{STATIC} --kube-reserved=memory=1Gi"
     answer = document(*unknown, pods=("a=2/2,1Gi",), arguments=reserved)
     assert answer["summary"]["undetermined"] == 2

@@ -10,6 +10,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,6 @@ def write_image(path: Path) -> None:
     layer = BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
         tar.add("/bin/busybox", "bin/busybox")
-    from hashlib import sha256
-
     digest = sha256(layer.getvalue()).hexdigest()
     config = {
         "architecture": "amd64",

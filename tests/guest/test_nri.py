@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from functools import reduce
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from cpuctl.cpuset import CPUSet
 from tests.guest.conftest import HERE, ROOT
 from tests.guest.harness.debian import debian_tree
 from tests.guest.harness.guest import run_in_guest
+from tests.guest.harness.image import guest_cache
 from tests.guest.harness.machine import GuestMachine, even_nodes
 
 pytestmark = pytest.mark.guest
@@ -38,16 +38,9 @@ python3 nri_node.py
 """
 
 
-def cache() -> Path:
-    named = os.environ.get("CPUCTL_GUEST_CACHE")
-    found = Path(named) if named else Path.home() / ".cache" / "cpuctl-guest"
-    found.mkdir(parents=True, exist_ok=True)
-    return found
-
-
 def lay_out(tree: Path) -> None:
     """Take what is needed of the packages: four programs, and the libraries in the guest's own places."""
-    source = debian_tree(cache(), "trixie", PACKAGES)
+    source = debian_tree(guest_cache(), "trixie", PACKAGES)
     for program in PROGRAMS:
         target = tree / "usr" / program
         target.parent.mkdir(parents=True, exist_ok=True)

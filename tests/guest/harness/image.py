@@ -41,13 +41,16 @@ class Image:
     root: Path
 
 
-def guest_image() -> Image:
-    """Return the image from the cache; build it where it is missing.
-
-    The cache is ``CPUCTL_GUEST_CACHE`` or ~/.cache/cpuctl-guest, some 80 MB; deleting it is safe.
-    """
+def guest_cache() -> Path:
+    """Return ``CPUCTL_GUEST_CACHE`` or ~/.cache/cpuctl-guest, some 80 MB; deleting it is safe."""
     cache = Path(os.environ.get("CPUCTL_GUEST_CACHE") or Path.home() / ".cache" / "cpuctl-guest")
     cache.mkdir(parents=True, exist_ok=True)
+    return cache
+
+
+def guest_image() -> Image:
+    """Return the image from the cache; build it where it is missing."""
+    cache = guest_cache()
     requirements = tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))["project"]["dependencies"]
     root = cache / f"root-{_fingerprint(requirements)}.cpio"
     with _one_at_a_time(cache):

@@ -22,6 +22,7 @@ from cpuctl.engine.capacity.probe import (
     exclusive_pod,
     free_cpus,
     no_progress,
+    request_step,
     settled,
     shape_of,
 )
@@ -113,10 +114,8 @@ def largest_request(node: Node) -> Largest:
 
     *node* has cleaned up (``settled``) and stays as it is.
     """
-    assert node.policy is not None
     cpus = most_requested(node)
-    step = node.topology.cpus_per_core if node.policy.options.full_pcpus_only else 1
-    more = cpus + max(step, 1)
+    more = cpus + request_step(node)
     if more > free_cpus(node).bit_count():
         return Largest(cpus)
     return Largest(cpus, RefusedRequest(more, _verdict(node, more)))

@@ -13,11 +13,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings
-from cpuctl.engine.capacity.probe import Progress, exclusive_pod, free_cpus, settled, shape_of
-from cpuctl.engine.capacity.remedy import MoveSearch
+from cpuctl.engine.capacity.holdings import as_much, by_location, held_cpus, holdings
+from cpuctl.engine.capacity.probe import Progress, exclusive_pod, free_cpus, request_step, settled, shape_of
+from cpuctl.engine.capacity.remedy import MoveSearch, shortage
 from cpuctl.engine.node import Node
-from cpuctl.engine.node_fit import check_fit
 from cpuctl.engine.ordering import PodOrder, ordered
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
 from cpuctl.pods.model import StoredPod
@@ -153,12 +152,10 @@ class _Search:
 
     def find(self) -> tuple[tuple[Step, ...] | None, int]:
         """Search level by level; return the steps, and the number of moves with which there is no plan."""
-        level: list[_Place] = []
-        start = _Place(self.node, (), done=False, steps=())
+        places: Iterable[_Place] = (_Place(self.node, (), done=False, steps=()),)
         moves = 0
-        places: Iterable[_Place] = (start,)
         while True:
-            level = []
+            level: list[_Place] = []
             for place in places:
                 if found := self._settle(place, level):
                     return found.steps, moves - 1
@@ -206,7 +203,7 @@ class _Search:
 
     def _has_as_much(self, pod: StoredPod, node: Node) -> bool:
         before, now = holdings(self.node, pod._replace(uid=_plain(pod.uid))), holdings(node, pod)
-        return all(now.get(key, 0) >= amount for key, amount in before.items())
+        return as_much(now, before)
 
     def _evictions(self, level: Sequence[_Place]) -> Iterator[_Place]:
         """Yield what comes of one more eviction; of as many, rather of a pod with few CPUs."""
@@ -246,17 +243,16 @@ def fewest_moves(
 ) -> Moves:
     """Search for the fewest moves that let *pod* in, in about *budget* steps; *node* stays as it is."""
     node = settled(node)
-    now = node.copy().admit(pod).verdict
+    after = node.copy()
+    now = after.admit(pod).verdict
     found = Moves(pod, now, None, excluded=-1, ended="all", tried=1)
     if not isinstance(now, Admitted | Rejected):
         return found._replace(why_not=now)
     if isinstance(now, Admitted):
-        after = node.copy()
-        after.admit(pod)
         return found._replace(steps=(Step("admit", pod, held_cpus(after, pod)),))
-    if (hopeless := _hopeless(node, pod)) is not None:
-        return found._replace(why_not=hopeless)
     stay = frozenset(each.pod.uid for each in immovable_pods(node))
+    if (hopeless := _hopeless(node, pod, stay)) is not None:
+        return found._replace(why_not=hopeless)
     node.server = None  # it has let the pod pass by now, and pods that move are counted already
     likely = budget // _LIKELY_SHARE
     search = _Search(
@@ -268,23 +264,19 @@ def fewest_moves(
         return found
     if search.halted:
         return found._replace(ended="stopped")
-    return _likely(found, node, stay, budget, progress)._replace(ended="budget")
+    return _likely(found, node, stay, likely, progress)._replace(ended="budget")
 
 
-def _hopeless(node: Node, pod: StoredPod) -> Verdict | None:
+def _hopeless(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | None:
     """Tell what no move can change: the node as a whole has too little, or refuses the pod when it is alone.
 
     What a pod of several containers comes to can depend on others in both ways: for it, all is tried.
     """
-    if node.allocatable is not None:
-        running, pod_level = node.active.values(), node.pod_level_resources
-        known = node.pod_rules.known(pod)
-        if misfit := check_fit(known, running, node.allocatable, pod_level=pod_level):
-            return misfit
+    if misfit := shortage(node, pod):
+        return misfit
     if len(pod.all_containers) > 1:
         return None
     alone = node.copy()
-    stay = {each.pod.uid for each in immovable_pods(node)}
     alone.resume(each for each in node.active.values() if each.uid in stay or not holdings(node, each))
     alone.clean_up()
     verdict = alone.admit(pod).verdict
@@ -299,7 +291,7 @@ def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progres
         pod=found.pod,
         candidates=sorted(candidates, key=lambda pod: held_cpus(node, pod).bit_count()),
         comes_back=True,
-        budget=budget // _LIKELY_SHARE,
+        budget=budget,
         progress=progress,
         least=max(found.excluded + 1, 1),
     )
@@ -307,14 +299,9 @@ def _likely(found: Moves, node: Node, stay: frozenset[str], budget: int, progres
     found = found._replace(tried=found.tried + search.runs)
     if best is None:
         return found
-    after = node.copy()
-    steps = [Step("evict", pod, held_cpus(node, pod)) for pod in best.leaving]
-    for pod in best.leaving:
-        after.remove(pod.uid)
-    for admission in (best.admission, *best.again):
-        after.admit(admission.pod)
-        steps.append(Step("admit", admission.pod, held_cpus(after, admission.pod)))
-    return found._replace(steps=tuple(steps))
+    leave = (Step("evict", pod, held_cpus(node, pod)) for pod in best.leaving)
+    come = (each.pod for each in (best.admission, *best.again))
+    return found._replace(steps=(*leave, *(Step("admit", pod, held_cpus(best.after, pod)) for pod in come)))
 
 
 class LargestMoves(NamedTuple):
@@ -343,9 +330,7 @@ def largest_after_moves(
     Every request gets half of what is left of the budget. The node has the static policy.
     """
     node = settled(node)
-    assert node.policy is not None
-    step = node.topology.cpus_per_core if node.policy.options.full_pcpus_only else 1
-    step, free = max(step, 1), free_cpus(node).bit_count()
+    step, free = request_step(node), free_cpus(node).bit_count()
     tried, proven = 0, True
     for wanted in range(free - free % step, now, -step):
         left = budget - tried

@@ -41,6 +41,11 @@ def holdings(node: Node, pod: StoredPod) -> Holdings:
     return counts
 
 
+def as_much(now: Holdings, before: Holdings) -> bool:
+    """Tell whether a pod holds what it held before: not of all pods it is known what they ask for."""
+    return all(now.get(key, 0) >= amount for key, amount in before.items())
+
+
 def by_location(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPod]]:
     """Yield the pods of every NUMA node, socket and all by what they hold there: most first, then least."""
     for nodes in _node_sets(node):

@@ -33,6 +33,15 @@ def free_cpus(node: Node) -> CPUMask:
     return node.state.default & ~node.policy.reserved if node.policy else NO_CPUS
 
 
+def request_step(node: Node) -> int:
+    """Tell in which steps requests for exclusive CPUs can grow: whole cores where the policy wants them.
+
+    The node has the static policy.
+    """
+    assert node.policy is not None
+    return max(node.topology.cpus_per_core, 1) if node.policy.options.full_pcpus_only else 1
+
+
 def exclusive_pod(node: Node, cpus: int) -> StoredPod:
     """Make a Guaranteed pod of one container that asks for whole CPUs, and for a byte of memory."""
     amounts = {"cpu": Quantity.from_value(cpus), "memory": Quantity.from_value(1)}

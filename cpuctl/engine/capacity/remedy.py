@@ -17,7 +17,7 @@ from itertools import accumulate, combinations
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.holdings import by_location, held_cpus, holdings
+from cpuctl.engine.capacity.holdings import as_much, by_location, held_cpus, holdings
 from cpuctl.engine.capacity.probe import Progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
@@ -32,11 +32,15 @@ MAX_LEAVING = 8
 
 
 class Attempt(NamedTuple):
-    """A set that helps: the pods that leave, the pod's admission then, and theirs where they come back."""
+    """A set that helps: the pods that leave, the pod's admission then, and theirs where they come back.
+
+    ``after`` is the node when all that has happened.
+    """
 
     leaving: tuple[StoredPod, ...]
     admission: Admission
-    again: tuple[Admission, ...] = ()
+    again: tuple[Admission, ...]
+    after: Node
 
 
 class BestRemedy(NamedTuple):
@@ -114,19 +118,15 @@ class MoveSearch:
         if self.comes_back:
             for each in ordered(leaving, PodOrder.LARGEST_FIRST, pod_level=node.pod_level_resources):
                 again.append(self._admit(node, each))
-                if not isinstance(again[-1].verdict, Admitted) or not self._has_as_much(each, node):
+                before, now = holdings(self.node, each), holdings(node, each)
+                if not isinstance(again[-1].verdict, Admitted) or not as_much(now, before):
                     return None
-        return Attempt(tuple(leaving), admission, tuple(again))
+        return Attempt(tuple(leaving), admission, tuple(again), node)
 
     def _admit(self, node: Node, pod: StoredPod) -> Admission:
         self.runs += 1
         self.progress("looking for pods to move", self.runs, self.budget)
         return node.admit(pod)
-
-    def _has_as_much(self, pod: StoredPod, node: Node) -> bool:
-        """Tell whether a pod holds what it held before: not of all pods it is known what they ask for."""
-        now = holdings(node, pod)
-        return all(now.get(key, 0) >= amount for key, amount in holdings(self.node, pod).items())
 
     def _first_of(self, orders: Iterable[Sequence[StoredPod]], first: int) -> Attempt | None:
         """Take pods in every order until that helps; return the fewest. Half of what is left is for this."""
@@ -213,6 +213,14 @@ def remedy_for(node: Node, pods: tuple[StoredPod, ...], budget: int, progress: P
     return found._replace(runs=found.runs + 2)
 
 
+def shortage(node: Node, pod: StoredPod) -> Rejected | None:
+    """Tell of what the node as a whole has too little left for a pod, if of anything."""
+    if node.allocatable is None:
+        return None
+    running, pod_level = node.active.values(), node.pod_level_resources
+    return check_fit(node.pod_rules.known(pod), running, node.allocatable, pod_level=pod_level)
+
+
 class _Case(NamedTuple):
     """A refused pod that the empty node would admit."""
 
@@ -225,7 +233,7 @@ class _Case(NamedTuple):
     def remedy(self) -> Remedy:
         """Look for pods to move, then for pods to send away."""
         running = tuple(self.node.active.values())
-        if short := self._shortage():
+        if short := shortage(self.node, self.pods[0]):
             # What the node as a whole lacks does not come from moving pods about on it.
             return self._relieved(short, running)._replace(immovable=None)
         holders = [pod for pod in running if holdings(self.node, pod)]
@@ -235,14 +243,6 @@ class _Case(NamedTuple):
         goes = self._search(holders, by_location(self.node, holders), comes_back=False)
         immovable = None if moves.excluded == len(holders) else moves.excluded
         return goes._replace(immovable=immovable, runs=moves.runs + goes.runs)
-
-    def _shortage(self) -> Rejected | None:
-        """Tell of what the node as a whole has too little left for the pod, if of anything."""
-        node = self.node
-        if node.allocatable is None:
-            return None
-        running, pod_level = node.active.values(), node.pod_level_resources
-        return check_fit(node.pod_rules.known(self.pods[0]), running, node.allocatable, pod_level=pod_level)
 
     def _relieved(self, short: Rejected, running: Sequence[StoredPod]) -> Remedy:
         """Look for pods to send away; first those that use most of what is missing."""

@@ -242,7 +242,10 @@ class _Search:
         """Take what nothing else beats, and what ``config check`` has nothing against."""
         found = [current, *self.found] if isinstance(current, Tried) else self.found
         front = unbeaten((each, each.service) for each in found)
-        while bad := [each for each, _ in front if each is not current and not self._passes(each)]:
+        checked = {id(current)}
+        while unchecked := [each for each, _ in front if id(each) not in checked]:
+            checked.update(map(id, unchecked))
+            bad = [each for each in unchecked if not self._passes(each)]
             found = [each for each in found if not any(each is other for other in bad)]
             self.left_out += (LeftOut(", ".join(each.choice.changes), "config check objects") for each in bad)
             front = unbeaten((each, each.service) for each in found)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpuctl.engine.capacity.probe import no_progress
 from cpuctl.engine.capacity.service import Service, service_of, unbeaten
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
@@ -34,17 +35,13 @@ def planning(machine: str, arguments: str, *pods: str, files: Iterable[str] = ()
     return read_planning(words, pods_needed=True)
 
 
-def quiet(_what: str, _done: int, _total: int) -> None:
-    """Show nothing."""
-
-
 def advised(
     planned: Planning,
     *keep: str,
     budget: int = 10_000,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Advice:
-    return advise(planned, AdviceOptions(budget, keep=read_kept(keep)), quiet, stopped)
+    return advise(planned, AdviceOptions(budget, keep=read_kept(keep)), no_progress, stopped)
 
 
 def rows(advice: Advice) -> dict[tuple[str, ...], Service]:

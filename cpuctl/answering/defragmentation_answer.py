@@ -36,7 +36,7 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
             {"action": step.kind, "pod": _name(step, found), "cpus": cpu_list(step.cpus)}
             for step in (moves.steps if moves else None) or ()
         ],
-        "fewest": found.proven if moves is None and isinstance(found, LargestMoves) else _fewest(moves),
+        "fewest": _fewest(found),
         "immovable": [{"pod": each.pod.full_name, "why": each.why} for each in done.immovable],
         "search": {"tried": found.tried, "budget": budget, "ended": found.ended},
         **hopeless,
@@ -50,8 +50,8 @@ def unstarted_document(start: NotStartedOutcome, head: UnstartedHead) -> answers
 
 def _name(step: Step, found: Moves | LargestMoves) -> str:
     """Name a pod; one that nobody has asked for has no name."""
-    moves = None if isinstance(found, Moves) else found.moves
-    return "" if moves is not None and step.pod.uid == moves.pod.uid else step.pod.full_name
+    nameless = found.moves.pod.uid if isinstance(found, LargestMoves) and found.moves else None
+    return "" if step.pod.uid == nameless else step.pod.full_name
 
 
 def _given(moves: Moves) -> answers.GivenPod:
@@ -62,7 +62,7 @@ def _largest(found: LargestMoves) -> answers.LargestPod:
     return {"cpus": found.cpus, "now": found.now, "proven": found.proven}
 
 
-def _fewest(moves: Moves | None) -> bool:
-    if moves is None:
-        return False
-    return moves.ended == "all" or (moves.steps is not None and moves.excluded == moves.evictions - 1)
+def _fewest(found: Moves | LargestMoves) -> bool:
+    if isinstance(found, LargestMoves):
+        return found.proven if found.moves is None else _fewest(found.moves)
+    return found.ended == "all" or (found.steps is not None and found.excluded == found.evictions - 1)

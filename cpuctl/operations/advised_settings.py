@@ -92,11 +92,6 @@ def _switched_on(options: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for name, value in options.items() if _is_on(value))
 
 
-def _options_on(config: KubeletConfiguration) -> frozenset[str]:
-    both = (config.cpu_manager_policy_options, config.topology_manager_policy_options)
-    return frozenset().union(*map(_switched_on, both))
-
-
 def _is_on(value: str) -> bool:
     try:
         return parse_bool(value)
@@ -126,6 +121,8 @@ class Space:
         self._kubelet = kubelet
         self._plugins = plugins
         self._now = kubelet.config
+        self._options_on = _switched_on(self._now.cpu_manager_policy_options)
+        self._closest_on = PREFER_CLOSEST in _switched_on(self._now.topology_manager_policy_options)
         self.left_out: list[LeftOut] = []
 
     def choices(self) -> list[Choice]:
@@ -139,8 +136,9 @@ class Space:
         if name in ATTRIBUTES:
             attribute = ATTRIBUTES[name]
             return bool(getattr(choice.config, attribute) == getattr(self._now, attribute))
-        before = _options_on(self._now)
-        return (name in _options_on(choice.config)) == (name in before)
+        if name == PREFER_CLOSEST:
+            return (name in _switched_on(choice.config.topology_manager_policy_options)) == self._closest_on
+        return (name in _switched_on(choice.config.cpu_manager_policy_options)) == (name in self._options_on)
 
     def _choice(self, cpus: _CPUs, topology: _Topology, memory: _Memory) -> Choice:
         now = self._now
@@ -162,7 +160,7 @@ class Space:
         now = self._now.cpu_manager_policy_options
         if cpus.policy == "none":
             return {}
-        if cpus.options == _switched_on(now):
+        if cpus.options == self._options_on:
             return now
         others = {name: value if name == SCALE_DELAY else "false" for name, value in now.items()}
         return {**others, **dict.fromkeys(sorted(cpus.options), "true")}
@@ -172,7 +170,7 @@ class Space:
         if topology.policy == "none":
             return now
         options = dict(now)
-        if topology.closest != (PREFER_CLOSEST in _switched_on(now)):
+        if topology.closest != self._closest_on:
             options[PREFER_CLOSEST] = "true" if topology.closest else "false"
         if MAX_NODES not in now and len(self._info.nodes) > DEFAULT_MAX_NODES:
             options[MAX_NODES] = str(len(self._info.nodes))
@@ -184,7 +182,7 @@ class Space:
             yield f"policy={cpus.plugin}"
         if cpus.policy != now.cpu_manager_policy:
             yield "static" if cpus.policy == "static" else "cpuManagerPolicy=none"
-        before = _switched_on(now.cpu_manager_policy_options)
+        before = self._options_on
         if cpus.policy == "static":
             yield from (name for name in CPU_SWITCHES if name in cpus.options - before)
             yield from (f"{name}=false" for name in CPU_SWITCHES if name in before - cpus.options)
@@ -197,8 +195,7 @@ class Space:
             yield "topologyManagerPolicy=none" if topology.policy == "none" else topology.policy
         if topology.scope != now.topology_manager_scope:
             yield topology.scope
-        before = PREFER_CLOSEST in _switched_on(now.topology_manager_policy_options)
-        if topology.policy != "none" and topology.closest != before:
+        if topology.policy != "none" and topology.closest != self._closest_on:
             yield PREFER_CLOSEST if topology.closest else f"{PREFER_CLOSEST}=false"
 
     def _memory_changes(self, memory: _Memory) -> Iterator[str]:
@@ -212,7 +209,7 @@ class Space:
         legal = list(self._legal_options())
         for reserved, options in product(("", *self._reserved_sets()), legal):
             yield _CPUs("static", options, reserved)
-        kept = _switched_on(self._now.cpu_manager_policy_options) & {FULL_PCPUS_ONLY, STRICT_RESERVATION}
+        kept = self._options_on & {FULL_PCPUS_ONLY, STRICT_RESERVATION}
         for plugin in self._plugins:
             # The other options tell the kubelet how to choose CPUs, which is the plugin's part then.
             yield _CPUs("static", kept, plugin=plugin)
@@ -360,16 +357,12 @@ class Equivalence:
 
     def _idle(self, name: str, options: frozenset[str], policy: str) -> bool:
         """Tell whether an option of the CPU Manager changes nothing beside the others."""
-        match name:
-            case _ if name == DISTRIBUTE_NUMA:
-                return self._one_node
-            case _ if name == FULL_PCPUS_ONLY:
-                return self._single_cpus and not self._has_inits
-            case _ if name == ALIGN_BY_SOCKET:
-                unasked = policy == "none" or self._nodes_are_sockets
-                return unasked and DISTRIBUTE_NUMA not in options
-            case _:
-                return False
+        if name == DISTRIBUTE_NUMA:
+            return self._one_node
+        if name == FULL_PCPUS_ONLY:
+            return self._single_cpus and not self._has_inits
+        unasked = policy == "none" or self._nodes_are_sockets
+        return name == ALIGN_BY_SOCKET and unasked and DISTRIBUTE_NUMA not in options
 
 
 def _alike(info: MachineInfo) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.alignment import devices_aligned
 from cpuctl.engine.capacity.capacity import most_requested
@@ -99,7 +98,8 @@ def _on_one_node(topology: CPUTopology, placement: Placement) -> bool:
     nodes = [number for number, mask in topology.numa_nodes.items() if mask & placement.cpus]
     if len(nodes) != 1:
         return False
-    only = NodeMask(CPUSet.of(number for number in nodes if number >= 0).mask)
+    # A package of unknown number that is taken for a node (-1) has no memory.
+    only = NodeMask(1 << nodes[0] if nodes[0] >= 0 else 0)
     if any(nodes_of(block) & ~only for block in placement.memory):
         return False
     return devices_aligned(topology, placement.devices, placement.cpus) is not False

@@ -192,7 +192,7 @@ def _reaches(node: Node, pod: StoredPod, waiting: tuple[StoredPod, ...], moves: 
 
 @settings(max_examples=15, deadline=None)
 @given(
-    sizes=st.lists(st.integers(1, 4), min_size=2, max_size=7),
+    sizes=st.lists(st.integers(1, 4), min_size=2, max_size=6),
     leaving=st.sets(st.integers(0, 6), max_size=3),
     wanted=st.integers(2, 6),
     policy=st.sampled_from(("none", "best-effort", "restricted", "single-numa-node")),
@@ -210,7 +210,7 @@ def test_no_other_order_takes_fewer_moves(
     node.clean_up()
     assume(len(came) > 1)
     pod = exclusive("new", wanted)
-    found, most = moves_for(node, pod), 2
+    found, most = moves_for(node, pod, 1_000_000), 2
     least = by_trying_everything(node, pod, most)
     assert found.ended == "all"
     if found.steps is None or found.evictions > most:

@@ -13,19 +13,21 @@ class Record:
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[frozenset[str]] = frozenset()
     _defaults: ClassVar[dict[str, object]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         body, own = vars(cls), cls.__annotations__
         cls._fields = cls.__match_args__ = (*cls._fields, *own)  # type: ignore[attr-defined, misc]
+        cls._names = frozenset(cls._fields)
         cls._defaults = cls._defaults | {name: body[name] for name in own if name in body}
 
     def __init__(self, *content: Any, **named: Any) -> None:  # noqa: ANN401  # type checkers know the fields
         given = {**self._defaults, **dict(zip(self._fields, content, strict=False)), **named}
-        if len(content) > len(self._fields) or given.keys() != set(self._fields):
+        if len(content) > len(self._fields) or given.keys() != self._names:
             raise TypeError(f"{type(self).__name__} is made of {', '.join(self._fields)}")
-        vars(self).update(given)
+        self.__dict__.update(given)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"nobody changes the {name} of a {type(self).__name__}")

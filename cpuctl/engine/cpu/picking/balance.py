@@ -49,7 +49,7 @@ class Split(Record):
     extra: tuple[int, ...]
 
 
-class Deal(Record):
+class Deal(NamedTuple):
     """What handing out CPUs does to the sum of squares, and which entries get the remainder."""
 
     change: int
@@ -274,7 +274,7 @@ def endless_loop(why: str) -> KubeletFault:
     )
 
 
-class Remainder(Record):
+class Remainder(NamedTuple):
     """What is left after equal shares, dealt in groups to some of the nodes.
 
     They are so many ``groups`` of ``group`` CPUs, for nodes with ``left`` CPUs each, a whole group or more.

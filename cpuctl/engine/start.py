@@ -32,7 +32,7 @@ from cpuctl.kubelet.reservations import Reservations, check_capacity
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject
 from cpuctl.kubelet.validation.rules import refused_later, validate, validation_text
-from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion
+from cpuctl.kubelet.version import KubeletVersion, other_minors
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
@@ -196,13 +196,11 @@ def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     outcome = doubted(_managers(info, kubelet), kubelet)
     if kubelet.released or not isinstance(outcome, StartRefused | KubeletFault):
         return outcome
-    ends = {minor: _managers(info, _of_release(kubelet, minor)) for minor in range(OLDEST, NEWEST + 1)}
-    started = {minor: end for minor, end in ends.items() if isinstance(end, Started)}
-    if not started:
+    assumed = kubelet.version.minor
+    ends = {minor: _managers(info, _of_release(kubelet, minor)) for minor in other_minors(assumed)}
+    if not any(isinstance(end, Started) for end in ends.values()):
         return outcome
-    return agreed(
-        outcome, ends, kubelet.version.minor, "releases go by this configuration in ways of their own"
-    )
+    return agreed(outcome, ends, assumed, "releases go by this configuration in ways of their own")
 
 
 def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:

@@ -126,15 +126,15 @@ class Planning(NamedTuple):
         governing, rules, running = self.governing.beside(given), rules_of_pods(kubelet), self.initial.running
         come = given._replace(limit_ranges=governing.limit_ranges).stored(rules)
         again = {pod.uid for pod in come} if self.wanted else set()
-        wanted = (*(pod for pod in self.wanted if pod.uid not in again), *come)
+        kept = tuple(pod for pod in self.wanted if pod.uid not in again)
+        wanted, devices = (*kept, *come), self.devices
         known = {id(each) for each in self.governing.limit_ranges}
         new = [each for each in governing.limit_ranges if id(each) not in known]
         self.sources.warn(*_doubts(wanted), *_never_stored(new))
-        planning = self._replace(
-            wanted=wanted,
-            governing=governing,
-            devices=_devices(self.devices, self.inputs, wanted, info, self.sources),
-        )
+        # What those ask for that are there is known: they are not looked at again for every pod that comes.
+        if len(kept) < len(self.wanted) or any(any(_extended_resources(pod)) for pod in come):
+            devices = _devices(devices, self.inputs, wanted, info, self.sources)
+        planning = self._replace(wanted=wanted, governing=governing, devices=devices)
         if self.server is not None:
             planning = planning._replace(server=governing.server(rules.server, running, wanted))
         if self.claims is None or len(governing.dra) > len(self.governing.dra):

@@ -73,8 +73,8 @@ class StartedNode(Copied):
         self.planning = before._replace(inputs=inputs).with_pods(given)
         self._govern(before)
         self._serve(before)
-        uids = {pod.uid for pod in given.pods}
-        return tuple(pod for pod in self.planning.wanted if pod.uid in uids)
+        wanted = self.planning.wanted
+        return wanted[len(wanted) - len(given.pods) :]
 
     def admit(self, pod: StoredPod) -> Admission:
         """Let the kubelet decide on a pod; raise PolicyError for a policy that fails."""

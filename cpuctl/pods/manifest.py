@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from cpuctl.pods.model import Pod
-from cpuctl.records import Record
 
 _TEMPLATE = ("spec", "template", "spec")
 _SPECS = {"": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
@@ -26,7 +25,7 @@ class _Origin(Protocol):
     def path(self) -> tuple[str | int, ...]: ...
 
 
-class Manifest(Record):
+class Manifest(NamedTuple):
     """What was written of a pod; of a workload's pod, ``metadata`` is empty: nobody has written that."""
 
     metadata: Mapping[str, object]

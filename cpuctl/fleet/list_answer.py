@@ -13,13 +13,14 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner
-from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import PlanningInputs, planning_for
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetGroup, FleetList, FleetListSummary, FleetNode, GroupPlacements
     from cpuctl.answers.metrics import Metric
     from cpuctl.engine.admission import Admission
     from cpuctl.fleet.grouping import Group
+    from cpuctl.inputs.pods import GivenPods
 
 Placements: TypeAlias = Mapping[str, Hashable]
 """What becomes of pods, by their names: equal where they are placed alike."""
@@ -28,19 +29,20 @@ Placements: TypeAlias = Mapping[str, Hashable]
 def fleet_document(
     nodes: Sequence[FleetNode],
     pods: PlanningInputs,
+    given: GivenPods,
     *,
     passed_over: Sequence[str] = (),
     complete: bool = True,
     releases: Mapping[str, str] = {},
 ) -> FleetList:
-    """Put nodes and their groups into one document; *pods*, where there are any, are tried on each group.
+    """Put nodes and their groups into one document; the pods *given* are tried on each group.
 
     *releases* are those of kubelets by the names of their nodes, where recordings do not tell theirs.
     """
     groups = groups_of(nodes)
     answers = list(group_answers(groups))
-    if pods.filenames or pods.templates:
-        answers = list(with_placements(answers, groups, pods, releases))
+    if given.pods:
+        answers = list(with_placements(answers, groups, pods, given, releases))
     return {
         "apiVersion": API_VERSION,
         "kind": "FleetList",
@@ -68,9 +70,10 @@ def with_placements(
     answers: Sequence[FleetGroup],
     groups: Sequence[Group],
     inputs: PlanningInputs,
+    given: GivenPods,
     releases: Mapping[str, str] = {},
 ) -> Iterator[FleetGroup]:
-    """Add to every group but the first whether the pods of *inputs* are placed otherwise on it.
+    """Add to every group but the first whether the pods *given* are placed otherwise on it.
 
     Each group is planned on one of its nodes, taken as fresh: what runs there now is no trait of the group.
     """
@@ -80,7 +83,7 @@ def with_placements(
     def on(node: str) -> Placements | None:
         if node not in placed:
             kubelet = inputs.kubelet._replace(fallback_version=releases.get(node, ""))
-            placed[node] = placements(inputs._replace(machine=nodes[node], kubelet=kubelet))
+            placed[node] = placements(inputs._replace(machine=nodes[node], kubelet=kubelet), given)
         return placed[node]
 
     for answer in answers:
@@ -98,13 +101,13 @@ def _compared(here: Placements | None, there: Placements | None) -> GroupPlaceme
     return {"differ": bool(differing), "pods": differing}
 
 
-def placements(inputs: PlanningInputs) -> Placements | None:
+def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
     """Plan pods on a fresh node, and return by pod what becomes of it; nothing where no kubelet starts.
 
     None is where nobody can say whether it would. Raise InputError for pods that cannot be planned.
     """
     try:
-        planning = read_planning(inputs, pods_needed=True)
+        planning = planning_for(given, inputs, Sources())
     except ConfigRefusedError:
         return {}
     plan = Planner(planning._replace(initial=StartingState())).plan(planning.kubelet, Sources())

@@ -172,19 +172,34 @@ def read_planning(
         *inputs.filenames,
     )
     sources = sources or Sources()
-    given = load_pods(inputs.filenames, inputs.templates, sources, needed=pods_needed)
+    given, past = read_pods(inputs, sources, needed=pods_needed, events=events)
+    return planning_for(given, inputs, sources)._replace(past=past)
+
+
+def read_pods(
+    inputs: PlanningInputs, sources: Sources, *, needed: bool, events: str = ""
+) -> tuple[GivenPods, PastPods]:
+    """Read the pods that come, without those that have ended, and what they are told apart by.
+
+    Raise UsageError where there are none although they are *needed*.
+    """
+    given = load_pods(inputs.filenames, inputs.templates, sources, needed=needed)
     rejections = load_rejections(events, sources)
     kept = () if inputs.include_completed else tuple(_not_ended(given.pods, rejections))
     ended = () if inputs.include_completed else tuple(_names_beyond(given.pods, kept))
     if ended:
         option = "" if inputs.include_completed is None else " (--include-completed)"
-        _tell_ended(ended, sources, option, all_ended=pods_needed and not kept)
+        _tell_ended(ended, sources, option, all_ended=needed and not kept)
         given = given._replace(pods=kept)
+    return given, PastPods(ended, rejections)
+
+
+def planning_for(given: GivenPods, inputs: PlanningInputs, sources: Sources) -> Planning:
+    """Read all but the pods that come, which have been read; raise as ``read_planning`` does."""
     source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
     source = with_memory(source, inputs.memory, sources)
     loaded = load_kubelet(inputs.kubelet, sources, machine=source)
-    planning = node_planning(inputs, source, loaded, sources).with_pods(given)
-    return planning._replace(past=PastPods(ended, rejections))
+    return node_planning(inputs, source, loaded, sources).with_pods(given)
 
 
 def node_planning(

@@ -327,6 +327,18 @@ def test_what_no_node_could_use_is_an_error_before_any_is_read(
     assert error in result.err
 
 
+def test_pods_of_standard_input_are_tried_on_every_group(cpuctl: Cpuctl) -> None:
+    pod = b"{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a}]}}"
+    alike = (
+        "synthetic:2s4n16c2t,mem=64Gi",
+        "synthetic:2s4n16c2t,mem=64Gi,near",
+        "synthetic:1s1n4c1t,mem=8Gi",
+    )
+    result = cpuctl("fleet", "list", *alike, "-f", "-", "-q", "-o", "json", stdin=pod)
+    found = [each["placements"] for each in json.loads(result.out)["groups"] if "placements" in each]
+    assert found == [{"differ": False, "pods": []}] * 2
+
+
 def test_an_earlier_run_that_answers_something_else_is_told(
     fleet: Path, tmp_path: Path, cpuctl: Cpuctl
 ) -> None:

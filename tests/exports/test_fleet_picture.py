@@ -13,6 +13,8 @@ from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.list_answer import fleet_document
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import PlanningInputs
 
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0-7"
@@ -23,7 +25,9 @@ def picture(fleet: dict[str, str], *pods: str, arguments: str = STATIC) -> ET.El
     kubelet = KubeletInputs(arguments=arguments)
     recordings = [Recording(name, source) for name, source in fleet.items()]
     rows: Any = list(ask(NodeLister(kubelet), recordings, in_this_process, lambda _done, _total: None))
-    document = fleet_document(rows, PlanningInputs(templates=pods, kubelet=kubelet))
+    document = fleet_document(
+        rows, PlanningInputs(kubelet=kubelet), load_pods([], pods, Sources(), needed=False)
+    )
     return ET.fromstring(fleet_svg(document, "A fleet"))  # noqa: S314  # we wrote it ourselves
 
 

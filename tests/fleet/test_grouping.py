@@ -15,6 +15,8 @@ from cpuctl.fleet.facts import content_digest
 from cpuctl.fleet.list_answer import fleet_document
 from cpuctl.fleet.listing import NodeLister
 from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs
 from tests.capture.node_texts import written
 from tests.machine.sysfs_writer import without_memory
@@ -26,7 +28,7 @@ def document(*sources: str, pods: tuple[str, ...] = (), arguments: str = STATIC)
     kubelet = KubeletInputs(arguments=arguments)
     ask = NodeLister(kubelet)
     rows = [ask(Recording(f"n{number}", source)) for number, source in enumerate(sources, 1)]
-    return fleet_document(rows, PlanningInputs(templates=pods, kubelet=kubelet))
+    return fleet_document(rows, PlanningInputs(kubelet=kubelet), load_pods([], pods, Sources(), needed=False))
 
 
 def groups(answer: Any) -> list[list[str]]:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetList
     from cpuctl.cli.fleet.asking import FleetAnswers
     from cpuctl.inputs.configuration import KubeletInputs
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.operations.plan_inputs import PlanningInputs
 
 FleetSvgOption = Annotated[
@@ -134,9 +135,8 @@ def list_nodes(
 ) -> None:
     """Ask every node, group them, answer."""
     from cpuctl.fleet.listing import NodeLister
-    from cpuctl.inputs.pods import load_pods
     from cpuctl.inputs.sources import Sources
-    from cpuctl.operations.plan_inputs import PlanningInputs
+    from cpuctl.operations.plan_inputs import PlanningInputs, read_pods
 
     style = Style(output, color=not no_color, quiet=quiet)
     kubelet = fleet_inputs(context, *recordings, *filename, nodes)
@@ -144,7 +144,8 @@ def list_nodes(
     pictures, written = Pictures.asked({SVG: svg, HTML: html}, style, replace=force), output in _WRITTEN
     if pictures and written:
         raise UsageError("there is no list of nodes to draw", where=f"-o {output}")
-    load_pods(filename, template, Sources(), needed=False)  # an error here is no node's
+    pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
+    given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # an error here is no node's
     words, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
     if output is FleetListOutput.NRT:
         asked = _published(words, kubelet, publisher, style, releases)
@@ -153,8 +154,7 @@ def list_nodes(
     tell_unresumed(resume, style, asked)
     tell_assumed(asked.rows, style)
     if not written and not (output is FleetListOutput.PROM and asked.stopped):
-        pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
-        _answer(_document(asked, pods, releases), pictures, style)
+        _answer(_document(asked, pods, given, releases), pictures, style)
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     if asked.unreadable and not exit_zero:
@@ -192,11 +192,13 @@ def _published(
     return asked
 
 
-def _document(asked: "FleetAnswers", pods: "PlanningInputs", releases: "Mapping[str, str]") -> "FleetList":
+def _document(
+    asked: "FleetAnswers", pods: "PlanningInputs", given: "GivenPods", releases: "Mapping[str, str]"
+) -> "FleetList":
     from cpuctl.fleet.list_answer import fleet_document
 
     return fleet_document(
-        asked.rows, pods, passed_over=asked.passed_over, complete=not asked.stopped, releases=releases
+        asked.rows, pods, given, passed_over=asked.passed_over, complete=not asked.stopped, releases=releases
     )
 
 

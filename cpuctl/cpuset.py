@@ -124,7 +124,7 @@ class CPUSet:
             rest, base = rest >> length, base + length
 
     def isdisjoint(self, other: CPUSet) -> bool:
-        """Tell whether no CPU is in both sets."""
+        """Return whether no CPU is in both sets."""
         return not self.mask & other.mask
 
     @property

@@ -161,7 +161,7 @@ def test_whatever_is_defined_is_read_somewhere() -> None:
 
 
 def raises(function: Function) -> bool:
-    """Tell whether a function raises on its own account; assertions say what cannot be."""
+    """Return whether a function raises on its own account; assertions say what cannot be."""
     unseen: list[ast.AST] = [*function.body]
     while unseen:
         node = unseen.pop()

@@ -49,7 +49,7 @@ def audit_document(
 
 
 def _claims(snapshot: NodeSnapshot) -> answers.ClaimsPart:
-    """Tell who has which CPUs by the driver's file, where there is one."""
+    """Return who has which CPUs by the driver's file, where there is one."""
     if snapshot.prepared is None:
         return {}
     known = snapshot.claims

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def graded(finding: Diagnostic[object]) -> Graded:
-    """Tell how bad a finding is, and its name."""
+    """Return how bad a finding is, and its name."""
     return {"severity": finding.severity.value, "code": finding.code}
 
 
 def found(finding: Diagnostic[object]) -> Found:
-    """Tell what is found, and what to do."""
+    """Return what is found, and what to do."""
     return {
         "expected": finding.expected,
         "detected": finding.detected,

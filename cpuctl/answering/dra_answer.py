@@ -206,7 +206,7 @@ def _claim(claim: ClaimOutcome, machine: DriverMachine) -> answers.PodClaim:
 
 
 def _aligned(claim: ClaimOutcome, nodes: set[int]) -> bool | None:
-    """Tell whether all is on one NUMA node, by the CPUs and the attributes of other drivers' devices."""
+    """Return whether all is on one NUMA node, by the CPUs and the attributes of other drivers' devices."""
     others = [each.device.attributes.get(NUMA_NODE) for each in claim.grants if each.device.driver != DRIVER]
     known = {each for each in others if isinstance(each, int)} | nodes
     if not known or None in others:

@@ -32,7 +32,7 @@ def check_configuration(
     *,
     with_states: bool = True,
 ) -> ConfigCheck:
-    """Tell whether a kubelet would start on a machine, *with_states* on its state files, and what to remark.
+    """Return whether a kubelet would start on a machine, *with_states* on its state files, with remarks.
 
     Raise CpuctlError for inputs that cannot be used.
     """
@@ -83,7 +83,7 @@ def _configuration(
 def verify_state(
     inputs: CheckpointInputs, sources: Sources, source: MachineSource | None = None
 ) -> CheckpointVerify:
-    """Tell whether a kubelet would start on its state files, and what else is wrong with them.
+    """Return whether a kubelet would start on its state files, and what else is wrong with them.
 
     *source* is the machine, where that is read already. Raise CpuctlError for inputs that cannot be used.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def node_answer(snapshot: NodeSnapshot) -> AuditedNode:
-    """Tell the node's CPUs by what they are for."""
+    """Return the node's CPUs by what they are for."""
     at, machine = snapshot.hierarchies, snapshot.machine
     drivers = {group.role.driver for group in snapshot.groups.values()}
     return {
@@ -46,7 +46,7 @@ def _state_status(state: KubeletState) -> Literal["read", "missing", "closed", "
 
 
 def owner_answer(owner: Owner) -> NamedOwner:
-    """Tell whose a group is; names that nobody knows are null."""
+    """Return whose a group is; names that nobody knows are null."""
     return {
         "namespace": owner.namespace or None,
         "pod": owner.pod or None,

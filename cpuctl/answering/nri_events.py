@@ -15,7 +15,7 @@ _FEW = 4
 
 
 def event_document(name: str, answer: Answer, outcome: NRIOutcome, now: float) -> NRIEvent:
-    """Tell of one answer, in the shape of the answers of ``plan -o nri``."""
+    """Report one answer, in the shape of the answers of ``plan -o nri``."""
     return {
         "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
         "event": name,
@@ -30,7 +30,7 @@ def event_document(name: str, answer: Answer, outcome: NRIOutcome, now: float) -
 
 
 def event_line(answer: Answer, outcome: NRIOutcome) -> str:
-    """Tell of one answer in a line; empty where nothing changes."""
+    """Report one answer in a line; empty where nothing changes."""
     parts = []
     if answer.container is not None:
         if answer.adjust is None:

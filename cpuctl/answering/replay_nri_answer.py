@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def nri_replay_document(simulation: Simulation, sources: Sources) -> NRIReplay:
-    """Tell what would be answered; the simulation has collected the calls."""
+    """Return what would be answered; the simulation has collected the calls."""
     assert simulation.calls is not None, "it was asked for"
     world = simulation.world
     return {

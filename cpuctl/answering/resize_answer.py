@@ -106,7 +106,7 @@ def not_started_document(
 
 
 def _allocator(resizes: Resizes) -> answers.Allocator:
-    """Tell whether exclusive CPUs can follow at all, and if so, that no release does it yet."""
+    """Return whether exclusive CPUs can follow at all, and if so, that no release does it yet."""
     rules = resizes.path.kubelet
     if rules.allocates and resizes.node.policy is not None:
         return {
@@ -395,7 +395,7 @@ def _reread(
 
 
 def _held(outcome: ResizeOutcome, node: Node, *, after: bool) -> dict[str, int]:
-    """Tell the exclusive CPUs of containers (masks) as the CPU Manager is to have them; 0 in a pod's pool."""
+    """Return containers' exclusive CPUs (masks) as the CPU Manager should have them; 0 in a pod's pool."""
     pod = outcome.request.running.allocated
     held = {}
     for container in pod.all_containers:

@@ -160,7 +160,7 @@ _OF_CLAIMS = ("claims",)
 
 
 def unchecked(snapshot: NodeSnapshot, wanted: Collection[str]) -> tuple[Unchecked, ...]:
-    """Tell what was not there to be checked, as far as the *wanted* checks need it."""
+    """Return what was not there to be checked, as far as the *wanted* checks need it."""
     gaps = (
         (missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(snapshot)
     )
@@ -237,7 +237,7 @@ def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]
 
 
 def _ask_for_devices(snapshot: NodeSnapshot) -> bool:
-    """Tell whether a pod asks for a resource that has a name of a domain, as plugins' resources have."""
+    """Return whether a pod asks for a resource that has a name of a domain, as plugins' resources have."""
     return any(
         "/" in name
         for pod in snapshot.pods.values()

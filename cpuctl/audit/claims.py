@@ -21,7 +21,7 @@ _STATIC = "static"
 
 
 def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell claims that share CPUs or that nobody knows, and containers on CPUs of claims."""
+    """Report claims that share CPUs or that nobody knows, and containers on CPUs of claims."""
     prepared = snapshot.prepared
     if prepared is None:
         return
@@ -40,7 +40,7 @@ def check_claims(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
-    """Tell a policy, and reserved CPUs, that do not go with the driver."""
+    """Report a policy, and reserved CPUs, that do not go with the driver."""
     if snapshot.configured.policy == _STATIC:
         yield Finding(
             severity=Severity.ERROR,
@@ -77,7 +77,7 @@ def _overlapping(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[F
 
 
 def _unknown_to_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Finding]:
-    """Tell CPUs that are kept for a claim that no pod uses, as far as the kubelet knows."""
+    """Report CPUs that are kept for a claim that no pod uses, as far as the kubelet knows."""
     state = snapshot.state.claims
     if state is None:
         return
@@ -127,7 +127,7 @@ def _on_claimed(
 
 
 def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
-    """Tell a quota at a container with CPUs of a claim, which nobody else can use meanwhile."""
+    """Report a quota at a container with CPUs of a claim, which nobody else can use meanwhile."""
     cpu = observed.group.cpu
     if cpu.quota is None or not cpu.period:
         return

@@ -85,7 +85,7 @@ def _left_by_v1(snapshot: NodeSnapshot, wanted: CPUSet) -> CPUSet:
 
 
 def _is_as_wanted(snapshot: NodeSnapshot, effective: CPUSet | None, wanted: CPUSet) -> bool:
-    """Tell whether nothing but CPUs that do not run is missing; those are told of elsewhere."""
+    """Return whether nothing but CPUs that do not run is missing; those are told of elsewhere."""
     return effective is None or (bool(effective) and effective == wanted & snapshot.machine.online)
 
 
@@ -223,7 +223,7 @@ TOLERANCE = 1 << 20
 
 
 def check_memory(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell containers that have memory of their own outside of their NUMA nodes."""
+    """Report containers that have memory of their own outside of their NUMA nodes."""
     for observed in snapshot.containers:
         allowed = observed.expected.mems or observed.group.cpuset.effective_mems or observed.group.cpuset.mems
         if allowed:
@@ -259,7 +259,7 @@ _SHOWN = 3
 
 
 def check_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell threads that may run elsewhere than their container, and exclusive CPUs that no thread may use."""
+    """Report threads that may run outside their container's CPUs, and exclusive CPUs that none may use."""
     for observed in snapshot.containers:
         wanted = observed.expected.cpus
         if wanted is None or observed.sleeps:
@@ -307,7 +307,7 @@ def _unused(observed: ObservedContainer, wanted: CPUSet) -> Iterator[Finding]:
 
 
 def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell quotas at and above containers with CPUs of their own, each once."""
+    """Report quotas at and above containers with CPUs of their own, each once."""
     if not snapshot.configured.lifts_quota:
         return
     reported: set[str] = set()
@@ -324,7 +324,7 @@ def check_quota(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _is_isolated(snapshot: NodeSnapshot, observed: ObservedContainer) -> bool:
-    """Tell whether the quota is lifted: not for a container that shares its pod's CPUs (KEP-5526)."""
+    """Return whether the quota is lifted: not for a container that shares its pod's CPUs (KEP-5526)."""
     state = snapshot.state.cpu
     divided = state is not None and observed.owner.uid in state.pod_entries
     if not divided:

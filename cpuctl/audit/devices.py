@@ -41,7 +41,7 @@ def check_devices(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Tell devices that are recorded for pods that are no more."""
+    """Report devices that are recorded for pods that are gone."""
     for entry in devices.entries:
         if is_gone(snapshot, entry.pod_uid, snapshot.pods.get(entry.pod_uid)):
             yield Finding(
@@ -56,7 +56,7 @@ def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding
 
 
 def _counts(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Tell containers that have another number of devices than they ask for, or none."""
+    """Report containers that have another number of devices than they ask for, or none."""
     held = {(each.pod_uid, each.container, each.resource): each for each in devices.entries}
     resources = {each.resource for each in devices.entries} | devices.registered.keys()
     for uid, pod in snapshot.pods.items():
@@ -89,7 +89,7 @@ def _asked(container: Container, resource: str) -> int:
 
 
 def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Tell devices that somebody holds and that their plugin does not have any more."""
+    """Report devices that somebody holds and that their plugin does not have any more."""
     for entry in devices.entries:
         known = devices.registered.get(entry.resource)
         lost = [] if known is None else sorted(set(entry.names) - set(known))
@@ -105,7 +105,7 @@ def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator
 
 
 def _twice(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding]:
-    """Tell devices that two pods, or two containers of a pod that run together, are recorded to hold."""
+    """Report devices that two pods, or two containers of a pod that run together, are recorded to hold."""
     holders: dict[tuple[str, str], list[DeviceEntry]] = {}
     for entry in devices.entries:
         for name in entry.names:

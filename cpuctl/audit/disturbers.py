@@ -46,7 +46,7 @@ class _Group:
 
 
 def check_foreign_processes(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell programs that may run on exclusive CPUs, all below one group at the top together."""
+    """Report programs that may run on exclusive CPUs, all below one group at the top together."""
     groups: dict[str, _Group] = {}
     titles: dict[str, str] = {}
     for task in _candidates(snapshot):
@@ -61,7 +61,7 @@ def check_foreign_processes(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell kernel threads on exclusive CPUs that could be elsewhere, and where unbound kernel work goes."""
+    """Report kernel threads on exclusive CPUs that could be elsewhere, and where unbound kernel work goes."""
     movable = [
         task for task in snapshot.others if _is_movable(task) and task.cpus.mask & snapshot.exclusive.mask
     ]
@@ -146,7 +146,7 @@ def _names(tasks: Iterable[Task]) -> str:
 
 
 def check_interrupts(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell every interrupt that comes to an exclusive CPU, and in one sentence those that could."""
+    """Report every interrupt that comes to an exclusive CPU, and in one sentence those that could."""
     possible, came = [], []
     for interrupt in snapshot.interrupts.known:
         if interrupt.allowed is None and interrupt.fired:
@@ -173,7 +173,7 @@ def _comes_to(interrupt: Interrupt, exclusive: CPUSet) -> CPUSet:
 
 
 def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell when irqbalance runs and is not told to stay away from exclusive CPUs.
+    """Report when irqbalance runs and is not told to stay away from exclusive CPUs.
 
     Untold, it stays away from isolated and nohz_full CPUs (*irqbalance(1)*).
     """
@@ -273,7 +273,7 @@ _WHOLE = "set the CPU Manager policy option full-pcpus-only"
 
 
 def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell for every pod with whom it shares cores; with full-pcpus-only that must not be."""
+    """Report for every pod with whom it shares cores; with full-pcpus-only that must not be."""
     first, reported = _no_parts_of_cores(snapshot), CPUSet()
     for uid, held in snapshot.held.items():
         # CPUs that are given twice are a finding of their own.
@@ -372,7 +372,7 @@ def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
 
 
 def _isolated_threads(observed: ObservedContainer, isolated: CPUSet) -> Iterator[Finding]:
-    """Tell threads that have several isolated CPUs to choose from: each stays on the one that it began on."""
+    """Report threads that may use several isolated CPUs: each stays on the one that it started on."""
     loose = [task for task in observed.tasks if len(task.cpus & isolated) > 1 and task.cpus <= isolated]
     if len(loose) > 1:
         cpus = union(task.cpus for task in loose)
@@ -400,7 +400,7 @@ def _pinned(tasks: Iterable[Task], isolated: CPUSet) -> str:
 
 
 def _isolated_pool(snapshot: NodeSnapshot, cpus: CPUSet) -> Iterator[Finding]:
-    """Tell isolated CPUs that containers share: a thread that starts on one stays there."""
+    """Report isolated CPUs that containers share: a thread that starts on one stays there."""
     if not cpus:
         return
     sharing = sum(1 for observed in snapshot.containers if observed.expected.cpus == snapshot.shared_pool)

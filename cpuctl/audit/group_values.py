@@ -213,7 +213,7 @@ def _isolation(snapshot: NodeSnapshot, pod: StoredPod, container: Container) -> 
 
 
 def _is_exclusive(snapshot: NodeSnapshot, pod: StoredPod) -> bool:
-    """Tell whether a pod's quota is lifted: one such container is enough, unless they divide its CPUs."""
+    """Return whether a pod's quota is lifted: one such container is enough, unless they divide its CPUs."""
     cpu = snapshot.state.cpu
     levels = [_isolation(snapshot, pod, each) for each in pod.all_containers]
     if cpu is not None and pod.uid in cpu.pod_entries:

@@ -61,7 +61,7 @@ class _Promise(Record):
 
 
 def check_huge_pages(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell promised pages that are not there, and nodes that have other pages than the books say."""
+    """Report promised pages that are not there, and nodes that have other pages than the books say."""
     for page in promised_pages(snapshot):
         if page.missing:
             yield _taken(snapshot, page)

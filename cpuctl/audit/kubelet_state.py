@@ -48,7 +48,7 @@ class _File(Record):
 
 
 def check_state(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell files that are missing, closed, of another policy or refused, and CPUs that are given twice."""
+    """Report files that are missing, closed, of another policy or refused, and CPUs that are given twice."""
     state, configured = snapshot.state, snapshot.configured
     files = (
         _File(CPU_FILE, "CPU Manager", configured.policy, state.cpu, state.cpu_problem),
@@ -98,7 +98,7 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
 
 
 def _was_looked_for(snapshot: NodeSnapshot, file: _File) -> bool:
-    """Tell whether a running kubelet must have left the file where it would have been seen."""
+    """Return whether a running kubelet must have left the file where it would have been seen."""
     closed = any(path.endswith(f"/{file.name}") for path in snapshot.state.closed)
     return snapshot.state.own and bool(snapshot.groups) and not closed
 
@@ -117,7 +117,7 @@ def _missing(file: _File) -> Finding:
 
 
 def check_reserved(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell reserved CPUs that a container has for its own, or that are shared although strictly reserved."""
+    """Report reserved CPUs that a container has exclusively, or shared although strictly reserved."""
     reserved, state = snapshot.configured.reserved, snapshot.state.cpu
     if state is None or not reserved:
         return
@@ -142,7 +142,7 @@ def _reserved(subject: str, taken: CPUSet, why: str) -> Finding:
 
 
 def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
-    """Tell CPUs of two pods, or of a pod and the shared pool; the containers of one pod may share."""
+    """Report CPUs of two pods, or of a pod and the shared pool; the containers of one pod may share."""
     taken = state.default_cpu_set
     for uid, containers in state.entries.items():
         held = union(containers.values())
@@ -204,7 +204,7 @@ def _switch(cpus: CPUSet, on: int) -> str:
 
 
 def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell entries of pods that are gone, and of containers that a pod does not have."""
+    """Report entries of pods that are gone, and of containers that a pod does not have."""
     for uid, containers in _entries(snapshot).items():
         pod = snapshot.pods.get(uid)
         if is_gone(snapshot, uid, pod):
@@ -217,7 +217,7 @@ def check_stale(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell CPUs that only an init container holds that has ended."""
+    """Report CPUs that only an init container holds that has ended."""
     for uid, containers in snapshot.state.entries.items():
         pod = snapshot.pods.get(uid)
         if pod is None or uid not in snapshot.uids:
@@ -238,7 +238,7 @@ def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell entries of which no container of the pod has the CPUs, where names of containers are not known."""
+    """Report entries whose CPUs no container of the pod has, where container names are not known."""
     if snapshot.pods_known or not snapshot.groups:
         return
     by_pod: dict[str, list[ObservedContainer]] = {}
@@ -261,7 +261,7 @@ def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell containers that run as the API server says, but have no control group here."""
+    """Report containers that run as the API server says, but have no control group here."""
     if snapshot.hierarchies is None:
         return
     there = {group.role.container_id for group in snapshot.groups.values()}
@@ -292,7 +292,7 @@ def _entries(snapshot: NodeSnapshot) -> dict[str, Mapping[str, CPUSet]]:
 
 
 def is_gone(snapshot: NodeSnapshot, uid: str, pod: StoredPod | None) -> bool:
-    """Tell whether a pod is no more: neither on the node nor, as far as known, in the API server."""
+    """Return whether a pod is no more: neither on the node nor, as far as known, in the API server."""
     if uid in snapshot.uids or not (snapshot.groups or snapshot.pods_known):
         return False
     return pod is None or pod.terminal

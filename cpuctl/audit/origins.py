@@ -113,7 +113,7 @@ def _list(text: str) -> CPUSet | None:
 
 
 def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell programs that give containers CPUs beside a CPU Manager that does, too."""
+    """Report programs that give containers CPUs beside a CPU Manager that does, too."""
     state = snapshot.state.cpu
     contending = {name: task for name, task in _running(snapshot).items() if _AGENTS[name].contends}
     if state is None or state.policy_name == POLICY_NONE or not contending:
@@ -168,6 +168,6 @@ def _listed(running: Mapping[str, int]) -> str:
 
 
 def _is_shielded(snapshot: NodeSnapshot) -> bool:
-    """Tell whether ``cset shield`` has made its groups, which it does on cgroup v1 alone."""
+    """Return whether ``cset shield`` has made its groups, which it does on cgroup v1 alone."""
     one = snapshot.hierarchies is not None and snapshot.hierarchies.version == 1
     return one and {"/system", "/user"} <= snapshot.host_groups.keys()

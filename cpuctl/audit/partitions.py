@@ -21,7 +21,7 @@ _PARTITION, _EXCLUSIVE = "cpuset.cpus.partition", "cpuset.cpus.exclusive"
 
 
 def check_partitions(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell partitions that take CPUs of pods, those that failed, and lists that change nothing."""
+    """Report partitions that take CPUs of pods, those that failed, and lists that change nothing."""
     sets = {path: group.cpuset for path, group in snapshot.groups.items()}
     for path, cpuset in (*sets.items(), *snapshot.host_groups.items()):
         if cpuset.is_partition:
@@ -33,7 +33,7 @@ def check_partitions(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[Finding]:
-    """Tell what a partition takes; one of the host's may have CPUs that no pod is to have."""
+    """Report what a partition takes; one of the host's may have CPUs that no pod is to have."""
     lost = cpuset.taken & _counted_on(snapshot)
     if path not in snapshot.groups and not lost:
         return
@@ -81,7 +81,7 @@ def _idle(snapshot: NodeSnapshot, path: str, exclusive: CPUSet) -> Finding:
 
 
 def _leads_to_partition(snapshot: NodeSnapshot, path: str) -> bool:
-    """Tell whether a partition is below: every group on the way to one that is remote has such a list."""
+    """Return whether a partition is below: every group on the way to one that is remote has such a list."""
     return any(each.startswith(f"{path.rstrip('/')}/") for each in snapshot.partitions)
 
 

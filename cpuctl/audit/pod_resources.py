@@ -33,7 +33,7 @@ def check_answers(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def unnamed_pods(snapshot: NodeSnapshot) -> bool:
-    """Tell whether files give something to pods whose names nobody knows: the answer has names only."""
+    """Return whether files give something to pods whose names nobody knows: the answer has names only."""
     return any(snapshot.pod_name(uid) == uid for uid in _saved_uids(snapshot))
 
 
@@ -51,7 +51,7 @@ def _uids(snapshot: NodeSnapshot) -> Mapping[str, str]:
 
 
 def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
-    """Tell pods that are there and in the state, and that the kubelet does not list."""
+    """Report pods that are there and in the state, and that the kubelet does not list."""
     if snapshot.answers is None or snapshot.answers.pods is None:
         return
     listed = {pod.full_name for pod in snapshot.answers.pods}

@@ -181,7 +181,7 @@ def all_processes(files: NodeFiles, progress: Progress, *, live: bool) -> tuple[
 def group_owners(
     files: NodeFiles, known: NodeContext, processes: Iterable[Process], groups: Mapping[str, Cgroup]
 ) -> dict[str, Owner]:
-    """Tell whose every group is, from the pods' down, by path."""
+    """Return whose every group is, from the pods' down, by path."""
     return find_owners(
         groups.values(),
         KnownNames(

@@ -354,7 +354,7 @@ class ClaimedCPUs:
         return union(self._prepared.cpus[each.uid] for each in found) or None
 
     def names_none(self, owner: Owner) -> bool:
-        """Tell whether a container is known to name no claim."""
+        """Return whether a container is known to name no claim."""
         return self._named(owner) == ()
 
     def _named(self, owner: Owner) -> tuple[str, ...] | None:
@@ -365,7 +365,7 @@ class ClaimedCPUs:
 
 
 def _is_claim(entry: "ClaimEntry", claim: "PodClaim", pod: "StoredPod") -> bool:
-    """Tell whether a prepared claim is the one that a pod means; templates make names that begin alike."""
+    """Return whether a prepared claim is the one that a pod means; templates make names that begin alike."""
     made = entry.name.startswith(f"{pod.name}-{claim.name}-")
     return entry.name == claim.claim if claim.claim else made
 

@@ -111,7 +111,7 @@ class Compression(StrEnum):
 
 
 def compression_of(name: str) -> Compression:
-    """Tell the compression from a file's name; raise ValueError for a name with another end."""
+    """Return the compression from a file's name; raise ValueError for a name with another end."""
     for compression in Compression:
         if name.endswith(compression):
             return compression

@@ -248,7 +248,7 @@ class Applier:
         return None
 
     def _is(self, name: str, found: str, value: str) -> bool:
-        """Tell whether a file says *value*, or as much of it as runs."""
+        """Return whether a file says *value*, or as much of it as runs."""
         return same(name, found, value) or (bool(found) and same(name, found, self._running(name, value)))
 
     def _running(self, name: str, value: str) -> str:

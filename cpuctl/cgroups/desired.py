@@ -64,7 +64,7 @@ class ContainerReference(NamedTuple):
         return f"{self.pod}/{self.container}"
 
     def names(self, owner: Owner) -> bool:
-        """Tell whether this is the container."""
+        """Return whether this is the container."""
         by_id = len(self.container) >= _SHORT_ID and owner.container_id.startswith(self.container)
         return self.pod in (owner.pod_name, owner.uid) and (self.container == owner.container or by_id)
 

@@ -55,7 +55,7 @@ class GroupFiles(NamedTuple):
             os.close(descriptor)
 
     def has(self, group: str) -> bool:
-        """Tell whether a group is there."""
+        """Return whether a group is there."""
         return os.path.isdir(self._path(group, ""))  # noqa: PTH112  # as for every other question
 
     def write(self, group: str, name: str, text: str) -> None:

@@ -116,7 +116,7 @@ class Cgroup(NamedTuple):
 
 
 def no_progress(_done: int) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 class Groups(NamedTuple):

@@ -32,7 +32,7 @@ _POINT = 4
 
 
 def is_interface_file(name: str) -> bool:
-    """Tell a control group's own files from the groups below it, which no listing does."""
+    """Distinguish a control group's own files from the groups below it, which no listing does."""
     prefix, _, rest = name.partition(".")
     ours = name in _V1_FILES or (prefix in _FILE_PREFIXES and rest != "")
     return ours and not name.endswith(_UNIT)

@@ -76,7 +76,7 @@ def root_components(cgroup_root: str) -> tuple[str, ...]:
 
 
 def role_of(path: str) -> Role | None:
-    """Tell what the group of a path is; None for one outside every ``kubepods``."""
+    """Return what the group of a path is; None for one outside every ``kubepods``."""
     parts = [part for part in path.split("/") if part]
     start = next((index for index, part in enumerate(parts) if _is_kubepods(part)), None)
     if start is None:

@@ -147,7 +147,7 @@ def read_claims_state(text: str, reader: StateReader) -> ClaimsStateFile | Unrea
 
 
 def old_form(document: Value, minor: int = _STRING_SINCE - 1) -> Format | None:
-    """Tell in which form a kubelet up to 1.*minor* finds the checksum right; None where in none.
+    """Determine in which form a kubelet up to 1.*minor* finds the checksum right; None where in none.
 
     *document* is decoded as ``V1_30``. 1.28 and later look at the form without handles, too.
     """
@@ -158,7 +158,7 @@ def old_form(document: Value, minor: int = _STRING_SINCE - 1) -> Format | None:
 
 
 def is_understood(document: Value) -> bool:
-    """Tell whether a file of up to 1.30 has nothing that the checksum is taken over in an unknown way."""
+    """Return whether a file of up to 1.30 has nothing that the checksum is taken over in an unknown way."""
     return not any(
         handle["structuredData"] for entry in document[_ENTRIES] or () for handle in entry[_HANDLES] or ()
     )

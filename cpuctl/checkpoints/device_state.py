@@ -118,7 +118,7 @@ BY_NODE, FLAT = DeviceFormat(_data(_BY_NODE)), DeviceFormat(_data(_TEXTS))
 
 
 def format_of(found: Json) -> DeviceFormat:
-    """Tell the forms apart: only where somebody has devices do they differ."""
+    """Distinguish the forms: only where somebody has devices do they differ."""
     data = _member(found, "data")
     entries = _member(data, _ENTRIES.lower())
     for entry in entries if isinstance(entries, list) else ():

@@ -39,7 +39,7 @@ class Checked(Record):
 
     @property
     def ok(self) -> bool:
-        """Tell whether it is right."""
+        """Return whether it is right."""
         return self.written == self.right
 
 
@@ -125,7 +125,7 @@ class Envelope(Record):
         return Checked("dataChecksum", outer["dataChecksum"], data_checksum(outer["data"]))
 
     def meant(self, outer: Value) -> bool:
-        """Tell a file of this format, broken or not, from one of an older format."""
+        """Distinguish a file of this format, broken or not, from one of an older format."""
         return bool(outer["data"]) or outer["dataChecksum"] != 0
 
     def write(self, document: Value) -> str:

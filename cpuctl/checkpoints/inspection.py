@@ -93,7 +93,7 @@ _MEMORY = _Family(
 
 
 def inspect_state(text: str, file_name: str = "") -> Inspection:
-    """Tell what a text is; *file_name* is the name it was found under, where that is a state file's.
+    """Return what a text is; *file_name* is the name it was found under, where that is a state file's.
 
     Raise InputError for one so large that it can only be meant to fill the memory.
     """
@@ -126,7 +126,7 @@ def _of_others(found: Members, names: set[str], file_name: str) -> Inspection:
 
 
 def inspect_embedded(text: str) -> Inspection:
-    """Tell what the older document is that a file of the newest format carries for older kubelets.
+    """Return what the older document is that a file of the newest format carries for older kubelets.
 
     It may be whole where the rest is not; a kubelet that knows the newest format does not look at it. *text*
     is one that ``inspect_state`` takes for the file of the CPU Manager or of the Memory Manager.

@@ -146,7 +146,7 @@ def _cpu_losses(state: CPUStateFile, to: StateReader) -> Iterator[Loss]:
 
 
 def _same_memory(state: MemoryStateFile, uid: str, blocks: tuple[MemoryBlock, ...]) -> bool:
-    """Tell whether a kubelet that counts the containers' blocks comes to what the pod holds."""
+    """Return whether a kubelet that counts the containers' blocks comes to what the pod holds."""
     own = [block for each in state.entries.get(uid, {}).values() for block in each]
     return _counted(own) == _counted(list(blocks))
 

@@ -56,17 +56,17 @@ class StateReader(NamedTuple):
 
     @property
     def keeps_pods(self) -> bool:
-        """Tell whether what pods hold as a whole is read and written (KEP-5526)."""
+        """Return whether what pods hold as a whole is read and written (KEP-5526)."""
         return self.minor >= 36 and self.pod_level_managers
 
     @property
     def names_keys(self) -> bool:
-        """Tell whether Go's complaints about JSON name map keys: those of Go 1.27, which builds 1.37."""
+        """Return whether Go's complaints about JSON name map keys: those of Go 1.27, which builds 1.37."""
         return self.minor >= 37
 
     @property
     def keeps_baselines(self) -> bool:
-        """Tell whether baselines are read and written (KEP-5554)."""
+        """Return whether baselines are read and written (KEP-5554)."""
         return self.minor >= 37 and self.exclusive_resize
 
     def objection(self, policy: str) -> str:

@@ -265,7 +265,7 @@ def _emit(document: Document, style: Style, snippet: int | None) -> None:
 
 
 def _helps(document: Document) -> bool:
-    """Tell whether a kubelet starts with any of what was tried, or whether the pod fits then."""
+    """Return whether a kubelet starts with any of what was tried, or whether the pod fits then."""
     if document["kind"] == "Defragmentation":
         return document.get("moves") is not None or document.get("largest") is not None
     return bool(document.get("proposals")) or "service" in document.get("current", {})

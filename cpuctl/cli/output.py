@@ -147,5 +147,5 @@ def complain(text: str) -> None:
 
 
 def takes_every_character() -> bool:
-    """Tell whether stdout is UTF-8; other encodings get escapes where an answer's form has some."""
+    """Return whether stdout is UTF-8; other encodings get escapes where an answer's form has some."""
     return (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")

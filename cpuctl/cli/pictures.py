@@ -108,7 +108,7 @@ class Pictures(Record):
 
 
 def _umask() -> int:
-    """Tell the process's umask, which can be read only by setting it."""
+    """Return the process's umask, which can be read only by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -227,6 +227,6 @@ def _fix(gates: GateOptions, uid: str) -> str:
 
 
 def _done(document: "Resize") -> bool:
-    """Tell whether the kubelet starts and every resize is done, or there was nothing to do."""
+    """Return whether the kubelet starts and every resize is done, or there was nothing to do."""
     outcomes = {pod["outcome"] for pod in document["pods"]}
     return document["start"]["outcome"] == "Started" and outcomes <= {"Admitted", "Unchanged"}

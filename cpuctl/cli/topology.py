@@ -341,7 +341,7 @@ def devices(
 
 
 def _is_machine(word: str) -> bool:
-    """Tell a machine from a verb that is misspelt."""
+    """Distinguish a machine from a verb that is misspelt."""
     from cpuctl.machine.sources import LIVE, SYNTHETIC
 
     named = word in ("", LIVE) or word.startswith(SYNTHETIC) or bool({"/", ".", "#"} & {*word})

@@ -149,7 +149,7 @@ def _skip_blanks(text: str, position: int) -> int:
 
 
 def _shallow(values: list[Any]) -> bool:
-    """Tell whether nothing is nested deeper than accepted, level by level instead of recursively."""
+    """Return whether nothing is nested deeper than accepted, level by level instead of recursively."""
     level: list[Any] = values
     for _ in range(MAX_DEPTH + 1):
         lists = [item for node in level if type(node) is list for item in node]

@@ -78,7 +78,7 @@ class TreeBuilder:
 
     @property
     def wants_key(self) -> bool:
-        """Tell whether the next part is a mapping's key."""
+        """Return whether the next part is a mapping's key."""
         if not self._levels:
             return False
         level = self._levels[-1]

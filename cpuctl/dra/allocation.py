@@ -82,7 +82,7 @@ class Books(Copied):
         self.consumed[grant.device.id] = consumed
 
     def left(self, device: Device, name: str) -> int:
-        """Tell how much of a capacity is left, in billionths."""
+        """Return how much of a capacity is left, in billionths."""
         return device.capacity[name].value.nano - self.consumed.get(device.id, {}).get(name, 0)
 
 
@@ -277,7 +277,7 @@ class _Search:
         return False
 
     def _hopeful(self, place: int) -> bool:
-        """Tell whether each request from a place on would find devices, were it the only one left."""
+        """Return whether each request from a place on would find devices, were it the only one left."""
         for later in range(place, len(self.requests)):
             number, alternatives = self.requests[later]
             able = [self._count_able(number, need) for need in alternatives]
@@ -296,7 +296,7 @@ class _Search:
         return count
 
     def _times(self, number: int, need: _Need, device: Device) -> int:
-        """Tell for how many of the devices that a request asks for one can stand."""
+        """Determine for how many of the devices that a request asks for one can stand."""
         self.tried += 1
         if self.tried > MOST_TRIED:
             raise _TooManyTriedError
@@ -311,7 +311,7 @@ class _Search:
         return min((need.wanted, *shares))
 
     def _able(self, number: int, need: _Need, device: Device) -> bool:
-        """Tell whether a device is free, has the capacity left, and keeps the constraints of its claim."""
+        """Return whether a device is free, has the capacity left, and keeps the constraints of its claim."""
         if device.id in self.books.taken or not _fits(need.request, device, self.books):
             return False
         return all(
@@ -370,7 +370,7 @@ class CapacityLeft(NamedTuple):
 def capacities_left(
     request: DeviceRequest, devices: Sequence[Device], books: Books, names: Iterable[str]
 ) -> Iterator[CapacityLeft]:
-    """Tell what is left of the capacities of these *names*, each of which some device has.
+    """Report what is left of the capacities of these *names*, each of which some device has.
 
     What a request comes to may differ: without an amount of its own it is a device's default, or all of it.
     """
@@ -402,7 +402,7 @@ def number_text(nano: int) -> str:
 
 
 def _fits(request: DeviceRequest, device: Device, books: Books) -> bool:
-    """Tell whether a device has the capacities that are asked for, and enough of them left."""
+    """Return whether a device has the capacities that are asked for, and enough of them left."""
     if any(name not in device.capacity for name in request.capacity):
         return False
     for name, capacity in device.capacity.items():
@@ -455,7 +455,7 @@ def _concerns(constraint: Constraint, need: _Need) -> bool:
 
 
 def _keeps(constraint: Constraint, device: Device, others: Iterator[Device]) -> bool:
-    """Tell whether a device may join the others.
+    """Return whether a device may join the others.
 
     Lists of values match where one value is in all of them (KEP-5491), and differ where none is in two.
     """

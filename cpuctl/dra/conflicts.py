@@ -49,7 +49,7 @@ def conflicts(
 
 
 def static_conflict(kubelet: KubeletConfiguration) -> Iterator[Conflict]:
-    """Tell of a CPU Manager that gives CPUs away, too."""
+    """Report a CPU Manager that gives CPUs away, too."""
     if kubelet.cpu_manager_policy == "static":
         yield Conflict(
             "driver-static-policy",

@@ -159,7 +159,7 @@ class DriverMachine(_Discovered):
 
 
 def _complete(cpu: CPU) -> bool:
-    """Tell whether the driver would take a CPU: it reads no negative ids of socket, core and NUMA node."""
+    """Return whether the driver would take a CPU: it reads no negative ids of socket, core and NUMA node."""
     return all(each is not None and each >= 0 for each in (cpu.package_id, cpu.core_id, cpu.numa_node))
 
 
@@ -182,7 +182,7 @@ def _driver_cpu(machine: Machine, cpu: CPU) -> DriverCPU:
 
 
 def _core_type(machine: Machine, cpu: int) -> str:
-    """Tell the kind of a core; only what the kernel names counts, as ``/sys/devices/cpu_atom/cpus``."""
+    """Return the kind of a core; only what the kernel names counts, as ``/sys/devices/cpu_atom/cpus``."""
     if machine.efficiency_cpus is None:
         return "standard"
     return "e-core" if cpu in machine.efficiency_cpus else "p-core"

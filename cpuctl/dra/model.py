@@ -52,7 +52,7 @@ class NodeShare(NamedTuple):
     overhead: bool = False
 
     def known_to(self, minor: int) -> bool:
-        """Tell whether an API server of 1.*minor* keeps it."""
+        """Return whether an API server of 1.*minor* keeps it."""
         return minor >= SHARES_SINCE and self.old == (minor == SHARES_SINCE)
 
 

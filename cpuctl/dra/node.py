@@ -253,7 +253,7 @@ class NodeClaims(Copied):
     def _miscounted(
         self, pod: Pod, claims: Mapping[Key, Claim], new: Mapping[Key, tuple[Grant, ...]]
     ) -> Unsatisfied | Undetermined | None:
-        """Tell whether claims that count as the node's resources keep the scheduler from placing a pod."""
+        """Return whether claims that count as the node's resources keep the scheduler from placing a pod."""
         total: list[Grant] = []
         for key, claim in claims.items():
             grants = new[key] if key in new else self.held[key].grants
@@ -274,11 +274,11 @@ class NodeClaims(Copied):
         return with_claims(pod, self._counted(pod))
 
     def counts(self, pod: Pod) -> bool:
-        """Tell whether a pod's claims count as the node's CPUs or memory."""
+        """Return whether a pod's claims count as the node's CPUs or memory."""
         return bool(self._counted(pod))
 
     def counts_cpus(self, pod: Pod) -> bool:
-        """Tell whether a pod's claims count as CPUs of the node."""
+        """Return whether a pod's claims count as CPUs of the node."""
         return CPU in self._counted(pod)
 
     def accounts(self, pod: P) -> Accounts | None:
@@ -290,7 +290,7 @@ class NodeClaims(Copied):
         return accounts_of(pod, whole, by_container, self.cgroups)
 
     def _counted(self, pod: Pod, container: str = "") -> Counted:
-        """Tell what the claims of a pod count as, or those that one of its containers names."""
+        """Return what the claims of a pod count as, or those that one of its containers names."""
         return self.rules.counted(
             grant
             for each in self.pods.get(pod.uid, _NONE).distinct

@@ -26,7 +26,7 @@ _FEW = 5
 
 
 def settings_told(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:
-    """Tell how a driver is set up that publishes these devices; None where their names say nothing.
+    """Return how a driver is set up that publishes these devices; None where their names say nothing.
 
     Which CPUs are reserved only individual ones tell: groups have a number of CPUs.
     """

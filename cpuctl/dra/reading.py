@@ -328,7 +328,7 @@ def _slice_reaches(spec: Cursor, node: str) -> bool | None:
 
 
 def _reaches(spec: Cursor, node: str) -> bool | None:
-    """Tell whether a slice or device is for the node; None where its labels decide, which nobody tells."""
+    """Return whether a slice or device is for the node; None where its labels decide, which nobody tells."""
     name = spec.optional("nodeName", Cursor.text, "")
     if name:
         return name == node

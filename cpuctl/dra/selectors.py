@@ -44,7 +44,7 @@ class Selectors:
         self._programs: dict[str, Callable[[Device], bool]] = {}
 
     def match(self, device: Device, expressions: Iterable[str]) -> bool:
-        """Tell whether a device matches all expressions, which are tried in order.
+        """Return whether a device matches all expressions, which are tried in order.
 
         Raise SelectorFailedError where an attribute is missing that is not asked about with ``in`` or has(),
         SelectorUnknownError where the library is missing or does not know what is written.
@@ -101,7 +101,7 @@ def _compiled(expression: str) -> Callable[[Device], bool]:
 
 
 def _steps(tree: Any, longest: int) -> int:  # noqa: ANN401
-    """Tell how many steps an evaluation may take: what a macro repeats counts for every item of its list."""
+    """Return how many steps an evaluation may take: a macro's body counts once for every item of its list."""
     parts = list(getattr(tree, "children", ()))
     own = 1 + sum(_steps(each, longest) for each in parts[:2])
     if not parts[2:]:
@@ -111,7 +111,7 @@ def _steps(tree: Any, longest: int) -> int:  # noqa: ANN401
 
 
 def _length(tree: Any, longest: int) -> int:  # noqa: ANN401
-    """Tell how long a list may be: as *longest* where it is not written out."""
+    """Return how long a list may be: as *longest* where it is not written out."""
     written = sum(len(each.children) for each in tree.find_data("exprlist"))
     return longest if any(tree.find_data("ident")) else written
 

@@ -95,7 +95,7 @@ def resource_slices(
 
 
 def most_devices(settings: DriverSettings) -> int:
-    """Tell how many devices a slice has at most."""
+    """Return how many devices a slice has at most."""
     return MAX_ADVANCED_DEVICES if settings.expose_pcie_roots else MAX_DEVICES
 
 

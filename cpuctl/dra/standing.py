@@ -31,7 +31,7 @@ class Standing(NamedTuple):
 
 
 def standings(claims: NodeClaims, pod: Pod) -> Iterator[Standing]:
-    """Tell of every request of a pod's claims that are not allocated, by driver and NUMA node.
+    """Report every request of a pod's claims that are not allocated, by driver and NUMA node.
 
     Drivers of which no device matches are left out, unless none does.
     """

@@ -54,7 +54,7 @@ def _split(elements: Masks, cpus: int) -> dict[int, int]:
 
 
 def devices_aligned(topology: "CPUTopology", grants: Iterable["DeviceGrant"], cpus: CPUMask) -> bool | None:
-    """Tell whether one node is next to all devices and has all these CPUs (a mask, 0 for shared ones).
+    """Return whether one node is next to all devices and has all these CPUs (a mask, 0 for shared ones).
 
     None where no plugin names a node.
     """

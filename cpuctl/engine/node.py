@@ -219,7 +219,7 @@ class Node(Copied):
         return known if self.claims is None else self.claims.counted(known)
 
     def _never_comes(self, pod: StoredPod, verdict: Forbidden | Pending | Undetermined) -> Admission:
-        """Tell of a pod that never gets here, or of which nobody knows."""
+        """Report a pod that never gets here, or of which nobody knows."""
         return Admission(
             pod=pod,
             qos=pod_qos(self.pod_rules.view(pod)),
@@ -314,7 +314,7 @@ class Node(Copied):
         self._gone(uid)
 
     def kept_for(self, uid: str) -> int:
-        """Tell the CPUs that stay a pod's own after it has gone, until another one comes."""
+        """Return the CPUs that stay a pod's own after it has gone, until another one comes."""
         last = self.last_seen.get(self.cpu.name)
         if last is None or last.uid != uid:
             return 0
@@ -399,7 +399,7 @@ class Node(Copied):
     def _readmission(
         self, held: PodAllocation | None, verdict: Verdict, *, divided: bool
     ) -> Readmission | None:
-        """Tell what becomes of what a pod held that came back; None where it kept all, or held nothing."""
+        """Return what becomes of what a pod held that came back; None where it kept all, or held nothing."""
         if held is None:
             return None
         anew = divided and self.topology_manager.scope == "pod" and not self.cpu.rules.restores_cpus

@@ -144,7 +144,7 @@ def fit_verdict(
 def check_fit(
     pod: StoredPod, running: Iterable[StoredPod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | None:
-    """Tell why *pod* does not fit beside the *running* pods, None if it does.
+    """Return why *pod* does not fit beside the *running* pods, None if it does.
 
     Of pods *pod* itself does not count; a sum is that of the others.
     """
@@ -206,7 +206,7 @@ class ActivePods(Copied, MutableMapping[str, StoredPod]):
         self.containers = {uid: _names(pod) for uid, pod in pods.items()}
 
     def usage_beside(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
-        """Tell what all pods but one use together."""
+        """Return what all pods but one use together."""
         if pod_level != self.pod_level:
             self.sums, self.counted, self.uncounted = {}, {}, set(self.pods)
             self.pod_level = pod_level

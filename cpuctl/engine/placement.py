@@ -36,7 +36,7 @@ class Isolation(StrEnum):
 
 
 def isolation_of(container: Container, *, assigned: bool, divided: bool) -> Isolation:
-    """Tell a container's level; *divided* is whether its pod has CPUs as a whole (KEP-5526)."""
+    """Return a container's level; *divided* is whether its pod has CPUs as a whole (KEP-5526)."""
     if not assigned:
         return Isolation.HOST
     if not divided:

@@ -150,7 +150,7 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
 
 
 def _is_exclusive(pod: StoredPod, containers: list[bool], rules: PodRules) -> bool:
-    """Tell whether a pod counts as exclusive: one container is enough, unless they divide the pod's CPUs."""
+    """Return whether a pod counts as exclusive: one container is enough, unless they split the pod's CPUs."""
     divided = rules.node.managers and pod.has_pod_level_resources
     return all(containers) if divided else any(containers)
 
@@ -199,7 +199,7 @@ def _oom_score(pod: StoredPod, container: Container, qos: Qos, node: NodeOfPods)
 
 
 def _isolation(pod: StoredPod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:
-    """Tell with whom a container shares its CPUs: nobody, its pod, the node."""
+    """Return with whom a container shares its CPUs: nobody, its pod, the node."""
     if exclusive:
         return Isolation.CONTAINER
     divided = node.gives_cpus and node.scope == "pod" and node.rules.node.managers

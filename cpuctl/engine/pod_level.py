@@ -21,7 +21,7 @@ _SKIPPED = "pod is using pod-level resources which are not supported by the stat
 
 
 def guaranteed_equivalent(container: Container) -> bool:
-    """Tell whether a container requests cpu and memory, and both as much as its limits."""
+    """Return whether a container requests cpu and memory, and both as much as its limits."""
     requests, limits = container.resources.requests, container.resources.limits
     return all(
         requests.get(name, _NOTHING).sign and requests.get(name) == limits.get(name)
@@ -85,11 +85,11 @@ class PodLevelRules(Record):
         )
 
     def divides(self, pod: StoredPod) -> bool:
-        """Tell whether the managers look at a pod's own resources instead of its containers'."""
+        """Return whether the managers look at a pod's own resources instead of its containers'."""
         return self.managers and pod.has_pod_level_resources
 
     def skips(self, pod: StoredPod) -> bool:
-        """Tell whether the managers leave a pod alone because it has resources of its own."""
+        """Return whether the managers leave a pod alone because it has resources of its own."""
         return self.passes_over and not self.managers and pod.has_pod_level_resources
 
 

@@ -118,7 +118,7 @@ class TrialNode:
     _verdicts: dict[Hashable, Verdict] = field(default_factory=dict)
 
     def lint(self, subject: PodLintSubject) -> Iterator[Finding]:
-        """Tell whether and why the kubelet refuses a pod."""
+        """Return whether and why the kubelet refuses a pod."""
         match self._verdict(subject.pod):
             case Admitted():
                 pass
@@ -143,7 +143,7 @@ class TrialNode:
 
 
 def _asked(pod: StoredPod) -> Hashable:
-    """Tell everything that the answer depends on; whether an amount can be counted is not in its text."""
+    """Report everything that the answer depends on; whether an amount can be counted is not in its text."""
     return (
         tuple((each.name, each.kind, *_amounts(each.resources)) for each in pod.all_containers),
         None if pod.resources is None else _amounts(pod.resources),
@@ -205,7 +205,7 @@ def whole_cpus(container: Container) -> int:
 
 
 def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
-    """Tell of whole CPUs in a pod that is not Guaranteed: that looks like a slip."""
+    """Report whole CPUs in a pod that is not Guaranteed: that looks like a slip."""
     count, qos = whole_cpus(container), subject.qos
     if count:
         detail = (
@@ -216,7 +216,7 @@ def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Findi
 
 
 def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
-    """Tell of a part of a CPU: below one CPU seldom meant to be exclusive, and only under a static policy."""
+    """Report a part of a CPU: below one CPU seldom meant to be exclusive, and only under a static policy."""
     request = container.resources.requests.get("cpu", Quantity())
     if request.is_integral_cpu:
         return

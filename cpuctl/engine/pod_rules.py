@@ -68,7 +68,7 @@ def node_rules(gates: FeatureGates) -> NodeRules:
 
 
 def tells_allocated(gates: FeatureGates) -> bool:
-    """Tell whether these gates let statuses have ``allocatedResources``: a kubelet and a server must agree.
+    """Return whether these gates let statuses have ``allocatedResources``: a kubelet and a server must agree.
 
     Rule: ``kubelet_pods.go``, ``pkg/api/pod/util.go``; a gate of its own decides while that is alpha (1.32).
     """
@@ -79,7 +79,7 @@ def tells_allocated(gates: FeatureGates) -> bool:
 
 
 def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
-    """Tell how a kubelet rejects pod-level resources that it has switched off; None where it does not.
+    """Return how a kubelet rejects pod-level resources that it has switched off; None where it does not.
 
     Rule: kubelet v1.36 ``pkg/kubelet/lifecycle`` (``isPodLevelResourcesSupported``).
     """
@@ -91,7 +91,7 @@ def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
 
 
 def sidecar_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
-    """Tell how a kubelet rejects a sidecar while SidecarContainers is off; None where it does not.
+    """Return how a kubelet rejects a sidecar while SidecarContainers is off; None where it does not.
 
     Rule: ``pkg/kubelet/lifecycle/predicate.go`` of 1.28 to 1.32.
     """

@@ -84,7 +84,7 @@ class PodServer(Copied):
         return found._replace(beyond_quotas=beyond, charges=charges)
 
     def resize(self, before: StoredPod, after: StoredPod, *, valid: bool) -> tuple[str, ...]:
-        """Tell what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""
+        """Return what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""
         if self.ledger is None:
             return ()
         texts = self.ledger.resize(before, after, _qos_class(before), valid=valid)

@@ -75,7 +75,7 @@ class ClaimSource(Protocol):
         """Return a pod with what its claims count as among its overhead (KEP-5517)."""
 
     def counts(self, pod: StoredPod) -> bool:
-        """Tell whether a pod's claims count as the node's CPUs or memory (KEP-5517)."""
+        """Return whether a pod's claims count as the node's CPUs or memory (KEP-5517)."""
 
     def prepare(self, pod: StoredPod) -> None:
         """Let drivers prepare the claims of a pod that the kubelet has admitted."""

@@ -48,7 +48,7 @@ ORDER = (CLAIMS_FILE, ALLOCATED_FILE, ACTUATED_FILE, STATUS_FILE, CPU_FILE, MEMO
 
 
 def load_failure_of(name: str, gates: FeatureGates) -> LoadFailure:
-    """Tell what a kubelet does with the file of that name."""
+    """Return what a kubelet does with the file of that name."""
     if name == DEVICES_FILE:
         return LoadFailure.GOES_ON
     if name == CLAIMS_FILE:

@@ -151,7 +151,7 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
 
 
 def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
-    """Tell whether a kubelet would start on a machine without state files."""
+    """Return whether a kubelet would start on a machine without state files."""
     started = start_managers(info, kubelet)
     return doubted(last_checks(started), kubelet) if isinstance(started, Started) else started
 

@@ -64,7 +64,7 @@ def _lowest_bit(mask: int) -> int:
 
 
 def cpu_labels(topology: CPUTopology) -> Mapping[int, tuple[int, int, int, int]]:
-    """Tell NUMA node, socket, core and uncore cache of every CPU, as the kubelet numbers them."""
+    """Return the NUMA node, socket, core and uncore cache of every CPU, as the kubelet numbers them."""
     labels: dict[int, list[int]] = {cpu: [] for cpu in CPUSet(topology.cpus)}
     for elements in (topology.numa_nodes, topology.sockets, topology.cores, topology.uncore_caches):
         for element, mask in elements.items():

@@ -99,7 +99,7 @@ class MachineFacts:
 
 
 def flags_of(row: Row) -> tuple[str, ...]:
-    """Tell what is special about a CPU, as far as the answer says."""
+    """Return what is special about a CPU, as far as the answer says."""
     isolated = ("isolated",) if row.get("isolated") else ()
     return (*isolated, "efficiency") if row.get("type") == "efficiency" else isolated
 

@@ -142,7 +142,7 @@ class _Cells(NamedTuple):
         return element("g", attributes, *parts)
 
     def _look(self, cpu: CPU) -> tuple[str, str, str]:
-        """Tell the classes of a CPU's box and of the letters in it, and its hatching."""
+        """Return the classes of a CPU's box and of the letters in it, and its hatching."""
         match cpu.use:
             case CPUUse.OWNED:
                 place = self.owners.get(cpu.marks[0], 0)
@@ -178,7 +178,7 @@ _USE_WORDS = {
 
 
 def _state(cpu: CPU) -> Iterator[str]:
-    """Tell what a CPU is beside somebody's, as far as that is known."""
+    """Report what a CPU is beside somebody's, as far as that is known."""
     if cpu.use in _USE_WORDS:
         yield _USE_WORDS[cpu.use]
     if cpu.claimed_offline:

@@ -51,7 +51,7 @@ STATE_FILES_TAKEN: Mapping[str, str] = {
 
 
 def is_served(pod: Pod) -> bool:
-    """Tell whether a pod is admitted and starts with its resource claims, whose CPUs are known."""
+    """Return whether a pod is admitted and starts with its resource claims, whose CPUs are known."""
     unknown = any("whyUnknown" in each for each in pod.get("claims", ()))
     return pod["outcome"] == "Admitted" and "claimProblem" not in pod and not unknown
 

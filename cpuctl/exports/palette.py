@@ -90,7 +90,7 @@ def owner_hatch(place: int) -> str:
 
 
 def text_on(color: str) -> str:
-    """Tell the colour of text on an owner's colour."""
+    """Return the colour of text on an owner's colour."""
     return "#ffffff" if color in _WHITE_ON else "#000000"
 
 

@@ -39,7 +39,7 @@ def tick_text(time: int) -> str:
 
 
 def drawn_until(replay: Replay) -> int:
-    """Tell where a replay's chart ends: a little after the last thing that happens, as all is quiet then."""
+    """Return where a replay's chart ends: a little after the last event."""
     last = max((span["nanoseconds"][1] for row in replay["chart"] for span in row["spans"]), default=0)
     happens = replay["entries"][-1]["nanoseconds"] * 9 // 8 if replay["entries"] else 0
     return min(happens, last) or last
@@ -238,7 +238,7 @@ class _Plot(NamedTuple):
 
 
 def _look(use: str, place: int, mark: str, meaning: str = "") -> LegendItem:
-    """Tell how a use of CPUs by the owner with this place looks."""
+    """Return how a use of CPUs by the owner with this place looks."""
     color, hatch = owner_class(place), owner_hatch(place)
     letters = f"x{color[1:]}"
     match use:

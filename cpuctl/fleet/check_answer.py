@@ -62,7 +62,7 @@ def fleet_check_document(
 
 
 def is_clean(node: CheckedNode, *, strict: bool = True) -> bool:
-    """Tell whether all was checked, the kubelet starts, and nothing is wrong, if *strict* no warning."""
+    """Return whether all was checked, the kubelet starts, and nothing is wrong, if *strict* no warning."""
     starts = node["start"] is None or node["start"]["outcome"] == "Started"
     wrong = node["summary"]["error"] or (strict and node["summary"]["warning"])
     return starts and not wrong and not node["unchecked"]

@@ -61,7 +61,7 @@ class FleetClaims:
         self._why: dict[str, str] = {}
 
     def key(self, node: str) -> Hashable:
-        """Tell nodes apart for which claims or slices are not the same."""
+        """Keep apart nodes whose claims or slices differ."""
         return node if self._by_name or node in self._named else ""
 
     def serve(self, name: str, planning: Planning, node: Node) -> None:
@@ -141,7 +141,7 @@ class FleetClaims:
 
 
 def served(node: Node, pod: Pod) -> ServedClaims | None:
-    """Tell what a pod has for its claims on a node; None where it has none."""
+    """Return what a pod has for its claims on a node; None where it has none."""
     known = node.claims.pods.get(pod.uid) if isinstance(node.claims, NodeClaims) else None
     if known is None or not known.claims:
         return None

@@ -146,7 +146,7 @@ def _in_directory(directory: Path, passed_over: list[str]) -> Iterator[str]:
 
 
 def may_be_recording(path: Path) -> bool:
-    """Tell at a glance, by its first bytes or its directories, whether ``-m`` might read what is there.
+    """Determine at a glance, by its first bytes or its directories, whether ``-m`` might read what is there.
 
     What is called like an archive is to be one: where it is none, somebody wants to know.
     """

@@ -154,7 +154,7 @@ def _found_changes(before: Sequence[str], after: Sequence[str]) -> Iterator[Node
 
 
 def _together(nodes: Sequence[DiffedNode]) -> list[FleetChange]:
-    """Tell equal changes once: of the start first, then those of most nodes."""
+    """Report equal changes once: of the start first, then those of most nodes."""
     found: dict[tuple[str, str, str, str], FleetChange] = {}
     for node in nodes:
         for each in node["changes"]:

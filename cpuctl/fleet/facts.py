@@ -94,7 +94,7 @@ def kind_of(facts: Mapping[str, str]) -> str:
 
 
 def is_memory(name: str) -> bool:
-    """Tell whether a fact is an amount of memory: that differs a little from boot to boot."""
+    """Return whether a fact is an amount of memory: that differs a little from boot to boot."""
     return name.endswith(_MEMORY)
 
 
@@ -107,7 +107,7 @@ def differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[t
 
 
 def alike_amounts(one: str, other: str) -> bool:
-    """Tell whether two amounts of memory differ by less than a hundredth, as they do from boot to boot."""
+    """Return whether two amounts of memory differ by less than a hundredth, as they do from boot to boot."""
     a, b = (int(each) if each else 0 for each in (one, other))
     return a == b or abs(a - b) * 100 < max(a, b)
 

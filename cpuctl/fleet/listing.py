@@ -93,7 +93,7 @@ def _decide(planning: Planning) -> _Decided:
 
 
 def _unloaded(source: str, name: str, refused: ConfigRefusedError, sources: Sources) -> ListedNode:
-    """Tell of a node whose kubelet cannot load its configuration."""
+    """Report a node whose kubelet cannot load its configuration."""
     info = load_machine(source, Sources()).info
     facts = machine_facts(info)
     return {
@@ -150,7 +150,7 @@ def kubelet_answer(kubelet: Kubelet) -> FleetKubelet:
 
 
 def free_answer(node: Node) -> FreeCPUs | None:
-    """Tell what a node has left for exclusive use; None without a static policy."""
+    """Return what a node has left for exclusive use; None without a static policy."""
     if node.policy is None or node.fault is not None:
         return None
     node = settled(node)

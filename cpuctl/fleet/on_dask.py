@@ -188,7 +188,7 @@ class _Handing:
         return _Waiting(chunk, away, future)
 
     def _goes(self, recording: Recording) -> bool:
-        """Tell whether a worker can be asked."""
+        """Return whether a worker can be asked."""
         return self._shared or bool(recording.digest) or recording.source.startswith(SYNTHETIC)
 
     def _taken(self, waiting: _Waiting) -> Iterator[list[Row]]:

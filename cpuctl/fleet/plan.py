@@ -278,7 +278,7 @@ class FleetPlanner:
         return Placed(pod, name, message, admission, claims=self._served(after, admission))
 
     def _served(self, after: Lot | None, admission: Admission | None) -> ServedClaims | None:
-        """Tell what a pod that is bound has for its claims, and remember that they are allocated."""
+        """Return what a pod that is bound has for its claims, and remember that they are allocated."""
         if self._claims is None or after is None or after.kubelet is None or admission is None:
             return None
         self._claims.bind(admission.pod)
@@ -443,7 +443,7 @@ class FleetPlanner:
         pod: StoredPod,
         wanted: Wanted,
     ) -> PluginView:
-        """Tell what the plug-in filters, rightly or not."""
+        """Return what the plug-in filters, rightly or not."""
         counts: Counter[Unaligned] = Counter()
         for lot, refusal in refusals.items():
             counts[refusal] += len(lot.members)

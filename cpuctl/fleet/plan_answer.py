@@ -211,7 +211,7 @@ def _daemon_set(found: Everywhere, places: Mapping[str, int]) -> answers.FleetDa
 
 
 def pod_answer(placed: Placed) -> answers.FleetPod:
-    """Tell where the scheduler sends a pod, and what the kubelet there makes of it."""
+    """Return where the scheduler sends a pod, and what the kubelet there makes of it."""
     return _pod(placed.pod, _outcome(placed), placed)
 
 

@@ -158,7 +158,7 @@ class NodeSurveyor(KubeletFiles):
 
 
 def _digest_with_driver(state: str, planning: Planning, arguments: str) -> str:
-    """Tell states apart also by what the driver for CPUs reads of a node."""
+    """Keep apart states in which the driver for CPUs reads something else of a node."""
     from cpuctl.dra.cdi import read_cdi
     from cpuctl.dra.discovery import discover
     from cpuctl.inputs.dra import read_driver_arguments

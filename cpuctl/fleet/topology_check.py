@@ -48,7 +48,7 @@ _AVAILABLE = " available"
 
 
 def publisher_of(topology: NodeTopology) -> Publisher:
-    """Tell who has published an object, by what only one of the exporters writes."""
+    """Return who has published an object, by what only one of the exporters writes."""
     own = dict(topology.annotations).keys() & {FINGERPRINT_ANNOTATION, UPDATE_ANNOTATION}
     if topology.policies and topology.attribute(METHOD_ATTRIBUTE) is None and not own:
         return Publisher(PublisherName.NFD, FingerprintMethod.ALL)
@@ -208,7 +208,7 @@ def compared(told: NodeTopology, now: NodeTopology, node: Node, planning: Planni
 
 
 def _told_amounts(node: Node, initial: StartingState) -> bool:
-    """Tell whether the state files of all managers that have one are there: only they know what is taken."""
+    """Return whether all managers' state files are there: only they say what is taken."""
     cpus = node.policy is None or CPU_FILE in initial.digests
     return cpus and (node.memory.policy is None or MEMORY_FILE in initial.digests)
 

@@ -27,7 +27,7 @@ def shifted(number: int, places: int) -> int:
 
 
 def fits_int64(number: int) -> bool:
-    """Tell whether Go's ``int64`` holds a number."""
+    """Return whether Go's ``int64`` holds a number."""
     return -(1 << 63) <= number < 1 << 63
 
 

@@ -156,7 +156,7 @@ def match_field(name: str, fields: Collection[str], *, any_case: bool) -> str | 
 
 
 def _expected_kind(base: str) -> str:
-    """Tell what a scalar type takes; named types other than structs are strings in this API."""
+    """Return what a scalar type takes; named types other than structs are strings in this API."""
     return {"bool": "bool", "float64": "number"}.get(
         base, "" if base in _INTEGERS or base[:1] in "[m" else "string"
     )

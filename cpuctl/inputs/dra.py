@@ -159,7 +159,7 @@ def driver_beside(
 
 
 def _told(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
-    """Tell how the driver is set up whose slices for the node are given; None where there are none."""
+    """Return how the driver is set up whose slices for the node are given; None where there are none."""
     from cpuctl.dra.driver import DRIVER
     from cpuctl.dra.published import settings_told
     from cpuctl.dra.reading import decode_slices

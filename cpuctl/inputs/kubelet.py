@@ -296,7 +296,7 @@ def load_known_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: Mach
 
 
 def release_is_known(sources: Sources) -> bool:
-    """Tell whether the release was named or found, and not assumed."""
+    """Return whether the release was named or found, and not assumed."""
     return sources.origin("kubeletVersion") != "default"
 
 

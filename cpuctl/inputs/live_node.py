@@ -409,7 +409,7 @@ def _listed(text: str) -> CPUSet:
 
 
 def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
-    """Tell whether a container keeps for a while what is to be taken from it; a bad delay is none."""
+    """Return whether a container keeps for a while what is to be taken from it; a bad delay is none."""
     from cpuctl.kubelet.config import SettingError
     from cpuctl.kubelet.policy_options import SCALE_DELAY, parse_scale_delay
 

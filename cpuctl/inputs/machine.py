@@ -135,7 +135,7 @@ def load_memory(text: str, sources: Sources) -> int | None:
 
 
 def load_runtime(text: str, sources: Sources) -> WeightFormula | None:
-    """Tell how the named runtime turns shares into weights; None where none is named.
+    """Return how the named runtime turns shares into weights; None where none is named.
 
     Raise UsageError for one that is not known.
     """

@@ -54,7 +54,7 @@ def refuse_own_socket(name: str, machine: str) -> None:
 
 
 def _is_file(name: str) -> bool:
-    """Tell a file, or standard input, from a socket; what cannot be looked at is asked, which says why."""
+    """Distinguish a file, or standard input, from a socket; what cannot be read is asked, which says why."""
     try:
         return name == "-" or not stat.S_ISSOCK(Path(name).stat().st_mode)
     except (OSError, ValueError):

@@ -268,7 +268,7 @@ def read_rounds(text: str, most: int = 10**9 - 1) -> int | Literal["max"] | None
 
 
 def rules_of_pods(kubelet: Kubelet) -> PodRules:
-    """Tell how pods are read, by the kubelet and by an API server of its release and gates."""
+    """Return how pods are read, by the kubelet and by an API server of its release and gates."""
     from cpuctl.engine.pod_rules import node_rules, server_rules
     from cpuctl.pods.rules import PodRules
 

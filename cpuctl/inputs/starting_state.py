@@ -236,12 +236,12 @@ def _source(kind: str) -> str:
 
 
 def state_reader(kubelet: Kubelet) -> StateReader:
-    """Tell which state files a kubelet reads, and what of them."""
+    """Return which state files a kubelet reads, and what of them."""
     return reader_of_gates(kubelet.gates)
 
 
 def reader_of_gates(gates: FeatureGates) -> StateReader:
-    """Tell the same for a release with its gates."""
+    """Return the same for a release with its gates."""
     from cpuctl.checkpoints.reader import StateReader
 
     return StateReader(

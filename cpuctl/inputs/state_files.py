@@ -108,7 +108,7 @@ def _member(file_name: str) -> str:
 
 
 def is_recording(name: str) -> bool:
-    """Tell whether *name* is a recording of a node: an archive, or a directory that holds sys/."""
+    """Return whether *name* is a recording of a node: an archive, or a directory that holds sys/."""
     path = Path(name)
     if name in ("", STDIN):
         return False
@@ -206,7 +206,7 @@ def _in_directory(
 
 
 def _is_below(root: Root, directory: str, path: str) -> bool:
-    """Tell whether a file stands a directory further down."""
+    """Return whether a file stands a directory further down."""
     parent, _, name = path.rpartition("/")
     if not parent:
         return False
@@ -295,7 +295,7 @@ def _state_name(name: str) -> 'StateFileName | Literal[""]':
 
 
 def _name_of(path: Path | None) -> 'StateFileName | Literal[""]':
-    """Tell which file it is by its name; backups and copies have more behind it."""
+    """Return which file it is by its name; backups and copies have more behind it."""
     if path is None:
         return ""
     return next((name for name in STATE_FILES if path.name.startswith(name)), "")

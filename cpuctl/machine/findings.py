@@ -119,7 +119,7 @@ def _unnamed_ids(machine: Machine) -> Iterator[MachineFinding]:
 
 
 def _repeated_core_ids(machine: Machine) -> Iterator[MachineFinding]:
-    """Tell of different cores that have the same ids, as on machines whose ids count per cluster."""
+    """Report different cores that have the same ids, as on machines whose ids count per cluster."""
     cores: dict[Hashable, set[CPUSet]] = {}
     for cpu in machine.cpus:
         if cpu.core_id is not None:

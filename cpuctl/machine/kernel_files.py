@@ -56,7 +56,7 @@ class KernelFiles:
             raise InputError(str(error), where=path) from None
 
     def is_blank(self, path: str) -> bool:
-        """Tell whether a file is there and holds nothing."""
+        """Return whether a file is there and holds nothing."""
         text = self._small_text(path)
         return text is not None and not text.strip()
 

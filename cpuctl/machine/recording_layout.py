@@ -64,7 +64,7 @@ DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES = "kubernetes.io~downward-api", "kuberne
 
 
 def in_downward_api_volume(path: str) -> bool:
-    """Tell whether a file of a recording is a pod's, in a volume of the downward API."""
+    """Return whether a file of a recording is a pod's, in a volume of the downward API."""
     parts = path.removeprefix(f"{PODS_DIRECTORY}/").split("/")
     return path.startswith(f"{PODS_DIRECTORY}/") and parts[1:3] == ["volumes", DOWNWARD_API_VOLUMES]
 
@@ -121,7 +121,7 @@ CRICTL_POD, CRICTL_CONTAINER = "crictl_inspectp_", "crictl_inspect_"
 
 
 def is_crictl_output(path: str) -> bool:
-    """Tell whether a file holds what the container runtime says of a pod or a container."""
+    """Return whether a file holds what the container runtime says of a pod or a container."""
     name = path.rpartition("/")[2]
     return path.startswith(f"{SOS_CRICTL}/") and name.startswith((CRICTL_POD, CRICTL_CONTAINER))
 
@@ -131,7 +131,7 @@ _OF_KUBELET = "kubelet"
 
 
 def _may_configure(path: str) -> bool:
-    """Tell whether a file stands where distributions keep a kubelet's configuration."""
+    """Return whether a file stands where distributions keep a kubelet's configuration."""
     parts = path.split("/")
     if tuple(parts[:2]) != _KUBERNETES:
         return False
@@ -187,7 +187,7 @@ _BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 
 
 def is_of_kubelet(path: str) -> bool:
-    """Tell whether a recording keeps a file that is not the kernel's: the kubelet's, or what tells of it."""
+    """Return whether a recording keeps a file that is not the kernel's: the kubelet's, or one about it."""
     return (
         path in RECORDED_FILES
         or path.startswith(_BELOW)

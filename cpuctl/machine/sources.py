@@ -95,7 +95,7 @@ def _from_file(name: str, node: str) -> MachineSource:
 
 
 def begins_gatherinfo(head: bytes) -> bool:
-    """Tell a report of ``dracpu gatherinfo`` by its first bytes."""
+    """Recognize a report of ``dracpu gatherinfo`` by its first bytes."""
     return head.removeprefix(b"---\n").startswith(_GATHERINFO)
 
 

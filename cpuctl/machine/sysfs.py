@@ -165,7 +165,7 @@ def _about_siblings(numbers: CPUSet) -> MachineFinding:
 
 
 def _cores_known(cpus: Iterable[CPU]) -> bool:
-    """Tell whether anything says which CPUs share a core: ids, or siblings that the kernel names."""
+    """Return whether anything says which CPUs share a core: ids, or siblings that the kernel names."""
     return any(cpu.core_id is not None or cpu.siblings for cpu in cpus)
 
 
@@ -269,7 +269,7 @@ def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
 
 
 def kernel_has_nodes(tree: Tree) -> bool | None:
-    """Tell by other files than those of nodes whether the kernel has any; None where nothing tells.
+    """Determine by other files than those of nodes whether the kernel has any; None where nothing tells.
 
     Kernels with CONFIG_NUMA have a bus of nodes (*drivers/base/node.c*) and count hits (*mm/vmstat.c*).
     """
@@ -366,7 +366,7 @@ def read_machine_files(tree: Tree) -> Machine:
 
 
 def _tells_of_nodes(files: KernelFiles) -> bool:
-    """Tell whether it is known that the kernel has no NUMA nodes; note where it has, and they are missing."""
+    """Return whether the kernel is known to have no NUMA nodes; note where it has some that are missing."""
     has_nodes = kernel_has_nodes(files.tree)
     if has_nodes:
         message = "the kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them"
@@ -375,7 +375,7 @@ def _tells_of_nodes(files: KernelFiles) -> bool:
 
 
 def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_known: bool) -> bool:
-    """Tell whether the huge pages of all nodes are known; a kernel built without them shows other files."""
+    """Return whether the huge pages of all nodes are known; a kernel built without them shows other files."""
     others = tree.names(_MEMORY_MANAGEMENT)
     if others and "hugepages" not in others:
         return True

@@ -138,7 +138,7 @@ class TarMembers:
 
 @lru_cache(maxsize=1 << 12)  # two thirds of a recording's members share theirs
 def _stated_sum(checksum: bytes) -> int | None:
-    """Tell the sum of a header with this checksum, which is computed as if its own field were blank."""
+    """Return the sum of a header with this checksum, which is computed as if its own field were blank."""
     digits = checksum.strip(b" \0")
     if not digits or digits.translate(None, _OCTAL):
         return None

@@ -50,7 +50,7 @@ class LogLine(Record):
 
 
 def is_log(text: str) -> bool:
-    """Tell by its first lines whether a text is such a log: no YAML or JSON of ours looks like it."""
+    """Determine by its first lines whether a text is such a log: no YAML or JSON of ours looks like it."""
     return next(read_log(text[:MOST_CHARACTERS]), None) is not None
 
 

@@ -70,7 +70,7 @@ class Text(NamedTuple):
         return f"1.{self.until} and earlier" if self.since == OLDEST else f"1.{self.since} to 1.{self.until}"
 
     def printed_by(self, minor: int) -> bool:
-        """Tell whether a kubelet 1.*minor* prints it."""
+        """Return whether a kubelet 1.*minor* prints it."""
         return self.since <= minor <= self.until
 
 

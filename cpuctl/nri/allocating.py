@@ -110,7 +110,7 @@ class AllocatedPlaces:
             self.leave(each)
 
     def place(self, container: RuntimeContainer) -> Place:
-        """Tell where a container runs."""
+        """Return where a container runs."""
         uid, name = _holding(container)
         if self._held.get((uid, name)) != container.id:
             return Place(self.pool)
@@ -153,7 +153,7 @@ def _holding(container: RuntimeContainer) -> Holding:
 
 
 def _asked(container: RuntimeContainer) -> ResourceRequirements | None:
-    """Tell what a container of a Guaranteed pod asks for; None for any other.
+    """Return what a container of a Guaranteed pod asks for; None for any other.
 
     The kubelet puts pods of other classes below a group of that class; without it, one whose quota is what
     its shares stand for counts as a container of such a pod.

@@ -131,7 +131,7 @@ class Placer(Protocol):
         """Learn that a pod (by its runtime's ID) has ended."""
 
     def place(self, container: RuntimeContainer) -> Place:
-        """Tell where a container that is there runs now."""
+        """Return where a container that is there runs now."""
 
 
 def sandbox_of(pod: Any) -> Sandbox:  # noqa: ANN401  # a message of protobuf

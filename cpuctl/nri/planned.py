@@ -109,7 +109,7 @@ class PlannedPlaces:
             del self._due[name]
 
     def place(self, container: RuntimeContainer) -> Place:
-        """Tell where a container runs by the plan; one that it does not know is in the pool."""
+        """Return where a container runs by the plan; one that it does not know is in the pool."""
         pod = self._plan.pods.get(_pod(container))
         planned = pod.containers.get(container.name) if pod else None
         if self._plan.pool is None:
@@ -131,7 +131,7 @@ class PlannedPlaces:
         return {each.name for each in self._there.values() if _pod(each) == pod}
 
     def _awaited(self, pod: PodName) -> bool:
-        """Tell whether a pod without a container that runs is between its init containers and the others."""
+        """Return whether a pod with no running container is between its init containers and the others."""
         planned = self._plan.pods[pod].containers
         return {name for name in planned if not planned[name].init} <= self._due[pod]
 

@@ -345,7 +345,7 @@ class Plugin:
                 self._send(caller, future.result())
 
     def _send(self, caller: Caller, answer: Answer) -> None:
-        """Tell the runtime what nobody has asked for."""
+        """Send the runtime what nobody has asked for."""
         if not answer.updates or not self.synchronized:
             return
         if self._dry_run:

@@ -265,7 +265,7 @@ class _Search:
         )
 
     def _passes(self, tried: Tried) -> bool:
-        """Tell whether a check of the configuration finds no error that it does not find now."""
+        """Return whether a check of the configuration finds no error that it does not find now."""
         now, kubelet = self.planning.loaded, self.planning.kubelet
         changed = now._replace(kubelet=kubelet._replace(config=tried.choice.config))
         outcome, lints = check_kubelet(self.planning.source, changed)
@@ -299,7 +299,7 @@ class _OneMoreDropIn(NamedTuple):
 
 
 def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration) -> bool:
-    """Tell whether a kubelet that also reads *text* as its last drop-in file has exactly *config*.
+    """Return whether a kubelet that also reads *text* as its last drop-in file has exactly *config*.
 
     Flags win over files, no file takes members out of a mapping, and what else a file undoes depends on the
     release: 1.28 merges whole files. So it is tried.
@@ -314,6 +314,6 @@ def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration
 
 
 def _room(node: Node) -> tuple[object, ...]:
-    """Tell what pods have to fit into, but for their own amounts."""
+    """Return what pods have to fit into, but for their own amounts."""
     room = node.allocatable
     return () if room is None else (room.pods, tuple(sorted(room.amounts.items())))

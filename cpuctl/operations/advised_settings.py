@@ -356,7 +356,7 @@ class Equivalence:
         )
 
     def _idle(self, name: str, options: frozenset[str], policy: str) -> bool:
-        """Tell whether an option of the CPU Manager changes nothing beside the others."""
+        """Return whether an option of the CPU Manager changes nothing beside the others."""
         if name == DISTRIBUTE_NUMA:
             return self._one_node
         if name == FULL_PCPUS_ONLY:
@@ -366,7 +366,7 @@ class Equivalence:
 
 
 def _alike(info: MachineInfo) -> bool:
-    """Tell whether the distances between NUMA nodes cannot tell two sets of as many nodes apart."""
+    """Return whether the distances between NUMA nodes cannot tell two sets of as many nodes apart."""
     ids = [node.id for node in info.nodes]
     if any(not 0 <= each < len(node.distances) for node in info.nodes for each in ids):
         return False

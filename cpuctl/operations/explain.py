@@ -135,7 +135,7 @@ def _last_rejected(planning: Planning) -> str:
 
 
 def _memory_state_is_stale(planning: Planning) -> bool:
-    """Tell whether other huge pages would make the kubelet refuse its memory_manager_state."""
+    """Return whether other huge pages would make the kubelet refuse its memory_manager_state."""
     return (
         planning.initial.files.memory is not None
         and planning.kubelet.config.memory_manager_policy == "Static"
@@ -145,7 +145,7 @@ def _memory_state_is_stale(planning: Planning) -> bool:
 def _more_pages(
     planning: Planning, replay: Replay, runs: SearchBudget, *, stale: bool
 ) -> Iterator[MorePages]:
-    """Tell what huge pages would do.
+    """Report what huge pages would do.
 
     A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
     admits again what runs, which has to be known for that.

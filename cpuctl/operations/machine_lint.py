@@ -60,7 +60,7 @@ def kubevirt_context(
 def machine_findings(
     document: Document, item: ManifestObject, around: KubeVirtContext, setting: MachineSetting
 ) -> Iterator[Finding]:
-    """Tell why a virtual machine makes no pods, or what there is to say about them, each text once."""
+    """Report why a virtual machine makes no pods, or what there is to say about them, each text once."""
     place = FieldPath(item.place.path, "")
     try:
         made = around.pods_of(KubeVirtObject(item.kind, _cursor(document, item)))
@@ -88,7 +88,7 @@ def _no_pods(place: FieldPath, made: LauncherPods) -> Finding:
 def _created(
     pod: StoredPod, item: ManifestObject, place: FieldPath, setting: MachineSetting
 ) -> Iterator[Finding]:
-    """Tell what LimitRanges and ResourceQuotas refuse of a pod."""
+    """Report what LimitRanges and ResourceQuotas refuse of a pod."""
     if setting.server is None:
         return
     created = setting.server.create(pod)

@@ -162,7 +162,7 @@ def governing_objects(documents: Iterable[Document]) -> GoverningObjects:
 
 
 def governing_findings(document: Document, item: ManifestObject) -> Iterator[Finding]:
-    """Tell why an object that governs a namespace is none."""
+    """Report why an object that governs a namespace is none."""
     from cpuctl.pods.namespace_limits import LimitRange
     from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
@@ -178,7 +178,7 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
 
 
 def is_governing(item: ManifestObject) -> bool:
-    """Tell whether an object governs a namespace; items of a typed list need not name their version."""
+    """Return whether an object governs a namespace; items of a typed list need not name their version."""
     return item.kind in GOVERNING and not item.group
 
 
@@ -375,7 +375,7 @@ def _names_kubevirt(document: Document) -> bool:
 
 
 def _is_machine(item: ManifestObject | None) -> bool:
-    """Tell whether an object makes launcher pods of KubeVirt."""
+    """Return whether an object makes launcher pods of KubeVirt."""
     if item is None or item.kind not in KUBEVIRT_MACHINES:
         return False
     return decides_on_machines(item.kind, item.group)
@@ -425,7 +425,7 @@ def parts_of(file: ManifestFile) -> list[Document | Unreadable]:
 
 
 def _repeats(document: Document) -> Iterator[PlacedFinding]:
-    """Tell keys that are there twice: a YAML text does not get past ``kubectl`` then."""
+    """Report keys that are there twice: a YAML text does not get past ``kubectl`` then."""
     for repeat in document.repeats:
         key = str(repeat.path[-1])
         by = Component.KUBECTL if document.syntax is Syntax.YAML else Component.API_SERVER

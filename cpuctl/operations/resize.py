@@ -233,7 +233,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
 def resize_path(
     planning: Planning, running: RunningNode, inputs: ResizeInputs, semantics: Semantics
 ) -> ResizePath:
-    """Tell who decides: API server and kubelet of the releases and gates that are named."""
+    """Return who decides: API server and kubelet of the releases and gates that are named."""
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.obstacles import whole_node
     from cpuctl.engine.resize.rules import ResizeRules
@@ -258,7 +258,7 @@ def resize_path(
 
 
 def _never_stored(requests: Iterable[PodResize], running: RunningNode) -> Iterator[RetriedResize]:
-    """Tell of pods that there are none to resize of, as no API server stores them."""
+    """Report pods that cannot be resized, as no API server stores them."""
     from cpuctl.engine.outcome import Forbidden
     from cpuctl.engine.resize.outcome import DecidedBy, ResizeOutcome, ResizeResult
     from cpuctl.engine.resize.pending import RetriedResize

@@ -55,7 +55,7 @@ def consumed_amounts(
 
 
 def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
-    """Tell what must fit into a node, and what nodes are compared by where a minimum adds to that."""
+    """Report what must fit into a node, and what nodes are compared by where a minimum adds to that."""
     seen = pod if rules.pod_level else pod._replace(resources=None)
     asked, compared = pod_requests(seen), pod_requests(_with_minimum(seen))
     for resource, minimum in _MINIMUM.items():
@@ -152,7 +152,7 @@ def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount
 
 
 def _downward_api(pod: Pod, context: DownwardContext) -> Iterator[ConsumedAmount]:
-    """Tell what variables of each container say of itself, with divisor 1."""
+    """Report what variables of each container say of itself, with divisor 1."""
     for container in pod.all_containers:
         for resource in _exposed(pod):
             for item in (f"limits.{resource}", f"requests.{resource}"):

@@ -43,7 +43,7 @@ def copied(pods: Iterable[_Pod], number: int, taken: Collection[str]) -> tuple[_
 
 
 def is_made_up(uid: str, full_name: str) -> bool:
-    """Tell whether a UID is one that ``with_uids`` gives a pod of this name: no API server makes such."""
+    """Return whether a UID is one that ``with_uids`` gives a pod of this name: no API server makes such."""
     return uid in islice(_derived_uids(full_name), _MOST_OF_A_NAME)
 
 

@@ -60,7 +60,7 @@ def manifest_of(pod: Pod) -> Manifest | None:
 
 
 def owner_of(pod: Pod) -> str | None:
-    """Tell who makes a pod anew, as ``Kind/name``: empty for nobody, None for a pod that nobody wrote down.
+    """Return who makes a pod anew, as ``Kind/name``: empty for nobody, None for a pod that nobody wrote down.
 
     A pod as ``kubectl get`` prints it names its controller; kinds of others have their group.
     """

@@ -187,7 +187,7 @@ class Pod(NamedTuple):
         return "Failed" if any(codes) else "Succeeded"
 
     def restarts(self, container: Container, exit_code: int) -> bool:
-        """Tell whether a kubelet starts a container again that has ended with this code.
+        """Return whether a kubelet starts a container again that has ended with this code.
 
         Rule: kubelet v1.36 ``pkg/kubelet/container``, ``ShouldContainerBeRestarted``.
         """
@@ -219,5 +219,5 @@ A manifest that only has limits requests nothing yet: no decision may rest on it
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Tell whether ``spec.resources`` may name *name*: cpu, memory and huge pages (KEP-2837)."""
+    """Return whether ``spec.resources`` may name *name*: cpu, memory and huge pages (KEP-2837)."""
     return name in ("cpu", "memory") or name.startswith("hugepages-")

@@ -61,7 +61,7 @@ class LimitRange(NamedTuple):
 
     @property
     def problems(self) -> list[str]:
-        """Tell why the API server refuses the object, as far as that is about its amounts.
+        """Return why the API server refuses the object, as far as that is about its amounts.
 
         An amount that is out of place is shown as a quantity; the API server shows Go's structure.
         """
@@ -82,7 +82,7 @@ class LimitRange(NamedTuple):
         return Step(f"the default of LimitRange {self.name}", lambda pod: _injected(pod, requests, limits))
 
     def violations(self, pod: Pod) -> list[str]:
-        """Tell what keeps *pod* from being created, each reason once."""
+        """Return what keeps *pod* from being created, each reason once."""
         return list(dict.fromkeys(text for item in self.items for text in _violations(item, pod)))
 
 
@@ -234,7 +234,7 @@ class ResourceQuota(Record):
     origin: object = ""
 
     def matches(self, pod: Pod, qos_class: QosClass) -> bool:
-        """Tell whether the quota counts *pod*: it limits something of pods, and every scope fits."""
+        """Return whether the quota counts *pod*: it limits something of pods, and every scope fits."""
         return bool(self.tracked) and all(_in_scope(scope, pod, qos_class) for scope in self.scopes)
 
     @property
@@ -275,7 +275,7 @@ def _compute_usage(requests: _Amounts, limits: _Amounts) -> Amounts:
 
 
 def missing_amounts(quota: ResourceQuota, pod: Pod) -> str:
-    """Tell which containers lack amounts that the quota wants of each; nothing with pod-level resources."""
+    """Return which containers lack amounts that the quota wants of each; nothing with pod-level resources."""
     if pod.has_pod_level_resources:
         return ""
     missing: dict[str, set[str]] = {}
@@ -289,7 +289,7 @@ def missing_amounts(quota: ResourceQuota, pod: Pod) -> str:
 
 
 def charge(quota: ResourceQuota, pod: Pod, used: _Amounts) -> QuotaCharge:
-    """Tell what a quota that counts *pod*, with *used* before, makes of it."""
+    """Return what a quota that counts *pod*, with *used* before, makes of it."""
     charged = _tracked(quota, pod_usage(pod))
     return QuotaCharge(quota=quota, charged=charged, refusals=_refusals(quota, pod, charged, used))
 
@@ -299,7 +299,7 @@ def _tracked(quota: ResourceQuota, usage: _Amounts) -> Amounts:
 
 
 def _refusals(quota: ResourceQuota, pod: Pod, more: _Amounts, used: _Amounts) -> tuple[str, ...]:
-    """Tell why a quota does not let *pod* have *more*."""
+    """Return why a quota does not let *pod* have *more*."""
     refusals = []
     if missing := missing_amounts(quota, pod):
         refusals.append(f"failed quota: {quota.name}: must specify {missing}")
@@ -356,7 +356,7 @@ class QuotaLedger:
                 self._change(place, {}, found.usage)
 
     def create(self, pod: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[QuotaCharge, ...]:
-        """Tell what quotas make of a new pod; charge it to them where it is *valid* and none refuses it.
+        """Return what quotas make of a new pod; charge it to them where it is *valid* and none refuses it.
 
         A static pod is charged to none, and one that is counted not once more.
         """
@@ -371,7 +371,7 @@ class QuotaLedger:
         return charges
 
     def resize(self, before: Pod, after: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[str, ...]:
-        """Tell what quotas refuse of new resources; else charge these to the pod if they are *valid*.
+        """Return what quotas refuse of new resources; else charge these to the pod if they are *valid*.
 
         Only what grows is held against what is left.
         """

@@ -32,7 +32,7 @@ class Toleration(NamedTuple):
     effect: str = ""
 
     def tolerates(self, taint: Taint) -> bool:
-        """Tell whether a pod with this toleration may run in spite of the taint."""
+        """Return whether a pod with this toleration may run in spite of the taint."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -48,7 +48,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...] = ()
 
     def holds(self, values: Mapping[str, str]) -> bool:
-        """Tell whether labels meet it; a number that is none meets no comparison."""
+        """Return whether labels meet it; a number that is none meets no comparison."""
         value = values.get(self.key)
         match self.operator:
             case "In":
@@ -80,7 +80,7 @@ class Term(NamedTuple):
     fields: tuple[Requirement, ...] = ()
 
     def holds(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a node meets it."""
+        """Return whether a node meets it."""
         if not (self.labels or self.fields):
             return False
         fields = {_NAME: name}
@@ -129,7 +129,7 @@ class NodeSelection(NamedTuple):
         return frozenset[str]().union(*known) if known and len(known) == len(listed) else None
 
     def selects(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a node is one that the pod may run on."""
+        """Return whether a node is one that the pod may run on."""
         chosen = all(labels.get(key) == value for key, value in self.selector.items())
         return chosen and (self.required is None or any(each.holds(name, labels) for each in self.required))
 

@@ -144,7 +144,7 @@ class NodeRules(NamedTuple):
         return pod._replace(containers=tuple(map(allocated, pod.containers)), init_containers=inits)
 
     def refuses_pod_level(self, pod: Pod) -> bool:
-        """Tell whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""
+        """Return whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""
         return self.rejects_pod_level and not self.pod_level and pod.has_pod_level_resources
 
     def forbidden_sidecar(self, pod: Pod) -> str:
@@ -165,7 +165,7 @@ class PodRules(NamedTuple):
 
 
 def _is_managed(resource: str) -> bool:
-    """Tell whether CPU or Memory Manager hand it out."""
+    """Return whether CPU or Memory Manager hand it out."""
     return resource in {"cpu", "memory"} or resource.startswith("hugepages-")
 
 

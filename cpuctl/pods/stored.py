@@ -82,7 +82,7 @@ def stored_pod(
 
 
 def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] = ()) -> Provenance:
-    """Tell where every amount of a pod comes from that goes the way of ``stored_pod``."""
+    """Return where every amount of a pod comes from that goes the way of ``stored_pod``."""
     amounts = dict(_amounts(pod))
     sources = dict.fromkeys(amounts, _source_of(pod))
     dropped: dict[AmountField, str] = {}
@@ -99,7 +99,7 @@ def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence["LimitRange"] =
 
 
 def _source_of(pod: Pod) -> AmountSource:
-    """Tell where the amounts of a pod come from that nobody has changed yet."""
+    """Return where the amounts of a pod come from that nobody has changed yet."""
     if pod.virtual_machine is None:
         return AmountSource(AmountOrigin.WRITTEN)
 
@@ -109,7 +109,7 @@ def _source_of(pod: Pod) -> AmountSource:
 
 
 def plainly_valid(pod: Pod) -> bool:
-    """Tell whether an API server takes a pod so plain that nobody has to look twice; False: that is open."""
+    """Return whether a pod is so plain that the API server certainly takes it; False: not known."""
     return (
         pod.resources is None
         and not pod.resource_claims
@@ -129,7 +129,7 @@ def _plain_name(name: str) -> bool:
 
 
 def _plainly_written(pod: Pod) -> bool:
-    """Tell whether the manifest says nothing that is validated and that the model leaves out."""
+    """Return whether the manifest says nothing that is validated and that the model leaves out."""
     written = manifest_of(pod)
     if written is None:
         return True
@@ -164,7 +164,7 @@ def _plain(container: Container) -> bool:
 
 
 def _plain_pages(resources: ResourceRequirements) -> bool:
-    """Tell whether huge pages are whole, limited to what is requested, and not all that is asked for."""
+    """Return whether huge pages are whole, limited to what is requested, and not all that is asked for."""
     limits, requests = resources.limits, resources.requests
     return not {"cpu", "memory"}.isdisjoint((*limits, *requests)) and all(
         name in limits and limits[name] == requests.get(name) and limits[name].nano % (size * 10**9) == 0

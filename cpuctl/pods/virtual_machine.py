@@ -150,7 +150,7 @@ class LabelTerm(Record):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether an object with these labels is meant, as far as this goes."""
+        """Return whether an object with these labels is meant, as far as this goes."""
         match self.operator:
             case "In":
                 return labels.get(self.key) in self.values
@@ -198,7 +198,7 @@ class Cluster(NamedTuple):
     permitted_devices: frozenset[str] | None = None
 
     def enabled(self, gate: str) -> bool:
-        """Tell whether a feature gate is on: as it is set, else if it is beta."""
+        """Return whether a feature gate is on: as it is set, else if it is beta."""
         return self.gates.get(gate, gate in _GATES_ON)
 
 

@@ -44,7 +44,7 @@ class Selection(NamedTuple):
 
 
 def writes(policy: Policy, step: str) -> bool:
-    """Tell whether a policy has a step of its own."""
+    """Return whether a policy has a step of its own."""
     return getattr(type(policy), step) is not getattr(Policy, step)
 
 

@@ -217,7 +217,7 @@ class Policy:
         return pods
 
     def filter(self, pod: PodView, cpu: CPU, view: View) -> bool:
-        """Tell whether a pod may have a CPU."""
+        """Return whether a pod may have a CPU."""
         return True
 
     def post_filter(self, pod: PodView, view: View) -> Iterable[str]:

@@ -151,7 +151,7 @@ def daemon_selection(selection: NodeSelection | None, *, host_network: bool) -> 
 
 
 def gets_daemon_pod(selection: NodeSelection, node: NodeObject) -> bool:
-    """Tell whether a DaemonSet makes a pod for a node; whether that fits is for the scheduler to say.
+    """Return whether a DaemonSet makes a pod for a node; whether that fits is for the scheduler to say.
 
     Rule: ``NodeShouldRunDaemonPod`` in ``pkg/controller/daemon`` of 1.36.
     """

@@ -401,5 +401,5 @@ def _affine(name: str) -> bool:
 
 
 def _counted(name: str) -> bool:
-    """Tell whether a scheduler counts a resource of a Node, beside those that it always knows."""
+    """Return whether a scheduler counts a resource of a Node, beside those that it always knows."""
     return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))

@@ -119,7 +119,7 @@ def _write_weights(world: World, life: PodLife) -> None:
 
 
 def cpusets_change(kubelet: KubeletProcess, life: PodLife) -> bool:
-    """Tell whether a container of a pod waits, or runs on other CPUs than are its own now."""
+    """Return whether a container of a pod waits, or runs on other CPUs than are its own now."""
     assignments = kubelet.node.state.assignments.get(life.uid, {})
     return any(
         kubelet.timers.waits((life.uid, name))

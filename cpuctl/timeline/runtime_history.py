@@ -234,7 +234,7 @@ class _Telling:
                     yield request.at
 
     def _take(self, place: int, request: RuntimeRequest) -> None:
-        """Tell of a request; what is of no pod or of none that was seen is left out."""
+        """Report a request; what is of no pod or of none that was seen is left out."""
         if request.name == "Synchronize":
             self._synchronize(request, self.reading.running[place])
         elif (pod := self.reading.pod(request)) is None:
@@ -263,7 +263,7 @@ class _Telling:
         return {each.name for each in self.pods[uid].pod.all_containers}
 
     def _is_init(self, uid: str, name: str) -> bool:
-        """Tell whether a container that ends is one whose end matters: others start again, or go with all."""
+        """Return whether a container's end matters: others start again, or go with the pod."""
         kinds = {each.name: each.kind for each in self.pods[uid].pod.all_containers}
         return kinds[name] is ContainerKind.INIT
 
@@ -318,7 +318,7 @@ class _Telling:
         self._happen(request, Resize(pod.name, {name: wanted}))
 
     def _is_calm(self, at: int) -> bool:
-        """Tell whether no pod with CPUs of its own comes or goes so close that the pool may be either's."""
+        """Return whether no pod with CPUs of its own comes or goes so close that the pool may be either's."""
         return bisect_left(self.turns, at - _CALM) == bisect_right(self.turns, at + _CALM)
 
     def _cpus(self, request: RuntimeRequest, found: Value) -> CPUSet:

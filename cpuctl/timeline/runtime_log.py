@@ -44,7 +44,7 @@ class RuntimeRequest(NamedTuple):
 
 
 def is_runtime_log(text: str) -> bool:
-    """Tell by its beginning whether a text is such a log."""
+    """Determine by its beginning whether a text is such a log."""
     return next(read_requests(text[:MOST_CHARACTERS], ""), None) is not None
 
 

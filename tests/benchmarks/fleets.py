@@ -132,7 +132,7 @@ def _run(verb: str, fleet: Path, *words: str) -> Taken:
 
 
 def _cpu_seconds() -> float:
-    """Tell what all processes took that have ended, with those that they had waited for."""
+    """Return what all processes took that have ended, with those that they had waited for."""
     usage = getrusage(RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

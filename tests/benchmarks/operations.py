@@ -27,7 +27,7 @@ from tests.conformance.node_start import start_kubelet
 
 
 def preparation(bench: Json) -> Prepare:
-    """Tell how to build the operation of a line anew."""
+    """Return how to build the operation of a line anew."""
     return partial(OPERATIONS[bench["case"]["op"]], bench["case"])
 
 

@@ -57,7 +57,7 @@ def test_what_is_collected_is_collected() -> None:
 
 
 def proposes(file: Path) -> bool:
-    """Tell whether a module gives anything a ``fix``: by keyword, or in a part of an answer."""
+    """Return whether a module gives anything a ``fix``: by keyword, or in a part of an answer."""
     for node in ast.walk(ast.parse(file.read_text())):
         match node:
             case ast.keyword(arg="fix"):

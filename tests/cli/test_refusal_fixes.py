@@ -87,7 +87,7 @@ def test_what_validation_refuses_starts_once_its_fix_is_done(minor: int) -> None
 
 
 def _is_not_loaded(config: Config) -> bool:
-    """Tell cases that end before anything is validated."""
+    """Find cases that end before anything is validated."""
     gates, hard = config.get("featureGates", {}), config.get("evictionHard")
     return "maxPods" in config or "AllBeta" in gates or isinstance(hard, list)
 

@@ -91,7 +91,7 @@ class Asked:
         return {"reason": str(verdict.reason), "message": verdict.message, "failedContainer": failed}
 
     def _gets_further(self) -> bool:
-        """Tell whether another container is refused now, after the one that was refused."""
+        """Return whether another container is refused now, after the one that was refused."""
         order = [None, *(each.name for each in self.pod.all_containers)]
         now, then = self.refusal.get("failedContainer"), self.recorded["failedContainer"]
         return bool(self.refusal) and order.index(now) > order.index(then)

@@ -42,7 +42,7 @@ def start_managers_only(machine: Json, config: Json, version: KubeletVersion) ->
 
 
 def started_answer(node: Node, machine: Json, config: Json, version: KubeletVersion) -> Json:
-    """Tell what a kubelet that came up has made of its configuration."""
+    """Return what a kubelet that came up has made of its configuration."""
     started = _checked(json.dumps(machine), json.dumps(config), version)
     assert isinstance(started, Started)
     answer = {
@@ -69,7 +69,7 @@ def started_answer(node: Node, machine: Json, config: Json, version: KubeletVers
 
 
 def state_reader(config: Json, version: KubeletVersion) -> StateReader:
-    """Tell which state files a kubelet reads and writes."""
+    """Return which state files a kubelet reads and writes."""
     gates = config.get("featureGates") or {}
     return StateReader(
         minor=version.minor,

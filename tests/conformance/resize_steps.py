@@ -38,7 +38,7 @@ def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, CPUMas
 
 
 def status_of(pod: StoredPod, step: Json) -> Status:
-    """Tell what the pod's status says is allocated: what it runs with, but for what the step overrides."""
+    """Return what the pod's status says is allocated: what it runs with, but for what the step overrides."""
     status = {each.name: each.resources.requests.get("cpu") for each in pod.containers}
     for name, amounts in step.get("allocatedResources", {}).items():
         if amounts is None:
@@ -54,7 +54,7 @@ def resize(node: Node, pod: StoredPod, step: Json) -> Resized:
 
 
 def resize_answer(resized: Resized, containers: Json, node: Node, step: Json) -> Json:
-    """Tell what became of it; *containers* describes the pod's containers afterwards."""
+    """Return what became of it; *containers* describes the pod's containers afterwards."""
     if isinstance(resized.verdict, KubeletFault):
         return {"hang": True}
     answer = containers | {"admitted": isinstance(resized.verdict, Admitted)}

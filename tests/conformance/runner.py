@@ -94,7 +94,7 @@ def _differences(answered: Json | None, recorded: Recorded) -> Iterator[str]:
 
 
 def left_to_chance(answer: Json, right: Sequence[Json]) -> bool:
-    """Tell whether an answer rightly says that it depends on chance whether a kubelet starts again.
+    """Return whether an answer rightly says that it depends on chance whether a kubelet starts again.
 
     The recorded runs have to differ in just that start, and to agree with the answer up to it.
     """

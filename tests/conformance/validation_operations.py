@@ -17,7 +17,7 @@ A kubelet registers the JSON format (``cmd/kubelet/kubelet.go``).
 
 
 def validate_configuration(case: Json) -> Json:
-    """Tell what a kubelet finds wrong with a configuration file."""
+    """Return what a kubelet finds wrong with a configuration file."""
     version = version_of(case)
     try:
         kubelet = kubelet_of(case["kubelet"], version)

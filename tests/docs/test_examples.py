@@ -38,7 +38,7 @@ def calls(line: str) -> Iterator[list[str]]:
 
 
 def wrong(words: list[str]) -> str:
-    """Tell what a command line has that its command does not take; nothing where all is well."""
+    """Return what a command line has that its command does not take; nothing where all is well."""
     command = COMMANDS[()]
     while words and (below := COMMANDS.get((*command.words, words[0]))):
         command, words = below, words[1:]

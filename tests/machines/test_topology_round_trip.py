@@ -31,7 +31,7 @@ def settings_of(number: int) -> tuple[Setting, ...]:
 
 
 def serves(planning: Planning) -> bool:
-    """Tell whether a kubelet starts there, and does not crash with the first pod."""
+    """Return whether a kubelet starts there, and does not crash with the first pod."""
     kubelet = SETTINGS[0].kubelet(planning)
     node = planning.start(kubelet, Sources())
     first = stored_pod(Pod("first", (Container("a"),), uid="first"), rules_of_pods(kubelet))

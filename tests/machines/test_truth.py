@@ -76,7 +76,7 @@ def truth_of(name: str, field: str) -> dict[int, int]:
 
 
 def records_l3(name: str) -> bool:
-    """Tell whether the recording has a cache of level 3, and who shares it; some truths know from elsewhere.
+    """Return whether the recording has an L3 cache, and who shares it; some truths know from elsewhere.
 
     Where a kernel's map is empty, lstopo takes the CPUs of the core.
     """

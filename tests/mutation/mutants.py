@@ -40,7 +40,7 @@ class Mutant:
 
     @property
     def imported(self) -> bool:
-        """Tell whether it shows only when the module is imported anew."""
+        """Return whether it shows only when the module is imported anew."""
         return self.change.function.endswith(MODULE_LEVEL)
 
     @property

@@ -41,7 +41,7 @@ class Places:
         )
 
     def is_known(self, node: ast.expr) -> bool:
-        """Tell whether Python says rightly where a part of an f-string stands: before 3.12, not always."""
+        """Return whether Python says rightly where a part of an f-string stands: before 3.12, not always."""
         try:
             found = ast.parse(f"({self.text(*self.span(node))})", mode="eval").body
         except (SyntaxError, UnicodeDecodeError, ValueError):

@@ -27,7 +27,7 @@ class Result:
 
     @property
     def survived(self) -> bool:
-        """Tell whether no test has noticed."""
+        """Return whether no test has noticed."""
         return self.outcome == "survived"
 
 

@@ -167,7 +167,7 @@ class Run:
         return [name for name in self.seconds if _file(name) in IN_OTHER_PROCESSES.get(module, ())]
 
     def _needs_import(self, mutant: Mutant) -> bool:
-        """Tell whether no test runs it, but the import of a module does."""
+        """Return whether no test runs it, but the import of a module does."""
         function = mutant.change.function
         return mutant.imported or (function in self.traces.on_import and function not in self.reached_by)
 

@@ -22,7 +22,7 @@ class LiveFunctions:
                 self._codes.setdefault(each.__code__.co_filename, []).append(each.__code__)
 
     def is_of(self, filename: str, code: CodeType) -> bool:
-        """Tell whether the functions of a file were made from this code."""
+        """Return whether the functions of a file were made from this code."""
         new = {_place(each): each for each in _all_codes(code)}
         return all(new.get(_place(old)) == old for old in self._codes.get(filename, ()))
 

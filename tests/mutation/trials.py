@@ -50,7 +50,7 @@ class Judge:
             os._exit(_KILLED)
 
     def begun(self, number: int) -> None:
-        """Tell the parent which test is next."""
+        """Report the parent which test is next."""
         self.page[:8] = struct.pack("q", number)
 
     def last_begun(self) -> int | None:

@@ -45,7 +45,7 @@ class Heard:
         self.events.append((name, answer, outcome))
 
     def says(self, text: str) -> bool:
-        """Tell whether a line with *text* is in the log, or comes soon: it is written after the answer."""
+        """Return whether a line with *text* is in the log, or comes soon: it is written after the answer."""
         return _soon(lambda: any(text in line for _, line in self.lines))
 
     def told(self, number: int) -> list[tuple[str, Answer, NRIOutcome]]:

@@ -72,7 +72,7 @@ class Containers(RuleBasedStateMachine):
         self.keeper.created(new.id)
 
     def first_of_one(self, name: str) -> bool:
-        """Tell whether its init container and the others would run at once, as no kubelet lets them."""
+        """Return whether its init container and the others would run at once, as no kubelet lets them."""
         names = {each.name for each in self.running.values() if each.pod.name == "one"}
         return bool(names) if name == "a" else "a" in names
 

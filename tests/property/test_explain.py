@@ -48,7 +48,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
 
 
 def with_cpus(replay: Replay, count: int) -> bool:
-    """Tell whether the pod would be admitted in its place with that many CPUs."""
+    """Return whether the pod would be admitted in its place with that many CPUs."""
     (container,) = replay.scenario.pod.containers
     memory = str(container.resources.requests["memory"])
     pod = named(replay.scenario.pod.name, whole(count, memory=memory))

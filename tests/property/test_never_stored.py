@@ -149,7 +149,7 @@ def answer(*words: str) -> dict[str, Any]:
 
 
 def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str, set[str]]:
-    """Tell which pods are never stored, by the command that says so."""
+    """Return which pods are never stored, by the command that says so."""
     file, timeline = folder / "pods.json", folder / "timeline.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
     names = [each["metadata"]["name"] for each in listed if each["kind"] == "Pod"]

@@ -189,7 +189,7 @@ class NodeLife(RuleBasedStateMachine):
             self.node, self.forced = self.fresh(), False
 
     def holes(self, pods: list[StoredPod], held: dict[str, set[str]]) -> bool:
-        """Tell whether a pod kept a container's memory between two init containers that got theirs again."""
+        """Return whether a pod kept a container's memory between init containers that got theirs again."""
         kept = [[each.name in held.get(pod.uid, ()) for each in pod.init_containers] for pod in pods]
         return any(len([*groupby(each)]) - each[:1].count(True) - each[-1:].count(True) > 1 for each in kept)
 

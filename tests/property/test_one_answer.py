@@ -141,7 +141,7 @@ def answers(drawn: Drawn) -> Iterator[tuple[str, int, dict[str, Any], str]]:
 
 
 def looked(path: str, document: dict[str, Any]) -> bool:
-    """Tell whether a command has looked at state files; one that has not names the command that does."""
+    """Return whether a command has looked at state files; one that has not names the command that does."""
     if path in ("plan", "explain"):
         unseen = str(document.get("sources", {}).get("state", {}).get("value", ""))
         missed = "not looked at" in unseen

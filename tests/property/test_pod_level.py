@@ -105,7 +105,7 @@ class PodLevelLife(RuleBasedStateMachine):
                 assert node.state.assignments.get(admission.pod.uid) == before.get(admission.pod.uid)
 
     def cut_short(self, pod: Pod, before: Mapping[str, Mapping[str, int]]) -> bool:
-        """Tell whether a container of a pod has been released: then a kubelet cuts again, or starts anew."""
+        """Return whether a container of a pod has been released: then a kubelet cuts again or starts over."""
         return pod.uid not in before or len(before[pod.uid]) < len(pod.all_containers)
 
     def judge(self, admission: Admission) -> None:

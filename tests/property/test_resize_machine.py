@@ -173,7 +173,7 @@ def grown(pod: StoredPod, sizes: Iterable[int]) -> StoredPod:
 
 
 def due(node: Node, uid: str, container: str) -> int | None:
-    """Tell what a container has, or will once its delay has passed; None where it shares."""
+    """Return what a container has, or will once its delay has passed; None where it shares."""
     awaited = node.state.awaited(uid, container)
     return node.state.assigned(uid, container) if awaited is None else awaited
 

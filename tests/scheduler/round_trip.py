@@ -355,7 +355,7 @@ PASSES: dict[str, Applies] = {
 
 
 def _lacking(case: Case) -> bool:
-    """Tell whether zones lack CPUs or memory, which the kubelet does not align for this pod."""
+    """Return whether zones lack CPUs or memory, which the kubelet does not align for this pod."""
     asked = {name for each in case.pod.all_containers for name in each.resources.requests}
     listed = [{each.name for each in zone.resources} for zone in case.topology.zones] if case.topology else []
     return pod_qos(case.pod).qos_class is QosClass.BURSTABLE and not all(asked <= each for each in listed)

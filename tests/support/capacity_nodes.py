@@ -31,7 +31,7 @@ THREADED = machine_info(
 
 
 def kubelet(policy: str = "none", *, max_pods: int = 20, **options: str) -> Kubelet:
-    """Tell a kubelet of the static policy; options are those of the CPU Manager, with underscores."""
+    """Return a kubelet of the static policy; options are those of the CPU Manager, with underscores."""
     config = KubeletConfiguration(
         cpu_manager_policy="static",
         cpu_manager_policy_options={name.replace("_", "-"): value for name, value in options.items()},
@@ -70,7 +70,7 @@ def shared(name: str, requests: str = "cpu=500m") -> StoredPod:
 
 
 def held(node: Node) -> Mapping[str, int]:
-    """Tell the exclusive CPUs of every pod."""
+    """Return the exclusive CPUs of every pod."""
     union: dict[str, int] = {}
     for uid, containers in node.state.assignments.items():
         for cpus in containers.values():

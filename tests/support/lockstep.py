@@ -170,7 +170,7 @@ def _on_one(hint: Hint) -> bool:
 
 
 def _fits(one: int, other: int, rows: dict[int, list[int]]) -> bool:
-    """Tell whether the first set fits better than the second, looking distances up by node id."""
+    """Return whether the first set fits better than the second, looking distances up by node id."""
     if one == other or one.bit_count() != other.bit_count():
         return one.bit_count() < other.bit_count()
     return (_apart(one, rows), one) < (_apart(other, rows), other)

@@ -12,7 +12,7 @@ Better = Callable[[int, int], bool]
 
 
 def narrower(one: int, other: int) -> bool:
-    """Tell whether *one* fits better: fewer nodes, then the smaller number."""
+    """Return whether *one* fits better: fewer nodes, then the smaller number."""
     return (one.bit_count(), one) < (other.bit_count(), other)
 
 

@@ -27,7 +27,7 @@ class Machine:
 
     @cached_property
     def labels(self) -> dict[str, dict[int, int]]:
-        """Tell for every level and CPU the id of the element that holds it."""
+        """Determine for every level and CPU the id of the element that holds it."""
         every = [(cpu, core) for core in self.cores for cpu in core.cpus]
         return {
             "node": {cpu: core.numa_node for cpu, core in every},

@@ -31,7 +31,7 @@ POLICIES = ("best-effort", "restricted", "single-numa-node")
 
 
 def kubelet(minor: int = 36, *, memory: bool = True, **config: Any) -> Kubelet:
-    """Tell a kubelet; without *memory* the Memory Manager does nothing."""
+    """Return a kubelet; without *memory* the Memory Manager does nothing."""
     own = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
     told: dict[str, Any] = {
         "cpu_manager_policy": "static",

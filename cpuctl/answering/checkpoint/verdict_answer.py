@@ -69,7 +69,7 @@ def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.
 
 
 def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
-    """Tell of all to which a kubelet comes that cannot load its configuration, as its check does."""
+    """Report all to which a kubelet comes that cannot load its configuration, as its check does."""
     fix = refused.hint or leave_out(setting_place(refused.where))
     yield StateFinding(Severity.ERROR, "not-started", StatePlace(""), str(refused), fix=fix)
     for each in refused.others:

@@ -94,7 +94,7 @@ def _refusal(
 
 
 def _tells(remark: ConfigRemark, names: Sequence[str]) -> bool:
-    """Tell whether a remark is an error of one of these settings; without names any error will do."""
+    """Return whether a remark is an error of one of these settings; without names any error will do."""
     setting = remark.place.setting
     about = not names or any(_within(setting, name) or _within(name, setting) for name in names)
     return remark.severity is Severity.ERROR and about

@@ -54,7 +54,7 @@ def not_started_answer(outcome: NotStartedOutcome) -> NotStarted:
 
 
 def _remedy(refusal: Refusal) -> Remedy:
-    """Tell what to fix first, how, and what comes after it."""
+    """Return what to fix first, how, and what comes after it."""
     answer: Remedy = {}
     if refusal.later:
         answer["later"] = list(refusal.later)

@@ -28,7 +28,7 @@ def offers_answer(asked: HintRound) -> list[answers.Offer]:
 
 
 def _hints(hints: HintList | None) -> answers.OfferedHints:
-    """Tell the preferred sets of NUMA nodes: none where no set at all will do, null where none are told."""
+    """Return the preferred sets of NUMA nodes: none where no set at all will do, null where none are told."""
     if hints is None:
         return {"standing": "no preference", "preferred": None}
     if not hints:

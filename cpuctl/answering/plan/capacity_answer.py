@@ -63,7 +63,7 @@ def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> a
 
 
 def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmentation | None:
-    """Tell how far the free CPUs are scattered; None without exclusive CPUs."""
+    """Return how far the free CPUs are scattered; None without exclusive CPUs."""
     if fragmentation is None:
         return None
     return {
@@ -74,7 +74,7 @@ def fragmentation_answer(fragmentation: Fragmentation | None) -> answers.Fragmen
 
 
 def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> answers.Repeat:
-    """Tell how many copies of all pods fit, of as many as were asked for (or ``max``)."""
+    """Return how many copies of all pods fit, of as many as were asked for (or ``max``)."""
     stop = repetition.stop
     return {
         "asked": asked,

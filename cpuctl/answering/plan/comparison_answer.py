@@ -236,7 +236,7 @@ def _moves(before: answers.Placement | None, after: answers.Placement | None) ->
 
 
 def _placement(name: str, pod: Pod | None) -> answers.Placement | None:
-    """Tell where a container of an admitted pod runs."""
+    """Return where a container of an admitted pod runs."""
     containers = pod["containers"] if pod else ()
     found = next((each for each in containers if each["name"] == name and "cpus" in each), None)
     if found is None:

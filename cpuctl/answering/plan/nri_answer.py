@@ -23,7 +23,7 @@ _STATIC = "static"
 
 
 def nri_document(plan: StartedPlan | NotStartedPlan, node: Node | None) -> NRIPlan:
-    """Tell what would be answered for a plan; *node* is as the plan leaves it, None where no kubelet runs."""
+    """Return the answers for a plan; *node* is as the plan leaves it, None where no kubelet runs."""
     answers: list[NRIAnswer] = []
     if "after" in plan and node is not None:
         planned = {pod["uid"] for pod in plan["pods"]}
@@ -39,7 +39,7 @@ def nri_document(plan: StartedPlan | NotStartedPlan, node: Node | None) -> NRIPl
 
 
 def written_by_kubelet(plan: StartedPlan | NotStartedPlan) -> bool:
-    """Tell whether the kubelet itself would write the CPU sets."""
+    """Return whether the kubelet itself would write the CPU sets."""
     return "after" in plan and _by_cpus(plan)
 
 

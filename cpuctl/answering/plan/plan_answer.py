@@ -176,7 +176,7 @@ def _summary(node: Node, admissions: Iterable[Admission]) -> Summary:
 
 
 def _never_shared(node: Node) -> int:
-    """Tell the reserved CPUs that strict reservation keeps out of the shared pool."""
+    """Return the reserved CPUs that strict reservation keeps out of the shared pool."""
     strict = node.policy is not None and node.policy.options.strict_cpu_reservation
     return node.policy.reserved if strict and node.policy else 0
 
@@ -221,7 +221,7 @@ def placed_containers(topology: CPUTopology, admission: Admission) -> Iterator[a
 
 
 def inside_answer(node: Node, admission: Admission) -> answers.DownwardPart:
-    """Tell what containers of an admitted pod read of resources by the downward API, where any does."""
+    """Return what containers of an admitted pod read of resources by the downward API, where any does."""
     refs = admission.pod.field_refs
     if not refs or not isinstance(admission.verdict, Admitted):
         return {}

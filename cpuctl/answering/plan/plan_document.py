@@ -140,7 +140,7 @@ def _room(plan: Plan, node: Node) -> answers.CapacityPart:
 
 
 def _state_answer(digests: Mapping[str, str]) -> answers.StatePart:
-    """Tell which state the plan was made from: whoever applies it sees whether that has moved on."""
+    """Return which state the plan was made from: whoever applies it sees whether that has moved on."""
     files: list[answers.StateFile] = [
         {"path": name, "sha256": digest} for name, digest in sorted(digests.items())
     ]
@@ -185,7 +185,7 @@ def _unloaded_side(side: Side) -> PlannedSide:
 
 
 def _moves(document: answers.PlanComparison) -> bool:
-    """Tell whether both kubelets start, and something becomes of a pod that does not on the other side."""
+    """Return whether both kubelets start, and something becomes of a pod that does not on the other side."""
     started = all(side["start"]["outcome"] == "Started" for side in (document["a"], document["b"]))
     return started and document["summary"]["changed"] > 0
 

@@ -140,7 +140,7 @@ def _kubelets(pid: int, name: str, words: Sequence[str]) -> Iterator[RunningKube
 
 
 def _is_directory_of(kubelet: RunningKubelet, directory: Path, root: Path) -> bool:
-    """Tell whether a kubelet's root directory is this one: as it sees it or, if that is closed, by name."""
+    """Return whether a kubelet's root directory is this one: as it sees it or, if that is closed, by name."""
     own = kubelet.root_directory.lstrip("/")
     start = "root" if own != kubelet.root_directory else "cwd"
     try:

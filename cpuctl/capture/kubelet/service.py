@@ -63,7 +63,7 @@ class TrackedFiles:
         return text
 
     def lists(self, path: str) -> bool:
-        """Tell whether something is at a path."""
+        """Return whether something is at a path."""
         return posixpath.basename(path) in self.names(posixpath.dirname(path))
 
     def names(self, path: str) -> Sequence[str]:
@@ -129,11 +129,11 @@ class Service:
         self._unit = unit
 
     def is_there(self) -> bool:
-        """Tell whether the node has the unit."""
+        """Return whether the node has the unit."""
         return any(self._files.lists(f"{directory}/{self._unit}") for directory in UNIT_DIRECTORIES)
 
     def is_wanted(self) -> bool:
-        """Tell whether systemd starts it when the node comes up."""
+        """Return whether systemd starts it when the node comes up."""
         wants = (f"{at}/{name}" for at in UNIT_DIRECTORIES for name in self._files.names(at))
         return any(self._files.lists(f"{each}/{self._unit}") for each in wants if each.endswith(".wants"))
 

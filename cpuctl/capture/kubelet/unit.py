@@ -167,7 +167,7 @@ def _k3s_arguments(
 
 
 def _is_there(files: TrackedFiles, path: str) -> bool:
-    """Tell whether something is at a path; raise UnknownError where a directory on the way is closed."""
+    """Return whether something is at a path; raise UnknownError where a directory on the way is closed."""
     parent, name = posixpath.split(path)
     return (not parent or _is_there(files, parent)) and name in files.sure_names(parent)
 

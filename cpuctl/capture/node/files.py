@@ -52,7 +52,7 @@ class NodeFiles:
         return self._tree.in_the_way(path)
 
     def is_link(self, path: str) -> bool:
-        """Tell whether the last part of a path is a link; its directories may be some."""
+        """Return whether the last part of a path is a link; its directories may be some."""
         parent, slash, name = path.rpartition("/")
         directory = self._follow(parent) if slash else ""
         return directory is None or self._follow(path) != f"{directory}{'/' if directory else ''}{name}"

@@ -77,7 +77,7 @@ _BY_NAME = {
 
 
 def value_of(option: Option) -> Value:
-    """Tell what an option's value is; ``NOTHING`` where a shell cannot help: amounts, durations, numbers."""
+    """Return an option's kind of value; ``NOTHING`` where a shell cannot help: amounts, numbers."""
     if option.choices:
         return Value(Kind.WORDS, option.choices)
     named = next((_BY_NAME[name] for name in option.names if name in _BY_NAME), None)
@@ -85,7 +85,7 @@ def value_of(option: Option) -> Value:
 
 
 def value_of_argument(argument: Argument) -> Value:
-    """Tell what an argument is; ``NAME`` is the name of a schema."""
+    """Return what an argument is; ``NAME`` is the name of a schema."""
     if argument.choices:
         return Value(Kind.WORDS, argument.choices)
     metavar = argument.metavar.removesuffix("...").strip("[]{}")

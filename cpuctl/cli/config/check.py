@@ -84,7 +84,7 @@ def check(
     quiet: QuietOption = False,
     exit_zero: ExitZeroOption = False,
 ) -> None:
-    """Tell whether the kubelet would start."""
+    """Check whether the kubelet would start."""
     from cpuctl.answering.node_checks import check_configuration
 
     kubelet = kubelet_inputs(context)

@@ -188,7 +188,7 @@ def plan(
 
 
 def _is_served(pod: "FleetPod") -> bool:
-    """Tell whether a pod starts with its resource claims, whose CPUs are known."""
+    """Return whether a pod starts with its resource claims, whose CPUs are known."""
     return "claimProblem" not in pod and None not in pod.get("claims", {}).values()
 
 

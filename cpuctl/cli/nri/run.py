@@ -268,7 +268,7 @@ class _Journal:
 
 
 def _read_by_journal() -> bool:
-    """Tell whether stderr is what systemd has connected to its journal."""
+    """Return whether stderr is what systemd has connected to its journal."""
     try:
         found = os.fstat(2)
     except OSError:

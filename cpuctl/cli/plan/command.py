@@ -369,7 +369,7 @@ def _unloaded(
     compared: tuple[str, str] | None,
     planner_of: Callable[[Planning], Planner],
 ) -> "NotStartedPlan | PlanComparison":
-    """Tell of a kubelet that cannot load its configuration: nothing is planned for it, nor written."""
+    """Report a kubelet that cannot load its configuration: nothing is planned for it, nor written."""
     from cpuctl.answering.config.parts import unloaded_head
     from cpuctl.answering.plan.plan_answer import not_started_document
     from cpuctl.answering.plan.plan_document import unloaded_comparison
@@ -446,7 +446,7 @@ def _metrics(document: "StartedPlan | NotStartedPlan | PlanComparison") -> "Metr
 
 
 def _served_twice(pod: "ComparedPod") -> bool:
-    """Tell whether a pod is admitted wherever it is planned, and starts with claims whose CPUs are known."""
+    """Return whether a pod is admitted wherever it is planned, and its claims' CPUs are known."""
     verdicts = (verdict for verdict in (pod["a"], pod["b"]) if verdict)
     claims = (each for claim in pod.get("claims", ()) for each in (claim["a"], claim["b"]) if each)
     unknown = "claimProblems" in pod or any("whyUnknown" in claim for claim in claims)
@@ -454,7 +454,7 @@ def _served_twice(pod: "ComparedPod") -> bool:
 
 
 def _all_admitted(document: "StartedPlan | NotStartedPlan | PlanComparison") -> bool:
-    """Tell whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
+    """Return whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
     from cpuctl.exports.outcomes import is_served
 
     if document["kind"] == "PlanComparison":

@@ -122,7 +122,7 @@ def largest_request(node: Node) -> Largest:
 
 
 def most_requested(node: Node, step: int = 1) -> int:
-    """Tell the most CPUs that one more container would be admitted with, its own where there are any.
+    """Return the most CPUs that one more container would be admitted with, its own where there are any.
 
     Multiples of *step* are tried from all free CPUs downwards: on several NUMA nodes a request may fit where
     a smaller one fails. *node* is as in ``largest_request``.

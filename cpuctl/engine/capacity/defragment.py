@@ -268,7 +268,7 @@ def fewest_moves(
 
 
 def _hopeless(node: Node, pod: StoredPod, stay: frozenset[str]) -> Verdict | None:
-    """Tell what no move can change: the node as a whole has too little, or refuses the pod when it is alone.
+    """Return what no move can change: the whole node has too little, or rejects even the lone pod.
 
     What a pod of several containers comes to can depend on others in both ways: for it, all is tried.
     """

@@ -20,7 +20,7 @@ def known_uids(node: Node) -> set[str]:
 
 
 def held_cpus(node: Node, pod: StoredPod) -> int:
-    """Tell the exclusive CPUs (a mask) of a running pod."""
+    """Return the exclusive CPUs (a mask) of a running pod."""
     held = 0
     for cpus in node.cpu.state.assignments.get(pod.uid, {}).values():
         held |= cpus
@@ -42,7 +42,7 @@ def holdings(node: Node, pod: StoredPod) -> Holdings:
 
 
 def as_much(now: Holdings, before: Holdings) -> bool:
-    """Tell whether a pod holds what it held before: not of all pods it is known what they ask for."""
+    """Return whether a pod holds what it held before: not of all pods it is known what they ask for."""
     return all(now.get(key, 0) >= amount for key, amount in before.items())
 
 

@@ -29,12 +29,12 @@ def settled(node: Node) -> Node:
 
 
 def free_cpus(node: Node) -> CPUMask:
-    """Tell the CPUs (a mask) that can still become exclusive."""
+    """Return the CPUs (a mask) that can still become exclusive."""
     return node.state.default & ~node.policy.reserved if node.policy else NO_CPUS
 
 
 def request_step(node: Node) -> int:
-    """Tell in which steps requests for exclusive CPUs can grow: whole cores where the policy wants them.
+    """Determine in which steps requests for exclusive CPUs can grow: whole cores where the policy wants them.
 
     The node has the static policy.
     """
@@ -80,4 +80,4 @@ def _amounts(amounts: Mapping[str, Quantity]) -> Hashable:
 
 
 def no_progress(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
+    """Report to nobody."""

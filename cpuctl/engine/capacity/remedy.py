@@ -214,7 +214,7 @@ def remedy_for(node: Node, pods: tuple[StoredPod, ...], budget: int, progress: P
 
 
 def shortage(node: Node, pod: StoredPod) -> Rejected | None:
-    """Tell of what the node as a whole has too little left for a pod, if of anything."""
+    """Report what the node as a whole has too little left for a pod, if of anything."""
     if node.allocatable is None:
         return None
     running, pod_level = node.active.values(), node.pod_level_resources

@@ -45,7 +45,7 @@ class Service(NamedTuple):
     largest: int
 
     def beats(self, other: Service) -> bool:
-        """Tell whether this is at least as good in everything that counts, and better in something."""
+        """Return whether this is at least as good in everything that counts, and better in something."""
         if any(mine < theirs for mine, theirs in zip(self._gains, other._gains, strict=True)):
             return False
         if self.admitted > other.admitted:

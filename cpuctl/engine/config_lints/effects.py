@@ -26,7 +26,7 @@ _BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reserva
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
-    """Tell options of the static CPU policy that this machine gives nothing to do."""
+    """Report options of the static CPU policy that this machine gives nothing to do."""
     topology = subject.topology
     if topology is None or subject.config.cpu_manager_policy != "static" or _reaches_across(topology):
         return
@@ -77,7 +77,7 @@ def _idle_reason(name: str, topology: CPUTopology) -> str:
 
 
 def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
-    """Tell topology settings that nothing comes of."""
+    """Report topology settings that nothing comes of."""
     config, topology = subject.config, subject.topology
     if config.topology_manager_policy == "none":
         for name in config.topology_manager_policy_options:
@@ -101,7 +101,7 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
-    """Tell what a kubelet would not answer: NUMA nodes that no mask holds, sets of them beyond number."""
+    """Report what a kubelet would not answer: NUMA nodes that no mask holds, sets of them beyond number."""
     if subject.started is None:
         return
     fault = subject.started.topology_manager.fault
@@ -127,7 +127,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_merging(subject: LintSubject) -> Iterator[Lint]:
-    """Tell where a kubelet combines the hints of CPUs and memory for longer than anybody waits."""
+    """Report where a kubelet combines the hints of CPUs and memory for longer than anybody waits."""
     if (
         subject.started is None
         or subject.info is None
@@ -167,7 +167,7 @@ def _closest(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
-    """Tell reserved amounts that other settings put out of force."""
+    """Report reserved amounts that other settings put out of force."""
     config = subject.config
     if config.reserved_memory and config.memory_manager_policy == "None":
         message = "reservedMemory is not looked at while memoryManagerPolicy is None"

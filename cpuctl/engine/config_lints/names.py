@@ -38,7 +38,7 @@ CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOpt
 
 
 def lint_policy_names(subject: LintSubject) -> Iterator[Lint]:
-    """Tell policy names that differ from a right one by case only, or by a letter."""
+    """Report policy names that differ from a valid one by case only, or by a letter."""
     config = subject.config
     for field, value, names in (
         ("cpuManagerPolicy", config.cpu_manager_policy, ("none", "static")),
@@ -66,7 +66,7 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
 
 
 def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
-    """Tell a driver that no kubelet knows: it compares with ``systemd``, and takes all else for the other."""
+    """Report a driver that no kubelet knows: anything but ``systemd`` counts as the other one."""
     value, gates = subject.config.cgroup_driver, subject.gates
     if value in _DRIVERS:
         return
@@ -84,7 +84,7 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
 
 
 def lint_options(subject: LintSubject) -> Iterator[Lint]:
-    """Tell options that this release does not know, that need a gate, or whose value is none."""
+    """Report options that this release does not know, that need a gate, or whose value is none."""
     config, gates = subject.config, subject.gates
     yield from _options(
         CPU_OPTIONS, config.cpu_manager_policy_options, CPU_POLICY_OPTIONS, CPU_STAGE_GATES, gates
@@ -178,7 +178,7 @@ def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lin
 
 
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
-    """Tell what is wrong with ``scale-delay-time``, or else whom it hits (KEP-6122, "Risks and Mitigations").
+    """Return what is wrong with ``scale-delay-time``, or whom it affects (KEP-6122, "Risks and Mitigations").
 
     No release has been seen to have it.
     """
@@ -211,7 +211,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether the kubelet takes a text for a number of NUMA nodes."""
+    """Return whether the kubelet takes a text for a number of NUMA nodes."""
     try:
         return parse_atoi(text) >= DEFAULT_MAX_NODES
     except GoError:
@@ -244,7 +244,7 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
 
 
 def lint_gates(subject: LintSubject) -> Iterator[Lint]:
-    """Tell gates that this release does not have (the first of them), or in an unverified stage."""
+    """Report gates that this release does not have (the first of them), or in an unverified stage."""
     minor, unknown = subject.gates.minor, 0
     for name in {**subject.config.feature_gates, **subject.gate_flags}:
         if name in ("AllAlpha", "AllBeta"):

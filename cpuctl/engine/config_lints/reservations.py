@@ -182,7 +182,7 @@ def _addends(started: Started) -> str:
 
 
 def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
-    """Tell quantities that the kubelet does not take for whole numbers, although some are."""
+    """Report quantities that the kubelet does not take for whole numbers, although some are."""
     for kind, amount in item.limits.items():
         if amount.exact_int64 is None:
             whole = "" if amount.nano % _BYTE else str(countable(amount.nano // _BYTE))
@@ -198,7 +198,7 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
 
 
 def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
-    """Tell NUMA nodes that give more than they have beside huge pages: the kubelet's numbers wrap around."""
+    """Report NUMA nodes that reserve more than they have besides huge pages: the kubelet's numbers wrap."""
     listed: dict[int, int] = {}
     for item in subject.config.reserved_memory:
         amount = item.limits.get(MEMORY, _ZERO).nano // _BYTE

@@ -88,7 +88,7 @@ class CPUHints(ByContent, DirectRule):
         return self.reusable + self._free_in(nodes) >= self.request
 
     def prefers(self, nodes: NodeMask) -> bool:
-        """Tell whether a hint for these nodes is preferred."""
+        """Return whether a hint for these nodes is preferred."""
         if nodes.bit_count() == self.width:
             return True
         return self.socket_rule is not None and self.socket_rule.allows(nodes)

@@ -209,7 +209,7 @@ class StaticPolicy(NamedTuple):
         return Picked(near.cpus | rest.cpus, near.steps + rest.steps)
 
     def near(self, nodes: NodeMask) -> CPUMask:
-        """Tell the CPUs of these NUMA nodes, with ``align-by-socket`` of every socket that they touch."""
+        """Return the CPUs of these NUMA nodes, with ``align-by-socket`` of every socket that they touch."""
         cpus = self.topology.in_numa_nodes(nodes)
         return self.topology.in_sockets_of(cpus) if self.options.align_by_socket else cpus
 

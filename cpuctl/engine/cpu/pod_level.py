@@ -149,7 +149,7 @@ def _failed(result: _Failure, container: Container | None = None) -> Rejected | 
 
 
 def usable_bubble(state: CPUManagerState, pod: StoredPod) -> CPUMask | None:
-    """Tell the CPUs a pod holds as a whole; None where it holds none, or what it holds makes no sense."""
+    """Return the CPUs a pod holds as a whole; None where it holds none, or what it holds makes no sense."""
     held = state.pod_entries.get(pod.uid)
     if held is None or held & state.default:
         return None

@@ -248,7 +248,7 @@ class CPUProvider(Copied):
         return doubtful & reduce(or_, others, self.policy.reserved)
 
     def pool_warning(self, before: int) -> PoolWarning | None:
-        """Tell what is worth a warning about the shared pool, which was this *before*."""
+        """Return what is worth a warning about the shared pool, which was this *before*."""
         after = self.state.default
         if self.policy is None or after == before:
             return None

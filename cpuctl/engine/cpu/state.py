@@ -31,7 +31,7 @@ NO_DELAY = DelayRules()
 
 
 def delay_of(pod: StoredPod, rules: DelayRules) -> int:
-    """Tell how many nanoseconds pass before CPUs are taken from a container of *pod*, at least; 0: none.
+    """Return how many nanoseconds pass before CPUs are taken from a container of *pod*, at least; 0: none.
 
     Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a field of the pod,
     ``scaleDownGracePeriodSeconds``, is announced to take its place.
@@ -117,7 +117,7 @@ class CPUManagerState(Changeable):
         return reduce(or_, self.assignments.get(uid, {}).values(), self.pod_entries.get(uid, NO_CPUS))
 
     def assigned(self, uid: str, container: str) -> CPUMask | None:
-        """Tell a container's exclusive CPUs, None when it runs in the shared pool."""
+        """Return a container's exclusive CPUs, None when it runs in the shared pool."""
         return self.assignments.get(uid, {}).get(container)
 
     def assign(self, uid: str, container: str, cpus: CPUMask) -> None:
@@ -129,7 +129,7 @@ class CPUManagerState(Changeable):
         self.baselines[uid] = {**promised, container: promised.get(container, cpus)}
 
     def baseline(self, uid: str, container: str) -> CPUMask | None:
-        """Tell the CPUs that a container keeps over every resize, None where it has none."""
+        """Return the CPUs that a container keeps over every resize, None where it has none."""
         return self.baselines.get(uid, {}).get(container)
 
     def postpone(self, uid: str, container: str, cpus: CPUMask) -> None:
@@ -137,7 +137,7 @@ class CPUManagerState(Changeable):
         self.pending[uid] = {**self.pending.get(uid, {}), container: cpus}
 
     def awaited(self, uid: str, container: str) -> CPUMask | None:
-        """Tell the CPUs that a container will have left, None where none are to be taken from it."""
+        """Return the CPUs that a container will have left, None where none are to be taken from it."""
         return self.pending.get(uid, {}).get(container)
 
     def call_off(self, uid: str, container: str) -> None:
@@ -159,7 +159,7 @@ class CPUManagerState(Changeable):
         return held & ~kept
 
     def reusable_for(self, uid: str) -> CPUMask:
-        """Tell the CPUs a container of this pod may use although they are assigned already."""
+        """Return the CPUs a container of this pod may use although they are assigned already."""
         return self.reusable if self.reusable_by == uid else NO_CPUS
 
     def remember_reuse(self, uid: str, kind: ContainerKind, cpus: CPUMask) -> None:

@@ -69,7 +69,7 @@ class DeviceHints(ByContent):
         return bool(nodes) and not nodes & ~self.coverage.nodes and nodes in self.coverage
 
     def prefers(self, nodes: NodeMask) -> bool:
-        """Tell whether a hint for these nodes is preferred."""
+        """Return whether a hint for these nodes is preferred."""
         return nodes.bit_count() == self.width
 
     @cached_property

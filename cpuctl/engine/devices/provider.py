@@ -124,7 +124,7 @@ class DeviceProvider(Copied):
         return [more if isinstance(more, Placement) else each for each, more in granted]
 
     def allocatable(self, pod: StoredPod) -> dict[str, int]:
-        """Tell what the node has for pods: its healthy devices, for who holds any at least all in use."""
+        """Return what the node has for pods: its healthy devices, for who holds any at least all in use."""
         holds = pod.uid in self.state.held
         return {
             resource: max(pool.healthy.bit_count(), self._in_use(resource).bit_count() if holds else 0)
@@ -132,7 +132,7 @@ class DeviceProvider(Copied):
         }
 
     def free(self, resource: str) -> int:
-        """Tell the healthy devices that nobody uses (a mask)."""
+        """Return the healthy devices that nobody uses (a mask)."""
         return self._pool(resource).healthy & ~self._in_use(resource)
 
     def keep_only(
@@ -226,7 +226,7 @@ class DeviceProvider(Copied):
         return DeviceGrant(resource=resource, by_nodes=self.pools[resource].counts(held)) if held else None
 
     def _unhealthy(self, resource: str, held: int) -> str:
-        """Tell the kubelet's error where health forbids to allocate, if it does."""
+        """Return the kubelet's error where health forbids to allocate, if it does."""
         healthy = self._pool(resource).healthy
         if not healthy:
             return f"no healthy devices present; cannot allocate unhealthy devices {resource}"

@@ -60,11 +60,11 @@ class DeviceState(Changeable):
         return copied
 
     def assigned(self, uid: str, container: str, resource: str) -> int | None:
-        """Tell the devices of a container; None where it was never given any."""
+        """Return the devices of a container; None where it was never given any."""
         return self.held.get(uid, {}).get(container, {}).get(resource)
 
     def of_pod(self, uid: str, resource: str) -> int:
-        """Tell the devices of all containers of a pod together."""
+        """Return the devices of all containers of a pod together."""
         devices = 0
         for container in self.held.get(uid, {}).values():
             devices |= container.get(resource, 0)
@@ -76,7 +76,7 @@ class DeviceState(Changeable):
         self.in_use[resource] |= devices
 
     def reusable_for(self, uid: str, resource: str) -> int:
-        """Tell the devices that a container of this pod may use although they are in use."""
+        """Return the devices that a container of this pod may use although they are in use."""
         return self.reusable.get(resource, 0) if self.reusable_by == uid else 0
 
     def remember_reuse(self, uid: str, container: str, kind: ContainerKind) -> None:

@@ -67,7 +67,7 @@ def _managers(replay: Replay) -> Iterator[KnownDefect]:
 
 
 def _guaranteed_by_resource(pod: StoredPod) -> bool:
-    """Tell whether a pod is Guaranteed only where containers speak for what ``spec.resources`` leaves out."""
+    """Return whether a pod is Guaranteed only if containers count for what ``spec.resources`` leaves out."""
     own = pod.resources
     if own is None or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
         return False

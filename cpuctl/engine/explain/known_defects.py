@@ -152,7 +152,7 @@ def _of_release(replay: Replay, pod: StoredPod) -> Iterator[KnownDefect]:
 
 
 def _overlaps(replay: Replay, uid: str) -> bool:
-    """Tell whether a pod was given memory that later kubelets reject."""
+    """Return whether a pod was given memory that later kubelets reject."""
     policy = replay.before.memory.policy
     if policy is None or policy.refuses_overlaps:
         return False

@@ -80,7 +80,7 @@ def round_of(asked: HintRound, pod: StoredPod, node: Node) -> Round:
 
 
 def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:
-    """Tell how much was asked for, where there are hints for it or should be."""
+    """Return how much was asked for, where there are hints for it or should be."""
     if offer.status is OfferStatus.NO_PREFERENCE:
         return None
 
@@ -151,7 +151,7 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[NodeMas
 
 
 def memory_requested(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
-    """Tell what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
+    """Return what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
     It is None where an amount is not written as a whole number, and empty for a container that runs and whose
     status names none, to a kubelet that goes by that.

@@ -43,7 +43,7 @@ class Replacement(Record):
 def replacement_of(
     rejected: Rejected, decision: Decision, owner: str | None, *, static: bool
 ) -> Replacement | None:
-    """Tell what follows a rejection; *owner* is ``Kind/name``, empty where there is none, None if unknown.
+    """Return what follows a rejection; *owner* is ``Kind/name``, empty where there is none, None if unknown.
 
     None where the scheduler sees what the kubelet rejects the pod for, and for static pods, which it never
     sees.

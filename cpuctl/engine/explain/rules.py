@@ -229,7 +229,7 @@ def _not_extended(request: MemoryRequest, affinity: NodeMask | None, tables: Tab
 
 
 def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn = free_in) -> bool:
-    """Tell whether some *size* nodes have as much, free by default, whatever groups they are in."""
+    """Return whether some *size* nodes have as much, free by default, whatever groups they are in."""
     nodes = NodeMask(CPUSet.of(tables).mask)
     coverages = [
         Coverage.of(nodes, {NODE_0 << node: amount(tables, (node,), name) for node in tables}, (), wanted)
@@ -341,7 +341,7 @@ def _of_memory(
 
 
 def _no_own_resources(container: str, policy: str) -> str:
-    """Tell what the Memory Manager does with a container that asks for nothing by itself."""
+    """Return what the Memory Manager does with a container that asks for nothing by itself."""
     no_policy = policy == "none"
     how = "without a Topology Manager policy" if no_policy else "with scope container"
     instead = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
@@ -374,7 +374,7 @@ def _of_cpus(replay: Replay, refused: Rejected) -> Blocked:
 
 
 def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
-    """Tell why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
+    """Return why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
     if refused.container:
         return Rule.OVER_BUDGET, (
             f"the {counted(total, 'CPU')} that the pod has as a whole do not suffice for what its containers "

@@ -41,7 +41,7 @@ class Scenario(NamedTuple):
     together: bool = False
 
     def is_met_by(self, admission: Admission) -> bool:
-        """Tell whether a decision on the pod is what is asked for."""
+        """Return whether a decision on the pod is what is asked for."""
         if not isinstance(admission.verdict, Admitted):
             return False
         return not self.aligned or (bool(admission.asked) and all(each.preferred for each in admission.asked))
@@ -74,7 +74,7 @@ class SearchBudget:
         self.left_out = ""
 
     def allow(self, wanted: int = 1) -> bool:
-        """Tell whether that many more runs stay within the bound."""
+        """Return whether that many more runs stay within the bound."""
         self.cut |= self.made + wanted > self.bound
         return not self.cut
 

@@ -121,7 +121,7 @@ class CommonSets(_Parts):
 
     @property
     def possible(self) -> bool:
-        """Tell whether there is any such set."""
+        """Return whether there is any such set."""
         return self._lowest is not None
 
     def lowest(self) -> NodeMask | None:
@@ -152,6 +152,6 @@ class CommonSets(_Parts):
         )
 
     def _lowest_if(self, node: int, *, taken: bool) -> NodeMask | None:
-        """Tell what is known of the lowest set with or without a node: it may be the lowest of all."""
+        """Return what is known of the lowest set with or without a node: it may be the lowest of all."""
         lowest = self._lowest
         return lowest if lowest is None or (lowest >> node & 1) == taken else _NOT_KNOWN

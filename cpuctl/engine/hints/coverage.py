@@ -53,15 +53,15 @@ class Coverage(ByContent):
         return self.next_to(nodes) >= self.wanted
 
     def next_to(self, nodes: NodeMask) -> int:
-        """Tell how much lies next to a set."""
+        """Return how much lies next to a set."""
         return sum(amount for mask, amount in self.amounts.items() if mask & nodes)
 
     def amounts_at(self, node: int) -> int:
-        """Tell how much lies next to a node."""
+        """Return how much lies next to a node."""
         return sum(amount for _, amount in self._at.get(node, ()))
 
     def only_at(self, node: int, nodes: NodeMask) -> int:
-        """Tell how much lies next to a node and to no other one of *nodes*."""
+        """Return how much lies next to a node and to no other one of *nodes*."""
         bit, masks = NODE_0 << node, self._masks
         return sum(amount for index, amount in self._at.get(node, ()) if masks[index] & nodes == bit)
 
@@ -80,7 +80,7 @@ class Coverage(ByContent):
         return max(missing, 0), counted
 
     def within_reach(self, progress: Progress, remaining: NodeMask, count: int) -> bool:
-        """Tell whether *count* of the *remaining* nodes may do; False is certain, True is a bound."""
+        """Return whether *count* of the *remaining* nodes may do; False is certain, True is a bound."""
         missing, counted = progress
         if missing <= 0:
             return True
@@ -93,7 +93,7 @@ class Coverage(ByContent):
         return sum(sorted(fresh, reverse=True)[: max(count, 0)]) >= missing
 
     def _within_levels(self, missing: int, remaining: NodeMask, count: int) -> bool:
-        """Tell the same while nothing that nodes share is counted: all that is alike is taken at once."""
+        """Return the same while nothing that nodes share is counted: all that is alike is taken at once."""
         for amount, nodes in self._levels:
             if count <= 0:
                 return False
@@ -153,11 +153,11 @@ class SocketRule(Record):
     of_node: Mapping[int, frozenset[int]]
 
     def allows(self, nodes: NodeMask) -> bool:
-        """Tell whether a set touches as many sockets as wanted."""
+        """Return whether a set touches as many sockets as wanted."""
         return len(self.touched(nodes)) == self.wanted
 
     def most_free(self, taken: NodeMask, free: Mapping[int, int], count: int) -> int | None:
-        """Tell the most free CPUs of *count* nodes that make an allowed set with those *taken*, if any do.
+        """Return the most free CPUs of *count* nodes that make an allowed set with those *taken*, if any do.
 
         *free* has the free CPUs of the nodes to choose from. Nodes of one socket differ in that only, so
         what is tried grows with sockets times nodes, not with the number of sets.

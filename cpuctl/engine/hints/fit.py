@@ -31,7 +31,7 @@ class Fit(Record):
         return nodes.bit_count(), self._distances_within(nodes), nodes
 
     def distance(self, one: int, other: int) -> int:
-        """Tell the distance that the row of *one* has for *other*; below zero where it is too short."""
+        """Return the distance that the row of *one* has for *other*; below zero where it is too short."""
         row = self.distances[one]
         return row[other] if other < len(row) else _UNKNOWN
 

@@ -34,16 +34,16 @@ class HintRule(Protocol):
     """The hints for one resource: all sets of NUMA nodes that serve its coverages, and some others."""
 
     def __bool__(self) -> bool:
-        """Tell whether there is any hint: all nodes together are one wherever some of them are."""
+        """Return whether there is any hint: all nodes together are one wherever some of them are."""
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint."""
 
     def __contains__(self, nodes: NodeMask) -> bool:
-        """Tell whether a set of nodes is a hint."""
+        """Return whether a set of nodes is a hint."""
 
     def prefers(self, nodes: NodeMask) -> bool:
-        """Tell whether a hint for these nodes is preferred."""
+        """Return whether a hint for these nodes is preferred."""
 
     @property
     def coverages(self) -> tuple[Coverage, ...]:

@@ -62,7 +62,7 @@ class Intersections(NamedTuple):
 
     @property
     def possible(self) -> bool:
-        """Tell whether there is any such set."""
+        """Return whether there is any such set."""
         if not 0 <= self.more <= self.remaining.bit_count():
             return False
         served = tuple(_Served.all_nodes(coverages) for coverages in self.requests)
@@ -98,7 +98,7 @@ class _Served(Record):
         return cls(coverages, nodes, tuple(each.next_to(nodes) - each.wanted for each in coverages))
 
     def spares(self, node: int) -> bool:
-        """Tell whether it can do without a node."""
+        """Return whether it can do without a node."""
         pairs = zip(self.coverages, self.surplus, strict=True)
         return all(each.only_at(node, self.nodes) <= surplus for each, surplus in pairs)
 
@@ -109,7 +109,7 @@ class _Served(Record):
         return _Served(self.coverages, self.nodes & ~(NODE_0 << node), surplus)
 
     def price(self, node: int) -> int:
-        """Tell how much of its surplus a node takes, the scarcest thing counting."""
+        """Return how much of its surplus a node takes, the scarcest thing counting."""
         return max(
             each.only_at(node, self.nodes) * _SCALE // (surplus + 1)
             for each, surplus in zip(self.coverages, self.surplus, strict=True)
@@ -121,7 +121,7 @@ class _Served(Record):
         return reduce(or_, (each.shared_nodes for each in self.coverages))
 
     def most(self, nodes: NodeMask) -> int:
-        """Tell how many of these nodes it can do without; there may be fewer, but never more."""
+        """Return how many of these nodes it can do without; there may be fewer, but never more."""
         return min(
             _fitting(sorted(each.only_at(node, self.nodes) for node in CPUSet(nodes)), surplus)
             for each, surplus in zip(self.coverages, self.surplus, strict=True)
@@ -141,7 +141,7 @@ class _Division:
     failed: set[tuple[object, ...]] = field(default_factory=set)
 
     def works(self, served: tuple[_Served, ...]) -> bool:
-        """Tell whether the requests can do without them, each node missing from one."""
+        """Return whether the requests can do without them, each node missing from one."""
         favourites = (None, *range(len(served)))
         return any(self._at_once(served, favourite) for favourite in favourites) or self._searched(
             served, self.must, self.may, self.kept
@@ -366,7 +366,7 @@ def _best_cut(rules: Sequence[HintRule], nodes: NodeMask, sizes: Iterable[int], 
 
 
 def _socket_rules(rules: Iterable[HintRule], size: int) -> list[SocketRule] | None:
-    """Tell what is asked of sockets for every rule to prefer hints of a size; None where one never does."""
+    """Return what is asked of sockets for every rule to prefer hints of a size; None where one never does."""
     others = [rule for rule in rules if rule.width != size]
     asked = [rule.socket_rule for rule in others if rule.socket_rule is not None]
     return asked if len(asked) == len(others) else None

@@ -32,7 +32,7 @@ class NodeSets(Protocol):
 
     @property
     def possible(self) -> bool:
-        """Tell whether there is any such set."""
+        """Return whether there is any such set."""
 
     def without(self, node: int) -> Self:
         """Leave a node out."""
@@ -58,7 +58,7 @@ class SetsWithCPUs(NamedTuple):
 
     @property
     def possible(self) -> bool:
-        """Tell whether there is any such set."""
+        """Return whether there is any such set."""
         if not 0 <= self.more <= len(self.free):
             return False
         if self.rule is None:
@@ -149,7 +149,7 @@ class _Search:
         )
 
     def _may_be_closer(self, choice: NodeSets, apart: int, added: Mapping[int, int]) -> bool:
-        """Tell whether a set may come that is closer than the best, by a bound that is never too high.
+        """Return whether a set may come that is closer than the best, by a bound that is never too high.
 
         Each node adds at least its distances to the nearest of those that can still be taken. All is
         doubled, because two nodes share the distance between them.

@@ -75,7 +75,7 @@ class Walk(Record):
 
 
 def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
-    """Tell how a request ends for which a manager walks all sets of so many nodes; None where it answers."""
+    """Return the fault of a request for which a manager walks all sets of nodes; None where it answers."""
     if nodes <= _MOST_NODES[who]:
         return None
     text = Walk(who, nodes, request).text
@@ -83,7 +83,7 @@ def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
 
 
 def endless_merge(lists: Sequence[HintList], nodes: int) -> KubeletFault | None:
-    """Tell how a request ends whose hints are combined for too long; None where the kubelet answers.
+    """Return how a request ends whose hints are combined for too long; None where the kubelet answers.
 
     The lists are of sets of so many *nodes*.
     Lists that come as rules count with the hints that they have at least.
@@ -107,7 +107,7 @@ def _combining(number: int) -> str:
 
 
 def _fewest(rule: HintRule) -> int:
-    """Tell how many hints a rule has at least: with more nodes, a set that suffices does so all the more."""
+    """Return how many hints a rule has at least: adding nodes to a set that suffices keeps it sufficient."""
     if rule.others or not rule.coverages or not rule.narrowest:
         return 1
     nodes = reduce(or_, rule.coverages[0].amounts, NO_NODES)

@@ -106,7 +106,7 @@ class MemoryHints(ByContent):
         return nodes in self.others or (nodes > 0 and _covered(self.coverages, nodes))
 
     def prefers(self, nodes: NodeMask) -> bool:
-        """Tell whether a hint for these nodes is preferred."""
+        """Return whether a hint for these nodes is preferred."""
         return nodes.bit_count() == self.width
 
     @cached_property
@@ -166,7 +166,7 @@ def _fewest_for(coverage: Coverage) -> int:
 def _is_hint(
     tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable, nodes: NodeMask
 ) -> bool:
-    """Tell for one set of nodes what the kubelet finds out for each."""
+    """Determine for one set of nodes what the kubelet finds out for each."""
     members = list(CPUSet(nodes))
     if len(members) == 1:
         grouped_otherwise = len(tables[members[0]].cells) > 1

@@ -67,7 +67,7 @@ def _static(
 
 
 def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:
-    """Tell whether sums over NUMA nodes wrap around, and there are too many sets of nodes to look at each."""
+    """Return whether sums over NUMA nodes wrap around, with too many sets of nodes to check each."""
     if policy is None or len(policy.tables) <= MOST_NODES:
         return None
     for number, node in policy.tables.items():

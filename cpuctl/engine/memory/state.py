@@ -48,11 +48,11 @@ class MemoryManagerState(Changeable):
         return copied
 
     def assigned(self, uid: str, container: str) -> Blocks | None:
-        """Tell a container's memory, None when it has none of its own."""
+        """Return a container's memory, None when it has none of its own."""
         return self.blocks.get(uid, {}).get(container)
 
     def reusable_for(self, uid: str) -> Mapping[tuple[NodeMask, str], int]:
-        """Tell the memory a container of this pod may use although it is taken already."""
+        """Return the memory a container of this pod may use although it is taken already."""
         return self.reusable if self.reusable_by == uid else {}
 
     def remember_reuse(self, uid: str, kind: ContainerKind, blocks: Blocks) -> None:

@@ -22,12 +22,12 @@ Tables = dict[int, MemoryNode]
 
 
 def is_memory(resource: str) -> bool:
-    """Tell whether the Memory Manager counts a resource."""
+    """Return whether the Memory Manager counts a resource."""
     return resource == MEMORY or is_huge_pages(resource)
 
 
 def is_huge_pages(resource: str) -> bool:
-    """Tell huge pages of any size from ordinary memory."""
+    """Distinguish huge pages of any size from ordinary memory."""
     return resource.startswith(_HUGE_PAGES)
 
 
@@ -81,7 +81,7 @@ def allocatable_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resou
 
 
 def may_wrap(tables: Mapping[int, MemoryNode], resources: Collection[str]) -> bool:
-    """Tell whether a sum over nodes may go beyond 64 bits: more is kept from pods somewhere than there is."""
+    """Return whether a sum over nodes may exceed 64 bits: some node reserves more than it has."""
     for node in tables.values():
         for name in resources:
             table = node.memory_map[name]
@@ -128,7 +128,7 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
 
 
 def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:
-    """Tell whether one of several nodes is in use by itself or in another group."""
+    """Return whether one of several nodes is in use by itself or in another group."""
     return any(
         tables[node].number_of_assignments and set(tables[node].cells) != set(members) for node in members
     )

@@ -58,7 +58,7 @@ class ScheduledAmounts(Record):
 
 
 def counted(outcome: ResizeOutcome, rules: ResizeRules) -> ScheduledAmounts:
-    """Tell what the pod takes of the node in the scheduler's eyes."""
+    """Return what the pod takes of the node in the scheduler's eyes."""
     running, desired = outcome.request.running, outcome.request.desired
     before = most_requested(running.spec, running.allocated, running.actual)
     meanwhile = settled = before
@@ -98,7 +98,7 @@ class CgroupChange(Record):
 
 
 def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRules) -> CgroupChange:
-    """Tell what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
+    """Return what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
     old = _Cgroups(outcome.request.running.allocated, view, settings)
     before = old.values({name for name, share in outcome.shares.items() if share.before is not None})
     if not outcome.result.accepted:

@@ -95,7 +95,7 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
 
 
 def _delay(node: Node, pod: StoredPod) -> int:
-    """Tell how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 where none does."""
+    """Return how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 where none does."""
     return delay_of(node.pod_rules.known(pod), node.delays) if node.state.pending.get(pod.uid) else 0
 
 
@@ -171,7 +171,7 @@ def _allocator(semantics: Semantics) -> Callable[[Resizing], Resized]:
 
 
 def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:
-    """Tell whether the reference implementation would go on trying."""
+    """Return whether the reference implementation would go on trying."""
     refusal = resized.verdict
     if path.semantics is not Semantics.KEP or not isinstance(refusal, Rejected):
         return ()
@@ -193,7 +193,7 @@ def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> Res
 
 
 def _refusal(found: _Found, path: ResizePath, reason: str) -> ResizeResult:
-    """Tell a refusal that is final from one that is tried again: releases try all of them again."""
+    """Distinguish a refusal that is final from one that is tried again: releases try all of them again."""
     if not found.preview or found.decided_by is DecidedBy.NODE_FIT:
         return ResizeResult.DEFERRED
     final = path.semantics is Semantics.KEP or reason == RejectionReason.TOPOLOGY_AFFINITY
@@ -213,7 +213,7 @@ def _message(verdict: Verdict) -> str:
 
 
 def _shortage(node: Node, pod: StoredPod) -> Rejected | Undetermined | None:
-    """Tell why a pod does not fit beside the others, None where it does or nobody looks."""
+    """Return why a pod does not fit beside the others, None where it does or nobody looks."""
     if node.allocatable is None:
         return None
     room = node.allocatable.with_amounts(node.devices.allocatable(pod))
@@ -221,7 +221,7 @@ def _shortage(node: Node, pod: StoredPod) -> Rejected | Undetermined | None:
 
 
 def _cpus(node: Node, pod: StoredPod) -> dict[str, int]:
-    """Tell what containers hold, or will once a delay has passed (KEP-6122)."""
+    """Return what containers hold, or will once a delay has passed (KEP-6122)."""
     held, awaited = (of.get(pod.uid, {}) for of in (node.state.assignments, node.state.pending))
     return {**held, **awaited}
 

@@ -127,7 +127,7 @@ class KubeletResize(Record):
 
 
 def _swaps(pod: StoredPod, container: Container) -> bool:
-    """Tell whether a container may swap (KEP-2400): in Burstable pods that are not critical.
+    """Return whether a container may swap (KEP-2400): in Burstable pods that are not critical.
 
     Its memory request has to be below its limit, and it needs one of the two.
     """

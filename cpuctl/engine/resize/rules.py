@@ -90,7 +90,7 @@ class ResizeRules(NamedTuple):
         return not self.release.leaves_resize_capacity_to_server
 
     def resizable(self, container: Container) -> bool:
-        """Tell whether a container's resources may change while its pod runs."""
+        """Return whether a container's resources may change while its pod runs."""
         match container.kind:
             case ContainerKind.APP:
                 return True
@@ -105,17 +105,17 @@ DEFAULT_RULES = ResizeRules()
 
 
 def keeps_baselines(gates: FeatureGates) -> bool:
-    """Tell whether the CPU Manager's state file records what was promised at admission."""
+    """Return whether the CPU Manager's state file records what was promised at admission."""
     return gates.release.keeps_baselines and gates.enabled(EXCLUSIVE_CPUS)
 
 
 def _frees_memory(gates: FeatureGates) -> bool:
-    """Tell whether a static Memory Manager is no obstacle; it got a gate of its own in 1.34."""
+    """Return whether a static Memory Manager is no obstacle; it got a gate of its own in 1.34."""
     return gates.enabled(EXCLUSIVE_MEMORY if gates.release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS)
 
 
 def _takes_effect(gates: FeatureGates, name: str) -> bool:
-    """Tell whether a feature is on; setting a gate that a release does not have brings none."""
+    """Return whether a feature is on; setting a gate that a release does not have brings none."""
     return gates.enabled(name) and (gates.stage(name) is not None or name not in gates.settings)
 
 

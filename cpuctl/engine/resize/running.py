@@ -68,7 +68,7 @@ def requirements(pod: Pod) -> dict[str, ResourceRequirements | None]:
 
 
 def same_resources(one: Pod, other: Pod) -> bool:
-    """Tell whether two versions of a pod ask for the same, however it is written."""
+    """Return whether two versions of a pod ask for the same, however it is written."""
     return requirements(one) == requirements(other)
 
 

@@ -134,7 +134,7 @@ class _Review(Record):
         return beyond_limit_ranges(self.new, self.server.limit_ranges)
 
     def _never(self) -> str:
-        """Tell why the pod is none that is resized."""
+        """Return why the pod is none that is resized."""
         if self.old.static:
             return "static pods cannot be resized"
         if self.old.os_name == "windows":
@@ -197,7 +197,7 @@ class _Review(Record):
         yield from self._less_memory(before, after, place)
 
     def _immutable(self, container: Container) -> str:
-        """Tell why this container is none that is resized."""
+        """Return why this container is none that is resized."""
         if container.kind is ContainerKind.APP:
             return ""
         if not self.server.release.resizes_sidecars:

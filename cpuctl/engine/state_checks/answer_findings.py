@@ -120,7 +120,7 @@ def answer_findings(saved: SavedStates, answers: PodResources, owners: Owners) -
 
 
 def unnamed(saved: SavedStates, owners: Owners) -> bool:
-    """Tell whether files give something to pods whose names nobody knows."""
+    """Return whether files give something to pods whose names nobody knows."""
     return not saved.uids <= (owners.pods or {}).keys()
 
 
@@ -137,7 +137,7 @@ def _of_pod(pod: PodHoldings, uid: str, saved: SavedStates) -> Iterator[StateFin
 
 
 def _unlisted(saved: SavedStates, answers: PodResources, owners: Owners) -> Iterator[StateFinding]:
-    """Tell pods that run and hold CPUs, and that the kubelet does not list."""
+    """Report pods that run and hold CPUs, and that the kubelet does not list."""
     listed = {pod.full_name for pod in answers.pods or ()}
     entries: Mapping[str, Mapping[str, CPUSet]] = saved.cpu.entries if saved.cpu else {}
     for uid, containers in sorted(entries.items()):
@@ -182,7 +182,7 @@ def _nobodys(state: CPUStateFile, pods: Iterable[PodHoldings]) -> Iterator[State
 
 
 def allocatable_findings(answers: PodResources, promised: CPUSet) -> Iterator[StateFinding]:
-    """Tell where the static policy of the kubelet that runs calls other CPUs allocatable than this one."""
+    """Report where the static policy of the kubelet that runs calls other CPUs allocatable than this one."""
     listed = answers.allocatable
     if listed is not None and listed != promised:
         yield StateFinding(

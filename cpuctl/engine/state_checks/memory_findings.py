@@ -176,7 +176,7 @@ _reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatab
 
 
 def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
-    """Tell every difference between the file and the machine."""
+    """Report every difference between the file and the machine."""
     benign = drift.kind is DriftKind.BENIGN
     for change, cause in drift.changes:
         yield StateFinding(
@@ -193,7 +193,7 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
 def block_findings(
     saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], owners: Owners, *, compares_groups: bool = True
 ) -> Iterator[StateFinding]:
-    """Tell whose memory has no place on the machine, and where the sums are not those of the entries.
+    """Report whose memory has no place on the machine, and where the sums are not those of the entries.
 
     *compares_groups* is False for a kubelet that holds every NUMA node by itself against the machine.
     """
@@ -257,7 +257,7 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
 def _divided_otherwise(
     found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]
 ) -> Iterator[StateFinding]:
-    """Tell where a group has what its pods hold on other nodes than a kubelet that fills them in order."""
+    """Report where a group has what its pods hold on other nodes than a kubelet that fills them in order."""
     for number, node in found.items():
         was, should = _alone(node), _alone(expected[number])
         if was != should:
@@ -298,7 +298,7 @@ def _basis(node: MemoryNode, resource: str) -> tuple[int, ...]:
 
 
 def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterator[StateFinding]:
-    """Tell where the file's own figures contradict each other: no machine has tables like that."""
+    """Report where the file's own figures contradict each other: no machine has tables like that."""
     wrong = [name for name in sorted(node.memory_map) if node.memory_map[name] != sound.memory_map[name]]
     if wrong:
         was, should = ({name: each.memory_map[name].allocatable for name in wrong} for each in (node, sound))

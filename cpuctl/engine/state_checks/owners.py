@@ -60,7 +60,7 @@ class Owners(NamedTuple):
         return cls({pod.uid: pod for pod in pods})
 
     def status(self, uid: str, container: str = "") -> OwnerStatus:
-        """Tell whether a pod runs and, where one is named, whether it has such a container."""
+        """Return whether a pod runs and, where one is named, whether it has such a container."""
         if self.pods is None:
             return OwnerStatus.UNKNOWN
         if uid not in self.pods:
@@ -72,7 +72,7 @@ class Owners(NamedTuple):
         )
 
     def all_gone(self, uids: Collection[str]) -> bool:
-        """Tell whether nobody of these runs, although it is known who does; nobody at all is nobody gone."""
+        """Return whether none of these runs, although it is known who does; of no owners, none is gone."""
         return self.pods is not None and bool(uids) and not set(uids) & self.pods.keys()
 
     def container(self, uid: str, name: str) -> Container | None:
@@ -177,5 +177,5 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
 
 
 def _runs_on(pod: StoredPod, container: Container) -> bool:
-    """Tell whether a container should hold its CPUs by now, and still."""
+    """Return whether a container should hold its CPUs by now, and still."""
     return pod.phase == "Running" and container.kind is not ContainerKind.INIT

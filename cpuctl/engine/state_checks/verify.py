@@ -62,7 +62,7 @@ class StateVerdict(NamedTuple):
 
     @property
     def starts(self) -> bool:
-        """Tell whether the kubelet comes up."""
+        """Return whether the kubelet comes up."""
         return isinstance(self.start, Started)
 
 

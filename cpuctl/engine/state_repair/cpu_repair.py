@@ -261,7 +261,7 @@ class _Work:
         self.state = self.state._replace(baselines=baselines)
 
     def give_up_baselines(self) -> None:
-        """Tell what a kubelet without baselines loses, now that it has to be written anyway."""
+        """Report what a kubelet without baselines loses, now that it has to be written anyway."""
         for uid, promised in sorted(self.state.baselines.items()):
             for name, baseline in sorted(promised.items()):
                 now = self.state.entries.get(uid, {}).get(name)

@@ -105,7 +105,7 @@ def merge_refused(error: InputError, text: str, others: Iterable[InputError] = (
 
 
 def counts_as_drop_in(path: str) -> bool:
-    """Tell by a file's name whether the kubelet reads it."""
+    """Determine by a file's name whether the kubelet reads it."""
     return _extension(path) == EXTENSION
 
 
@@ -215,7 +215,7 @@ def _counts(setting: Setting) -> bool:
 
 
 def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Iterator[ConfigRemark]:
-    """Tell which settings of the main file a drop-in sets back to their defaults, without naming them."""
+    """Report which settings of the main file a drop-in sets back to their defaults, without naming them."""
     for name, setting in whole.items():
         before = base.get(name)
         if name in given or before is None or before.origin.kind is not OriginKind.FILE:
@@ -316,7 +316,7 @@ def _mistyped(mistake: Mistake, merged: Setting) -> InputError:
 
 
 def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigRemark]:
-    """Tell what a drop-in sets in vain; the kubelet itself is silent about it."""
+    """Report what a drop-in sets in vain; the kubelet itself is silent about it."""
     matched: Settings = {}
     for name, setting in patch.items():
         field = match_field(name, FIELD_TYPES, any_case=True) or name
@@ -334,7 +334,7 @@ def _left_out(path: str, why: str) -> ConfigRemark:
 
 
 def _other_case(name: str, field: str, setting: Setting, found: Setting | None) -> ConfigRemark:
-    """Tell of a name in another case than the field's: the field itself, where it is set, may win."""
+    """Report a name in another case than the field's: the field itself, where it is set, may win."""
     message = f'is read as the field "{field}": only drop-ins are read without regard to case'
     if found is None or (setting.members is None and found.origin != setting.origin):
         message = f'differs by case from the field "{field}", which is set already and counts instead'

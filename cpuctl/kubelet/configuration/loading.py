@@ -70,7 +70,7 @@ class LoadedConfiguration(Record):
     drop_ins: tuple[str, ...] = ()
 
     def origin(self, *path: str) -> ValueOrigin:
-        """Tell where a value was set; of a member that is not there, where its mapping was."""
+        """Return where a value was set; of a member that is not there, where its mapping was."""
         setting: Setting | None = self.settings.get(path[0])
         origin = setting.origin if setting else ValueOrigin(OriginKind.DEFAULT)
         for name in path[1:]:

@@ -116,7 +116,7 @@ def _pair(word: str, where: str) -> tuple[str, str]:
 
 
 def _goes_on(name: str, value: str, part: str) -> bool:
-    """Tell whether the comma before *part* belongs to the value before it."""
+    """Return whether the comma before *part* belongs to the value before it."""
     root = part.partition("=")[0].partition(".")[0].strip()
     if root in FIELD_TYPES or root == VERSION:
         return False

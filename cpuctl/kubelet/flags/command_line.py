@@ -203,7 +203,7 @@ def _read(use: _Use, before: Value) -> Value:
 
 
 def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError]) -> Iterator[_Use]:
-    """Tell flags and values apart, and collect what is none (*bad*).
+    """Separate flags from values, and collect what is neither (*bad*).
 
     Words that are no flags are refused when all the flags have been read.
     """
@@ -249,7 +249,7 @@ def _long(word: str, following: deque[str], minor: int | None) -> Iterator[_Use]
 
 
 def _unknown(written: str, name: str, minor: int) -> _BadFlagError:
-    """Tell that a release has no such flag: since when it is gone, or what may be meant."""
+    """Report that a release has no such flag: since when it is gone, or what may be meant."""
     text = f"unknown flag: --{written}"
     forms = FLAGS.get(name, ())
     if not forms:

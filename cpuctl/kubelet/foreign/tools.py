@@ -79,7 +79,7 @@ def _head(value: Any) -> tuple[str, str]:  # noqa: ANN401  # a mapping of whatev
 
 
 def _without_kind(value: Any) -> Reader | None:  # noqa: ANN401  # as above
-    """Tell files without a kind by the names in them."""
+    """Recognize files without a kind by the names in them."""
     if isinstance(value.get("kubeletconfig"), dict):
         return configz
     if "kubelet-arg" in value or "kubelet-arg+" in value:

@@ -65,7 +65,7 @@ class FeatureGates(NamedTuple):
         return gates
 
     def enabled(self, name: str) -> bool:
-        """Tell whether a feature is on: by its gate, or for good once a release has removed the gate."""
+        """Return whether a feature is on: by its gate, or for good once a release has removed the gate."""
         if name in self.settings:
             return self.settings[name]
         if name in _GROUPS:
@@ -83,7 +83,7 @@ class FeatureGates(NamedTuple):
         return _stage(name, self.minor)
 
     def verified(self, name: str) -> bool:
-        """Tell whether the gate's stage in this release is known from the kubelet itself."""
+        """Return whether the gate's stage in this release is known from the kubelet itself."""
         stage = self.stage(name)
         return stage is not None and stage.verified
 

@@ -182,7 +182,7 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
 
 
 def _is_on(gates: FeatureGates, name: str) -> bool:
-    """Tell whether a feature is on; setting a gate that is not there, or is locked, changes nothing."""
+    """Return whether a feature is on; setting a gate that is not there, or is locked, changes nothing."""
     stage = gates.stage(name)
     if stage is None or stage.locked:
         return FeatureGates(gates.minor).enabled(name)

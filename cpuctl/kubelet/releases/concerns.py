@@ -167,7 +167,7 @@ _GATES: Mapping[str, Predicate] = {
 
 
 def difference_concerns(name: str, difference: Difference, use: FeatureUse) -> bool:
-    """Tell whether a configuration can notice a difference."""
+    """Return whether a configuration can notice a difference."""
     return _DIFFERENCES.get(name, _AREAS[difference.area])(use)
 
 
@@ -181,7 +181,7 @@ def decided_by_patch(kubelet: Kubelet) -> Iterator[Difference]:
 
 
 def gate_concerns(name: str, use: FeatureUse) -> bool:
-    """Tell whether a configuration can notice that a gate it does not set has another value."""
+    """Return whether a configuration can notice that a gate it does not set has another value."""
     return name not in _NEVER and _GATES.get(name, _always)(use)
 
 

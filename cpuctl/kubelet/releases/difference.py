@@ -76,11 +76,11 @@ class Difference(NamedTuple):
         return ", ".join((f"1.{self.since}", *older))
 
     def known_in(self, minor: int) -> bool:
-        """Tell whether some patch of a minor has it."""
+        """Return whether some patch of a minor has it."""
         return minor >= self.since or minor in self.patches
 
     def holds(self, minor: int, patch: int | None = None) -> bool:
-        """Tell whether a release has it; without a patch the last one of the minor that is known."""
+        """Return whether a release has it; without a patch the last one of the minor that is known."""
         if minor >= self.since:
             return True
         return minor in self.patches and effective_patch(minor, patch) >= self.patches[minor]

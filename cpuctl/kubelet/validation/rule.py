@@ -42,7 +42,7 @@ class Subject(NamedTuple):
         return self.gates.minor
 
     def on(self, gate: str) -> bool:
-        """Tell whether a feature gate is on."""
+        """Return whether a feature gate is on."""
         return self.gates.enabled(gate)
 
     def given(self, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
@@ -95,7 +95,7 @@ class Rule(NamedTuple):
     stage: str = "configValidation"
 
     def holds_in(self, minor: int) -> bool:
-        """Tell whether a release has the rule."""
+        """Return whether a release has the rule."""
         return self.since <= minor < self.until
 
     @property

@@ -65,7 +65,7 @@ def decode_machine_info(cursor: Cursor) -> MachineInfo:
 
 
 def _has(cursor: Cursor, key: str) -> bool:
-    """Tell whether a member is there: a kubelet writes all of them, null ones, too."""
+    """Return whether a member is there: a kubelet writes all of them, null ones, too."""
     return isinstance(cursor.value, dict) and key in cursor.value
 
 

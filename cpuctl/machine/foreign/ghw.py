@@ -20,7 +20,7 @@ _SPLIT = "a cache of several NUMA nodes is told, and taken, for one in each"
 
 
 def is_report(value: object) -> bool:
-    """Tell whether a JSON value is such a report."""
+    """Return whether a JSON value is such a report."""
     if not isinstance(value, dict):
         return False
     topology = value.get("topology", value)

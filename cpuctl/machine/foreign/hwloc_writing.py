@@ -42,7 +42,7 @@ class _Object(NamedTuple):
         return -len(self.cpus), self.rank
 
     def contradicts(self, other: _Object) -> bool:
-        """Tell whether the two cannot be nested."""
+        """Return whether the two cannot be nested."""
         same = self.rank == other.rank and self.cpus == other.cpus
         return same or not (self.cpus <= other.cpus or other.cpus <= self.cpus)
 

@@ -200,7 +200,7 @@ def _caches(online: Mapping[int, _Record], names: Iterable[str]) -> list[Cache]:
 
 
 def _with_cores_apart(rows: list[CPURow], caches: Iterable[Cache]) -> list[CPURow]:
-    """Tell cores of one number apart: on Arm processors with clusters lscpu 2.38 counts in each of them."""
+    """Distinguish cores of one number: on Arm processors with clusters lscpu 2.38 counts in each of them."""
     second = {cpu: cache.cpus for cache in caches if cache.level == 2 for cpu in cache.cpus}
     lowest: dict[Hashable, int] = {}
     for row in rows:

@@ -31,7 +31,7 @@ WITHOUT_CPUS = {
 
 
 def recognised(head: bytes) -> PrintedFormat | None:
-    """Tell by its first bytes what a file may be; None for an archive, and for what nobody knows."""
+    """Determine by its first bytes what a file may be; None for an archive, and for what nobody knows."""
     text = start_of(head)
     if text[:1] in {"{", "["}:
         return PrintedFormat.JSON

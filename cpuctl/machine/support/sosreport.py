@@ -72,7 +72,7 @@ def _kubelet(tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _version(tree: Tree) -> str:
-    """Tell the kubelet's release by the package that is installed."""
+    """Return the kubelet's release by the package that is installed."""
     for path in _PACKAGES:
         text = tree.read(path) or ""
         if found := _PACKAGE.search(text):

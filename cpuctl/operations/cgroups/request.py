@@ -154,7 +154,7 @@ def _reference(text: str, machine: Machine) -> tuple[ContainerReference, CPUSet]
 
 
 def _of_file(content: bytes, source: str, node: LiveNode, snapshot: NodeSnapshot) -> Request:
-    """Tell by its content which kind of file it is, and what it asks of the containers in the *snapshot*."""
+    """Determine by its content what kind of file it is, and what it asks of containers in the *snapshot*."""
     documents = load_documents(content, source)
     root = Cursor.at_root(documents[0])
     kind = root.get("kind")

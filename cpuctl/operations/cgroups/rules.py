@@ -119,7 +119,7 @@ class _Quotas:
         }
 
     def _isolated(self, pod: StoredPod) -> dict[str, bool]:
-        """Tell of every container whether its CPUs are nobody else's."""
+        """Record for every container whether its CPUs are nobody else's."""
         held, divided = self.snapshot.state.entries.get(pod.uid, {}), self._divides(pod)
         levels = {
             each.name: isolation_of(
@@ -130,7 +130,7 @@ class _Quotas:
         return {name: level is Isolation.CONTAINER for name, level in levels.items()}
 
     def _divides(self, pod: StoredPod) -> bool:
-        """Tell whether a pod has CPUs as a whole (KEP-5526), or will have once the kubelet sees it."""
+        """Return whether a pod has CPUs as a whole (KEP-5526), or will have once the kubelet sees it."""
         return self._has_divided(pod.uid) or (self.rules.managers and pod.has_pod_level_resources)
 
     def _has_divided(self, uid: str) -> bool:

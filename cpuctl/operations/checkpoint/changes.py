@@ -200,7 +200,7 @@ def _replace(place: _Place, applied: Applied, stop: object) -> None:
 
 
 def _is_written(place: _Place) -> bool:
-    """Tell whether a file is the new one: the last one may be, although something failed after it was."""
+    """Return whether a file is the new one: the last one may be, although something failed after it was."""
     from cpuctl.checkpoints.store import read_state_file
 
     _, path, _, new = place

@@ -188,7 +188,7 @@ def load_owners(
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
-    """Tell how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
+    """Return how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
     from cpuctl.inputs.starting_state import state_reader
 
     return state_reader(kubelet)._replace(initial_containers=container_names(owners))

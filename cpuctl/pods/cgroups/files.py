@@ -37,7 +37,7 @@ class WeightFormula(StrEnum):
 
 
 def formula_of_runtime(text: str) -> WeightFormula:
-    """Tell which formula an OCI runtime such as ``runc 1.3.2`` uses; raise ValueError for other text."""
+    """Return which formula an OCI runtime such as ``runc 1.3.2`` uses; raise ValueError for other text."""
     found = re.fullmatch(_RUNTIME, text.strip(), re.ASCII)
     if found is None:
         raise ValueError(f'expected runc or crun and its version, such as runc-1.2.6, found "{text}"')

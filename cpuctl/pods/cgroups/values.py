@@ -132,7 +132,7 @@ def _pod_level_limit(pod: Pod, name: str) -> Quantity:
 
 
 def is_limited(pod: Pod, name: str) -> bool:
-    """Tell whether a resource is limited at every moment of the pod's life."""
+    """Return whether a resource is limited at every moment of the pod's life."""
     if _pod_level_limit(pod, name).sign:
         return True
     if not all(container.resources.limits.get(name, _ZERO).sign for container in pod.containers):

@@ -36,7 +36,7 @@ class UnreadableTemplateError(InputError):
 
 
 def is_custom(group: str) -> bool:
-    """Tell whether an API group is none of Kubernetes' own."""
+    """Return whether an API group is none of Kubernetes' own."""
     own = group in _BUILT_IN_GROUPS or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
     return "." in group and not own
 

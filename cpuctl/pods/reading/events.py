@@ -40,7 +40,7 @@ class RejectionEvent(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     def is_of(self, uid: str, full_name: str) -> bool:
-        """Tell whether it is of a pod: one of its UID or, where none is told or made up, of its name."""
+        """Return whether it is of a pod: one of its UID or, where none is told or made up, of its name."""
         return self.uid == uid or full_name == self.full_name
 
 

@@ -244,7 +244,7 @@ class KubeVirtContext:
         return tuple(resources), [text] if unknown else []
 
     def _limits(self, guest: Guest, namespace: str) -> NamespaceLimits:
-        """Tell which limits the pod gets because its namespace has quotas of limits, or is labelled so."""
+        """Return which limits the pod gets because its namespace has quotas of limits, or is labelled so."""
         labels = self._labels.get(namespace, {})
         limited = {name for quota in self._quotas if quota.namespace == namespace for name in quota.hard}
         selector = self.cluster.cpu_limit_selector

@@ -200,7 +200,7 @@ def _uid(metadata: Cursor) -> str:
 
 
 def _is_static(metadata: Cursor) -> bool:
-    """Tell a pod that the kubelet took from a file or URL; its mirror in the API server says so too."""
+    """Return whether the kubelet took the pod from a file or URL; its API mirror says so too."""
     annotations = metadata.get("annotations")
     if annotations is None:
         return False
@@ -271,7 +271,7 @@ def _qos_class(word: Cursor) -> QosClass:
 
 
 def _crosses_namespaces(affinity: Cursor) -> bool:
-    """Tell whether a term of ``podAffinity`` or ``podAntiAffinity`` names namespaces or selects them.
+    """Return whether a term of ``podAffinity`` or ``podAntiAffinity`` names namespaces or selects them.
 
     Rule: ``pkg/quota/v1/evaluator/core/pods.go`` of 1.36.
     """

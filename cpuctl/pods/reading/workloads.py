@@ -46,7 +46,7 @@ class KubeVirtObject(NamedTuple):
 
 
 def decides_on_machines(kind: str, group: str) -> bool:
-    """Tell whether an object is one of those; items of a list may leave out the group."""
+    """Return whether an object is one of those; items of a list may leave out the group."""
     return kind in _KUBEVIRT_KINDS and group in (_KUBEVIRT_KINDS[kind], "")
 
 
@@ -58,7 +58,7 @@ class WorkloadKind(Record):
 
 
 def is_workload(kind: str, group: str) -> bool:
-    """Tell whether a kind is one of Kubernetes' own workloads; items of a list may leave out the group."""
+    """Return whether a kind is one of Kubernetes' own workloads; items of a list may leave out the group."""
     return kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", "")
 
 

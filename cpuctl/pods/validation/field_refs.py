@@ -70,7 +70,7 @@ def _check_divisor(ref: FieldRef) -> Iterator[Finding]:
 
 
 def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> Iterator[Finding]:
-    """Tell of references to containers that are none of the pod's *names*.
+    """Report references to containers that are none of the pod's *names*.
 
     The API server takes them. A kubelet looks for the container when it starts one that has the variable, or
     sets up the volume (``ExtractResourceValueByContainerName`` in ``pkg/api/v1/resource``).
@@ -90,7 +90,7 @@ def check_known_containers(refs: Iterable[FieldRef], names: Collection[str]) -> 
 def check_assigned_support(
     refs: Iterable[FieldRef], rules: PodRules, *, stored: bool, static: bool
 ) -> Iterator[Finding]:
-    """Tell where ``assigned.cpuset`` gets lost on its way to the node, or stops the pod there (KEP-6122).
+    """Report where ``assigned.cpuset`` gets lost on its way to the node, or stops the pod there (KEP-6122).
 
     *stored* pods come from an API server, *static* ones never get to one.
     """

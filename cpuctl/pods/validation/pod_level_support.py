@@ -30,7 +30,7 @@ _FIX = "PodLevelResourcesFixKubeletQOSClass"
 def check_pod_level_support(
     draft: PodDraft, rules: PodRules, *, cgroup_version: int = 2, resizable: bool = True
 ) -> Iterator[Finding]:
-    """Tell where pod-level resources get lost or stopped on their way to the node.
+    """Report where pod-level resources get lost or stopped on their way to the node.
 
     *resizable* is the API server's gate InPlacePodLevelResourcesVerticalScaling.
     """

@@ -76,7 +76,7 @@ def _read(pod: Pod) -> ReadDraft:
 
 
 def _draft_of_model(pod: Pod) -> PodDraft:
-    """Tell what can be told without a manifest: the model leaves out what does not decide on resources."""
+    """Return what can be told without a manifest: the model leaves out what does not decide on resources."""
     claims = None if pod.resources is None or not pod.resources.claims else pod.resources.claims
     return PodDraft(
         kind="Pod",

@@ -204,17 +204,17 @@ _STANDARD = (
 
 
 def is_hugepages(name: str) -> bool:
-    """Tell the name of a size of huge pages."""
+    """Return the name of a size of huge pages."""
     return name.startswith(HUGEPAGES)
 
 
 def may_be_overcommitted(name: str) -> bool:
-    """Tell whether a request may stay below its limit: for Kubernetes' own resources but huge pages."""
+    """Return whether a request may stay below its limit: for Kubernetes' own resources but huge pages."""
     return _is_native(name) and not is_hugepages(name)
 
 
 def comes_in_wholes(name: str) -> bool:
-    """Tell whether a resource is counted: what devices offer, and what quotas count."""
+    """Return whether a resource is counted: what devices offer, and what quotas count."""
     return name in _COUNTED or _is_extended(name)
 
 

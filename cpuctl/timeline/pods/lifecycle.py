@@ -83,7 +83,7 @@ def _stored(world: World, pod: Pod) -> StoredPod:
 
 
 def _node_rules(setup: KubeletSetup) -> NodeRules:
-    """Tell how the kubelet reads static pods, which get to no API server."""
+    """Return how the kubelet reads static pods, which get to no API server."""
     kubelet = setup.kubelet
     return node_rules(kubelet.gates) if isinstance(kubelet, Kubelet) else NodeRules(minor=setup.minor)
 
@@ -113,7 +113,7 @@ def schedule(world: World) -> None:
 
 
 def _bindable(world: World, life: PodLife) -> bool:
-    """Tell whether the scheduler finds devices for a pod's claims; one that lacks some says why it waits."""
+    """Return whether the scheduler finds devices for a pod's claims; if not, the pod says why it waits."""
     pod = life.running.allocated
     if world.claims is None or not pod.resource_claims:
         return True
@@ -136,7 +136,7 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 
 def _held_back(world: World, life: PodLife) -> bool:
-    """Tell whether a pod does not start because of its claims, and say why."""
+    """Return whether a pod does not start because of its claims, and say why."""
     problem = "" if world.claims is None else world.claims.problem(life.uid)
     if problem:
         life.message = problem
@@ -280,6 +280,6 @@ def free(world: World) -> Mapping[str, Quantity]:
 
 
 def fits(world: World, life: PodLife, allocatable: Allocatable) -> bool:
-    """Tell whether the scheduler finds room for a pod."""
+    """Return whether the scheduler finds room for a pod."""
     running = [counted(other) for other in world.on_node()]
     return check_fit(life.running.spec, running, allocatable, pod_level=True) is None

@@ -46,7 +46,7 @@ class Sample(Record):
 
 
 def owners(world: World, before: Owners) -> Owners:
-    """Tell who has what now; while no kubelet runs, whoever runs has what it had *before*."""
+    """Return who has what now; while no kubelet runs, whoever runs has what it had *before*."""
     if world.kubelet is None:
         running = {
             f"{life.name}/{name}"
@@ -162,7 +162,7 @@ def _changed(before: Owners, after: Owners) -> int:
 
 
 def _status(owners: Owners, cpu: int) -> CPUStatus:
-    """Tell what one CPU (a mask) is; of containers that follow each other in a pod, the last one counts."""
+    """Return what one CPU (a mask) is; of containers that follow each other in a pod, the last one counts."""
     owner = leaver = ""
     for name, held in owners.containers.items():
         owner = name if held.stays & cpu else owner

@@ -68,7 +68,7 @@ class RuntimeCalls:
         self.calls.append(call)
 
     def settled(self, world: World) -> None:
-        """Tell what else has changed: containers that have stopped, and sets that moved without them."""
+        """Report what else has changed: containers that have stopped, and sets that moved without them."""
         ended = self._end(world)
         updates = self._updates(world)
         if not updates:

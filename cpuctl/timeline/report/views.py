@@ -75,20 +75,20 @@ def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
 
 
 def kubelet_view(world: World) -> answers.Kubelet:
-    """Tell whether a kubelet runs, and which; or why none does."""
+    """Return whether a kubelet runs, and which; or why none does."""
     running = world.kubelet is not None
     return {"running": running, "version": world.setup.version, "error": "" if running else world.why_down}
 
 
 def pool_view(world: World) -> str | None:
-    """Tell the shared pool, nothing with policy ``none``; None while no kubelet runs."""
+    """Return the shared pool, nothing with policy ``none``; None while no kubelet runs."""
     if world.kubelet is None:
         return None
     return cpus_text(world.kubelet.node.state.default) if world.kubelet.node.policy else ""
 
 
 def containers_view(world: World) -> dict[str, answers.Container]:
-    """Tell everything about every container."""
+    """Report everything about every container."""
     return {
         f"{life.name}/{container.name}": _container(world, life, container)
         for life in world.pods.values()
@@ -129,7 +129,7 @@ def _request(pod: StoredPod, name: str) -> str:
 
 
 def pods_view(world: World) -> dict[str, answers.Pod]:
-    """Tell the status of every pod."""
+    """Return the status of every pod."""
     return {
         life.name: {
             "phase": life.phase.value,
@@ -149,7 +149,7 @@ def _condition(found: Condition | None) -> answers.Condition | None:
 
 
 def state_file_view(world: World) -> answers.StateFile | None:
-    """Tell what ``cpu_manager_state`` says, None where there is no such file."""
+    """Return what ``cpu_manager_state`` says, None where there is no such file."""
     if world.disk.cpu is None:
         return None
     saved = world.disk.read_cpu(KNOWS_ALL)
@@ -177,12 +177,12 @@ def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, st
 
 
 def scheduler_view(world: World) -> dict[str, str]:
-    """Tell what the scheduler sees free."""
+    """Return what the scheduler sees free."""
     return {name: str(amount.canonical()) for name, amount in free(world).items()}
 
 
 def metrics_view(world: World) -> dict[str, int]:
-    """Tell what a scrape of the kubelet would read; nothing while none runs."""
+    """Return what a scrape of the kubelet would read; nothing while none runs."""
     return dict(_metrics(world, world.kubelet)) if world.kubelet is not None else {}
 
 
@@ -199,7 +199,7 @@ def _metrics(world: World, kubelet: KubeletProcess) -> Iterator[tuple[str, int]]
 
 
 def slis_view(world: World) -> answers.Slis:
-    """Tell the service level indicators of KEP-6122 until now."""
+    """Return the service level indicators of KEP-6122 until now."""
     slis = slis_of(world.scale_downs.all)
     return {
         "notification": _latency(slis.notification),
@@ -217,7 +217,7 @@ def _latency(latency: Latency) -> answers.Latency:
 
 
 def hints_view(world: World) -> dict[str, Mapping[str, str]]:
-    """Tell the topology hints of every admission, where the replay is that of a log."""
+    """Return the topology hints of every admission, where the replay is that of a log."""
     return {whose: texts for life in world.pods.values() for whose, texts in life.hints.items()}
 
 

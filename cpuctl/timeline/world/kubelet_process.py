@@ -49,7 +49,7 @@ class BackOffs:
         return cls(min(first, longest), longest)
 
     def until(self, key: Key, ended: int) -> int:
-        """Tell when a container that ended at a time may start again."""
+        """Return when a container that ended at a time may start again."""
         if key not in self.known or self._expired(key, ended):
             return ended
         return ended + self.known[key][0]
@@ -163,7 +163,7 @@ class KubeletProcess:
         return heappop(self.jobs)
 
     def next_pass(self) -> int | None:
-        """Tell when the next pass is that has something to do; passes in between would change nothing.
+        """Return when the next pass is that has something to do; passes in between would change nothing.
 
         Rule: the kubelet's ``wait.Until``: the first at once, another a period after the end of each.
         """
@@ -184,7 +184,7 @@ class KubeletProcess:
         self.unsettled = True
 
     def next_retry(self) -> int | None:
-        """Tell when deferred resizes are tried again: after half a minute, then every three minutes.
+        """Return when deferred resizes are tried again: after half a minute, then every three minutes.
 
         Rule: ``pkg/kubelet/allocation/allocation_manager.go``.
         """
@@ -196,7 +196,7 @@ class KubeletProcess:
         return first + ((self.retry_after - first) // _RETRY_PERIOD + 1) * _RETRY_PERIOD
 
     def next_due(self) -> int | None:
-        """Tell when there is something to do next."""
+        """Return when there is something to do next."""
         times = [self.next_pass(), self.jobs[0].at if self.jobs else None, self.next_retry()]
         return min((time for time in times if time is not None), default=None)
 

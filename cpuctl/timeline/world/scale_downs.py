@@ -119,7 +119,7 @@ class Timers:
                 self.due[uid, name] = due
 
     def next(self) -> int | None:
-        """Tell when the first of them is due."""
+        """Return when the first of them is due."""
         return min(self.due.values(), default=None)
 
     def take_due(self, now: int) -> list[Key]:
@@ -130,7 +130,7 @@ class Timers:
         return passed
 
     def waits(self, key: Key) -> bool:
-        """Tell whether a container's delay goes on."""
+        """Return whether a container's delay goes on."""
         return key in self.due
 
     def forget(self, uid: str) -> None:

@@ -186,7 +186,7 @@ CASES = [
 
 
 def defects(replay: Replay, decision: Decision | None = None) -> Defects:
-    """Tell how each remark begins, in six words, and its reference."""
+    """Return how each remark begins, in six words, and its reference."""
     node, pod = replay.before, replay.scenario.pod
     rounds = [round_of(asked, pod, node) for asked in replay.admission.asked]
     found = list(known_defects(replay, decision or decided(replay), rounds))

@@ -21,7 +21,7 @@ def asking(wanted: int, *required: int) -> Coverage:
 
 
 def brought(nodes: int, counted: int = 0) -> int:
-    """Tell what a set brings beside what those *counted* have brought, shared things once."""
+    """Return what a set brings beside what those *counted* have brought, shared things once."""
     return sum(amount for mask, amount in AMOUNTS.items() if mask & nodes and not mask & counted)
 
 

@@ -35,7 +35,7 @@ def rules(
 
 
 def differences(one: ResizeRules, other: ResizeRules) -> dict[str, object]:
-    """Tell what the first has where the two are not the same."""
+    """Return what the first has where the two are not the same."""
     also = other._asdict()
     return {name: value for name, value in one._asdict().items() if value != also[name]}
 

@@ -330,7 +330,7 @@ def test_no_value_that_is_not_in_the_file_goes_unnamed(text: str) -> None:
 
 
 def _written(value: Any, text: str) -> bool:
-    """Tell whether a file names a value: each of its words, as the tool or the kubelet writes it."""
+    """Return whether a file names a value: each of its words, as the tool or the kubelet writes it."""
     amounts = [member for _, member in _leaves(value)] if isinstance(value, dict) else [value]
     if isinstance(value, list):
         amounts = [member for item in value for _, member in _leaves(item)]

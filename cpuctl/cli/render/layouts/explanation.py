@@ -149,7 +149,7 @@ def _rejection(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
 
 
 def _said(document: ExplainedDecision) -> Iterator[tuple[str, Cell]]:
-    """Tell the kubelet's own words, and where the answer is another one that it had other facts."""
+    """Yield the kubelet's own words, and where the answer is another one that it had other facts."""
     if "said" not in document:
         return
     said = document["said"]

@@ -33,7 +33,7 @@ def blocks(document: FleetDiff, *, wide: bool) -> Iterator[Block]:
 
 
 def _changes(changes: Sequence[FleetChange], *, wide: bool) -> Iterator[Cell]:
-    """Tell the first facts of the same nodes: a machine that was replaced has a fact for every cache."""
+    """Yield the first facts of the same nodes: a machine that was replaced has a fact for every cache."""
     facts: Counter[str] = Counter()
     for each in changes:
         who = _who(each["nodes"], wide=wide)

@@ -105,7 +105,7 @@ def _trouble(pods: Sequence[FleetPod]) -> Iterator[Cell]:
 
 
 def _daemon_set(daemon_set: FleetDaemonSet) -> Iterator[Cell]:
-    """Tell in one line on how many nodes it runs, and below it which nodes do not take its pod, and why."""
+    """Report in one line on how many nodes it runs, and below it which nodes do not take its pod, and why."""
     counts = dict.fromkeys(("Admitted", *_LOOKS), 0)
     for share in daemon_set["shares"]:
         counts[share["outcome"]] += share["count"]

@@ -47,7 +47,7 @@ def _facts(each: FoundMessage, release: str | None, *, wide: bool) -> Iterator[t
 
 
 def _where(each: FoundMessage) -> str:
-    """Tell the pod, and the lines unless there is only one."""
+    """Return the pod, and the lines unless there is only one."""
     container = f", container {each['container']}" if each["container"] else ""
     pod = f", pod {each['pod']}{container}" if each["pod"] else ""
     lines = f", {each['count']} times from line {each['line']} on" if each["count"] > 1 else ""

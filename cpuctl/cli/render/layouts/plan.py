@@ -124,7 +124,7 @@ def pods_table(pods: Sequence[Pod], *, wide: bool, masks: bool = False) -> Table
 
 
 def _reached(pods: Iterable[Pod]) -> Iterator[tuple[Pod, bool]]:
-    """Tell with every pod whether the kubelet got to it: it looks at none after the one that it fails at."""
+    """Show for every pod whether the kubelet got to it: it looks at none after the one that it fails at."""
     alive = True
     for pod in pods:
         yield pod, alive

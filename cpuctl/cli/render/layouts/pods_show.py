@@ -123,7 +123,7 @@ def _value(resource: str, side: str) -> str:
 
 
 def _exclusive(pod: Pod, *, wide: bool) -> Iterator[Cell]:
-    """Tell which containers get exclusive CPUs; those that share for one reason, in one line."""
+    """Report which containers get exclusive CPUs; those that share for one reason, in one line."""
     sharing: dict[str, list[Container]] = {}
     for container in pod["containers"]:
         claim = container["exclusiveCPUs"]
@@ -277,5 +277,5 @@ def _others(groups: list[tuple[str, Cgroup, str]]) -> Iterator[tuple[Cell, ...]]
 
 
 def _is_idle(file: str, text: str) -> bool:
-    """Tell what says nothing: protection of no memory, and the twin of each limit of huge pages."""
+    """Return what says nothing: protection of no memory, and the twin of each limit of huge pages."""
     return file.endswith(".rsvd.max") or (file in ("memory.min", "memory.low") and text == "0")

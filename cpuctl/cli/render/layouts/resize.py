@@ -139,7 +139,7 @@ def _sharing(pod: ResizedPod) -> Iterator[Cell]:
 
 
 def _counts(scheduler: Scheduled) -> Iterator[Cell]:
-    """Tell what the scheduler counts, resource by resource, where that changes."""
+    """Report what the scheduler counts, resource by resource, where that changes."""
     times = (scheduler["before"], scheduler["meanwhile"], scheduler["settled"])
     for resource in _RESOURCES:
         before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
@@ -324,7 +324,7 @@ def _asks_for_cpus(container: ResizedContainer) -> bool:
 
 
 def _marks(cpus: ResizedCPUs) -> dict[int, str]:
-    """Tell the mark of every CPU that the container has, had or was promised."""
+    """Return the mark of every CPU that the container has, had or was promised."""
     marks: dict[int, str] = {}
     for mark, text in (("=", cpus["kept"]), ("+", cpus["gained"]), ("-", cpus["lost"])):
         marks |= dict.fromkeys(CPUSet.parse(text), mark)

@@ -123,7 +123,7 @@ def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
 
 
 def _of_nodes(nodes: Sequence[NumaNode]) -> str:
-    """Tell what is known of memory where that of the whole machine is not recorded."""
+    """Return what is known of memory where that of the whole machine is not recorded."""
     known = [node["memoryBytes"] for node in nodes if node["memoryBytes"] is not None]
     return f"{_size(sum(known))} on NUMA nodes, of the machine {_NOT_RECORDED}" if known else _NOT_RECORDED
 

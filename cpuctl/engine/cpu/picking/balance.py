@@ -229,7 +229,7 @@ class Search(_Wanted):
         return best
 
     def _score(self, change: int) -> int:
-        """Tell the standard deviation of what is left free, in thousandths, rounded as by the kubelet."""
+        """Return the standard deviation of what is left free, in thousandths, rounded as by the kubelet."""
         return (isqrt(4 * (self._deviation + 1_000_000 * change) // len(self._counts)) + 1) // 2
 
     @cached_property

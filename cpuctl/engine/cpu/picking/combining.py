@@ -29,7 +29,7 @@ def _by_first(nodes: Sequence[tuple[int, object]], size: int) -> Iterator[tuple[
 def effective_combination(
     positions: tuple[int, ...], total: int, *, stopped: bool = False
 ) -> tuple[int, ...]:
-    """Tell what the kubelet's stored combination holds once enumeration has gone on.
+    """Return what the kubelet's stored combination holds once enumeration has gone on.
 
     Up to v1.37 it keeps a slice whose later entries share memory with the combinations that follow, so
     they end as the last ones of the list, or as the next combination's when enumeration *stopped* there

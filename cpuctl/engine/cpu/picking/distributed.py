@@ -85,7 +85,7 @@ def _split(
 
 
 def _widths(topology: CPUTopology, count: int, candidates: int, dealing: Dealing) -> tuple[int, int]:
-    """Tell the fewest and the most nodes to distribute over."""
+    """Return the fewest and the most nodes to distribute over."""
     fewest = fewest_nodes(topology, count, dealing.group_size)
     most = min(count // dealing.group_size, candidates)
     floor = dealing.hint_width

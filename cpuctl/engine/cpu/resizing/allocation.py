@@ -30,7 +30,7 @@ class ContainerCPUs(Record):
     lent: CPUMask = NO_CPUS
 
     def pool(self, count: int) -> CPUMask:
-        """Tell the CPUs that *count* of them may come from."""
+        """Return the CPUs that *count* of them may come from."""
         if self.current is None:
             return self.free | self.lent
         if count < self.current.bit_count():

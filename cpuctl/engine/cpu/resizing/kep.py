@@ -97,7 +97,7 @@ def _adopted(asked: Resizing, trial: Resizing, verdict: Admitted | Refusal, depa
 
 
 def _progress(asked: Resizing, verdict: Admitted | Refusal) -> int:
-    """Tell how far a walk over the containers has come: none is beyond the end."""
+    """Return how far a walk over the containers has come: none is beyond the end."""
     order = ["", *(container.name for container in asked.request.pod.all_containers)]
     match verdict:
         case Admitted():
@@ -132,13 +132,13 @@ def _never_done(asked: Resizing, request: ResizeRequest, container: Container) -
 
 
 def _ends(container: Container, request: ResizeRequest) -> bool:
-    """Tell whether a container gives its CPUs back long before its pod ends."""
+    """Return whether a container gives its CPUs back long before its pod ends."""
     had = request.allocated.get(container.name)
     return container.kind is ContainerKind.INIT and had is not None and had.sign > 0 and had.is_integral_cpu
 
 
 def _ended(asked: Resizing) -> bool:
-    """Tell whether an init container has given its CPUs back already."""
+    """Return whether an init container has given its CPUs back already."""
     uid = asked.request.pod.uid
     return any(
         container.kind is ContainerKind.INIT
@@ -201,7 +201,7 @@ class KEPResize:
         return self.round.state.default & ~self.round.policy.reserved & ~self.withheld
 
     def _room(self, container: Container) -> _Room | None:
-        """Tell what a container may have; None for one that stays as it is."""
+        """Return what a container may have; None for one that stays as it is."""
         held, count = self._held(container), self._count(container)
         if held is None or not count or count == held.bit_count():
             return None

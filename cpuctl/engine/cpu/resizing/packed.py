@@ -103,7 +103,7 @@ class _Grower:
                 self._take(missing)
 
     def _whole(self, mask: CPUMask, average: int | None) -> bool:
-        """Tell whether all is free or owned; the kubelet compares cores and sockets with the average."""
+        """Return whether all is free or owned; the kubelet compares cores and sockets with the average."""
         size = mask.bit_count() if average is None else average
         return ((self.free | self.own) & mask).bit_count() == size
 

@@ -166,7 +166,7 @@ class Resizing(NamedTuple):
                 return fault
 
     def container_cpus(self, container: Container) -> ContainerCPUs:
-        """Tell what a container has, was promised, and may have."""
+        """Return what a container has, was promised, and may have."""
         uid, state = self.request.pod.uid, self.state
         return ContainerCPUs(
             current=state.assigned(uid, container.name),

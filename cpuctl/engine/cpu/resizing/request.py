@@ -163,7 +163,7 @@ def not_a_subset(what: str, inner: int, of: str, outer: int) -> str:
 
 
 def infeasible(request: ResizeRequest, container: Container, baseline: int | None) -> Rejected | None:
-    """Tell why a container of a Guaranteed pod may never get what it asks for; None if it may.
+    """Return why a container of a Guaranteed pod may never get what it asks for; None if it may.
 
     As the reference implementation checks it, which looks at the status of app containers only.
     *baseline* are the CPUs it was promised, as a mask.

@@ -143,7 +143,7 @@ def _free(replay: Replay) -> int:
 
 
 def _unit(replay: Replay) -> int:
-    """Tell in what portions CPUs are handed out."""
+    """Determine in what portions CPUs are handed out."""
     policy = replay.before.cpu.policy
     whole_cores = policy is not None and policy.options.full_pcpus_only
     return max(replay.before.topology.cpus_per_core, 1) if whole_cores else 1
@@ -193,7 +193,7 @@ def with_own_resources(pod: StoredPod) -> Iterator[Choice]:
 
 
 def _within_pod(pod: StoredPod, choice: Choice, name: str) -> bool:
-    """Tell whether containers then ask for no more than their pod has, which the API server wants."""
+    """Return whether containers then ask for no more than their pod has, which the API server wants."""
     total = Quantity()
     for each in pod.containers:
         total += choice.get((each.name, name), each.resources.requests.get(name, Quantity()))

@@ -182,7 +182,7 @@ def _known(options: Mapping[str, OptionHistory], minor: int) -> list[str]:
 
 
 def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str, str]]:
-    """Tell an option's value, the other one, and all options with that.
+    """Return an option's value, the other one, and all options with that.
 
     The kubelet has read the value when it started, so it is a boolean.
     """
@@ -274,7 +274,7 @@ def _search(replay: Replay, kind: ChangeKind, method: _Method, tick: Callable[[]
 
 
 def _verified(replay: Replay, change: Change, runs: SearchBudget) -> Suggestion | None:
-    """Tell the whole scenario again with the change; None where that is not what is asked for."""
+    """Return the whole scenario again with the change; None where that is not what is asked for."""
     scenario = replay.scenario
     if not runs.allow(len(scenario.pods)):
         return None

@@ -39,7 +39,7 @@ TEN = with_memory(TWO_NODES, 10)
 
 
 def requests(search: Search) -> list[dict[str, str]]:
-    """Tell what each suggestion requests, by container."""
+    """Return what each suggestion requests, by container."""
     changes = [suggestion.change for suggestion in search.found]
     assert all(isinstance(change, RequestChange) for change in changes)
     return [

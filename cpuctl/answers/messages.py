@@ -23,6 +23,7 @@ class FoundMessage(TypedDict):
         "Device Manager",
         "kubelet",
         "API server",
+        "scheduler",
         "container runtime",
         "systemd",
         "libvirt",

@@ -15,6 +15,7 @@ _KINDS = {
     "set": r"[0-9][0-9,-]*|",
     "quoted": r'"(?:[^"\\]|\\.)*"',
     "word": r"[\w./:%@+-]+",
+    "resource": r"[\w./-]*\w",
     "name": r"(?<!\w)[A-Z]\w*+",
     "map": r"map\[[^\]]*\]",
     "object": r"(?<![\w.\[\]/*-])(?:spec|metadata)[\w.\[\]/*-]*+",
@@ -34,6 +35,7 @@ class Speaker(StrEnum):
     DEVICE_MANAGER = "Device Manager"
     KUBELET = "kubelet"
     API_SERVER = "API server"
+    SCHEDULER = "scheduler"
     RUNTIME = "container runtime"
     SYSTEMD = "systemd"
     LIBVIRT = "libvirt"

@@ -11,11 +11,12 @@ from cpuctl.messages.cgroup_writes import CGROUP_WRITES
 from cpuctl.messages.log_lines import json_object, object_name
 from cpuctl.messages.message import Message, Text
 from cpuctl.messages.resizing import RESIZING
+from cpuctl.messages.scheduling import SCHEDULING
 from cpuctl.messages.starting import STARTING
 from cpuctl.messages.state_files import STATE_FILES
 
 MESSAGES: tuple[Message, ...] = (
-    *ADMISSION, *STARTING, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS,
+    *ADMISSION, *STARTING, *STATE_FILES, *RESIZING, *CGROUP_WRITES, *OBJECTS, *SCHEDULING,
 )  # fmt: skip
 """All that are known; of two that begin at the same place the one that says more counts."""
 

@@ -22,6 +22,7 @@ SAMPLES = {
     "set": "0-3,8",
     "quoted": '"some text"',
     "word": "example.com/device",
+    "resource": "hugepages-1Gi",
     "name": "SomeGate",
     "map": "map[a:b]",
     "object": "spec.containers[0].resources.limits[cpu]",
@@ -182,3 +183,12 @@ def test_what_a_text_begins_with_is_looked_for_once_a_word() -> None:
         text.template.partition(":")[2].partition("}")[0] for _, text in ALL_TEXTS if text.template[0] == "{"
     }
     assert leads == {"object", "setting", "name"}
+
+
+def test_an_event_of_a_pending_pod_is_recognized_reason_by_reason() -> None:
+    event = (
+        "0/7 nodes are available: 1 cannot align init container, 1 invalid node topology data, "
+        "2 node(s) were unschedulable, 3 Insufficient hugepages-1Gi."
+    )
+    assert codes(event) == ["cannot-align", "topology-data-stale", "insufficient-resource"]
+    assert recognize(event)[2].values == {"resource": "hugepages-1Gi"}

@@ -77,9 +77,9 @@ class Machine:
 class Configuration:
     """What a kubelet is told; ``version`` is its release, ``warnings`` what it would only warn of."""
 
-    def __init__(self, loaded: LoadedKubelet, told: KubeletInputs, sources: Sources) -> None:
+    def __init__(self, loaded: LoadedKubelet, inputs: KubeletInputs, sources: Sources) -> None:
         self._loaded = loaded
-        self._told = told
+        self._inputs = inputs
         self._sources = sources
         self.version = str(loaded.kubelet.version)
         self.warnings = tuple(sources.warnings)
@@ -88,10 +88,10 @@ class Configuration:
 class Pod:
     """A pod that comes, with what governs its namespace."""
 
-    def __init__(self, pod: GivenPod, given: GivenPods, told: PlanningInputs, sources: Sources) -> None:
+    def __init__(self, pod: GivenPod, given: GivenPods, inputs: PlanningInputs, sources: Sources) -> None:
         self._pod = pod
         self._given = given
-        self._told = told
+        self._inputs = inputs
         self._sources = sources
 
     @property
@@ -120,7 +120,7 @@ class Pod:
             raise UsageError(f"pod {self.name} has no container {container!r}")
         asked = ",".join(f"{name}={amount}" for name, amount in (("cpu", cpu), ("memory", memory)) if amount)
         changed = with_amounts(self._pod, container, parse_set(f"{container}:{asked}"))
-        return Pod(changed, self._given, self._told, self._sources)
+        return Pod(changed, self._given, self._inputs, self._sources)
 
 
 class Decision(NamedTuple):
@@ -202,14 +202,14 @@ def read_configuration(
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
     sources = Sources()
-    words = KubeletInputs(
+    inputs = KubeletInputs(
         config=None if name is None else str(name), arguments=arguments, gates=feature_gates, version=version
     )
     try:
-        loaded = load_kubelet(words, sources, machine=None if machine is None else machine._source)  # noqa: SLF001
+        loaded = load_kubelet(inputs, sources, machine=None if machine is None else machine._source)  # noqa: SLF001
     except ConfigRefusedError as refused:
         raise _not_started(refused.whole_refusal) from None
-    return Configuration(loaded, words, sources)
+    return Configuration(loaded, inputs, sources)
 
 
 def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
@@ -219,10 +219,10 @@ def read_pods(*names: Name, templates: Iterable[str] = ()) -> tuple[Pod, ...]:
     """
     from cpuctl.operations.plan_inputs import PlanningInputs
 
-    told = PlanningInputs(filenames=tuple(map(str, names)), templates=tuple(templates))
+    inputs = PlanningInputs(filenames=tuple(map(str, names)), templates=tuple(templates))
     sources = Sources()
-    given = load_pods(told.filenames, told.templates, sources)
-    return tuple(Pod(pod, given, told, sources) for pod in given.pods)
+    given = load_pods(inputs.filenames, inputs.templates, sources)
+    return tuple(Pod(pod, given, inputs, sources) for pod in given.pods)
 
 
 def make_node(  # noqa: PLR0913  # they are options
@@ -244,7 +244,7 @@ def make_node(  # noqa: PLR0913  # they are options
     kubelet would not start, InputError for files that cannot be used, PolicyError for a policy that cannot
     be loaded.
     """
-    from cpuctl.operations.plan_inputs import NodeWords, PlanningInputs, node_planning
+    from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs, node_planning
     from cpuctl.operations.started_node import StartedNode, start_planned
 
     sources = Sources()
@@ -252,11 +252,11 @@ def make_node(  # noqa: PLR0913  # they are options
         sources.take_over(each._sources)  # noqa: SLF001
     inputs = PlanningInputs(
         machine=machine.name,
-        kubelet=configuration._told,  # noqa: SLF001
+        kubelet=configuration._inputs,  # noqa: SLF001
         state=str(state),
         pods=str(running),
         devices=str(devices),
-        node=NodeWords(driver_arguments=driver_arguments, policy=policy if isinstance(policy, str) else ""),
+        node=NodeOptions(driver_arguments=driver_arguments, policy=policy if isinstance(policy, str) else ""),
     )
     planning = node_planning(inputs, machine._source, configuration._loaded, sources)  # noqa: SLF001
     if not isinstance(policy, str):
@@ -342,7 +342,7 @@ class Node:
 
     def _learn(self, pod: Pod) -> StoredPod:
         given = pod._given._replace(pods=(pod._pod,))  # noqa: SLF001
-        return self._started.learn(given, pod._told, pod._sources)[0]  # noqa: SLF001
+        return self._started.learn(given, pod._inputs, pod._sources)[0]  # noqa: SLF001
 
 
 def _not_started(outcome: EngineNotStarted | ConfigRefusal) -> NotStartedError:

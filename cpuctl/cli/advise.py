@@ -34,7 +34,7 @@ from cpuctl.exports.outcomes import failure_text
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.advice import AdvisedSettings, UnloadedAdvice
@@ -149,7 +149,7 @@ def advise(
     )
     layout = "advice_snippet" if snippet else "defragmentation" if defragment else "advice"
     style, sources = Style(output, color=not no_color, quiet=quiet, layout=layout), Sources()
-    words = PlanningInputs(
+    inputs = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -161,12 +161,12 @@ def advise(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        node=NodeWords(assume_devices, driver_args),
+        node=NodeOptions(assume_devices, driver_args),
     )
     find = _Moves(budget) if defragment else _Settings(budget, keep, what_if=what_if)
     stop = StopSignal()
     try:
-        planning = read_planning(words, pods_needed=not (pods or defragment), sources=sources)
+        planning = read_planning(inputs, pods_needed=not (pods or defragment), sources=sources)
     except ConfigRefusedError as refused:
         document: Document = find.unloaded(refused, sources)
     else:

@@ -34,7 +34,7 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from cpuctl.answers.explanation import Explanation
@@ -122,7 +122,7 @@ def explain(
     from cpuctl.exports.outcomes import is_served
 
     style = Style(output, color=not no_color, quiet=quiet)
-    words = PlanningInputs(
+    inputs = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -134,54 +134,55 @@ def explain(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        node=NodeWords(assume_devices, driver_args, policy),
+        node=NodeOptions(assume_devices, driver_args, policy),
     )
     if message and events:
         raise UsageError("tells of pods, and does not go with --message", where="--events")
     if message:
-        found = _found_messages(message, words, pod, style)
+        found = _found_messages(message, inputs, pod, style)
         emit(found, style)
         if not exit_zero and not found["messages"]:
             raise typer.Exit(EXIT_NO)
         return
     needed = not (pod and pods)
-    document = _explanation(words, lambda _planning: pod, style, pods_needed=needed, events=events)
+    document = _explanation(inputs, lambda _planning: pod, style, pods_needed=needed, events=events)
     emit(document, style)
     if not exit_zero and not ("pod" in document and is_served(document["pod"])):
         raise typer.Exit(EXIT_NO)
 
 
-def _found_messages(texts: "list[str]", words: PlanningInputs, pod: str, style: Style) -> "Messages":
+def _found_messages(texts: "list[str]", inputs: PlanningInputs, pod: str, style: Style) -> "Messages":
     """Find messages; where there are manifests, explain the pod that they name, too."""
     from cpuctl.answering.explain.messages_answer import messages_document
     from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.operations.messages import find_messages, message_lines, named_pod
 
-    refuse_stdin_twice(*texts, *words.filenames, words.machine, words.kubelet.config, words.state, words.pods)
+    kubelet = inputs.kubelet
+    refuse_stdin_twice(*texts, *inputs.filenames, inputs.machine, kubelet.config, inputs.state, inputs.pods)
     try:
-        version = KubeletVersion.parse(words.kubelet.version) if words.kubelet.version else None
+        version = KubeletVersion.parse(kubelet.version) if kubelet.version else None
     except ValueError as error:
-        raise UsageError(str(error), where=words.kubelet.version_option) from None
+        raise UsageError(str(error), where=kubelet.version_option) from None
     search = find_messages(message_lines(texts))
     explanation = None
-    if search.found and (words.filenames or words.templates or words.pods):
+    if search.found and (inputs.filenames or inputs.templates or inputs.pods):
 
         def asked(planning: Planning) -> str:
             return pod or named_pod(search, (*planning.wanted, *planning.initial.running))
 
-        explanation = _explanation(words, asked, style, pods_needed=not words.pods)
+        explanation = _explanation(inputs, asked, style, pods_needed=not inputs.pods)
     given = {
-        "NODE": "" if words.machine == "live" else shlex.quote(words.machine),
-        "CONFIG": shlex.quote(words.kubelet.config) if words.kubelet.config else "",
-        "PODS": " -f ".join(map(shlex.quote, words.filenames)),
-        "RUNNING": shlex.quote(words.pods) if words.pods else "",
+        "NODE": "" if inputs.machine == "live" else shlex.quote(inputs.machine),
+        "CONFIG": shlex.quote(inputs.kubelet.config) if inputs.kubelet.config else "",
+        "PODS": " -f ".join(map(shlex.quote, inputs.filenames)),
+        "RUNNING": shlex.quote(inputs.pods) if inputs.pods else "",
     }
     return messages_document(search, version, given, explanation)
 
 
 def _explanation(
-    words: PlanningInputs,
+    inputs: PlanningInputs,
     asked: Callable[[Planning], str],
     style: Style,
     *,
@@ -191,7 +192,7 @@ def _explanation(
     """Explain the pod that is *asked* for, or say why its kubelet cannot load its configuration."""
     sources = Sources()
     try:
-        planning = read_planning(words, pods_needed=pods_needed, events=events, sources=sources)
+        planning = read_planning(inputs, pods_needed=pods_needed, events=events, sources=sources)
     except ConfigRefusedError as refused:
         from cpuctl.answering.config.parts import unloaded_head
         from cpuctl.answering.explain.explain_answer import not_started_document

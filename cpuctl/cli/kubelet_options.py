@@ -26,12 +26,12 @@ class KubeletCommand(PanelledCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Let ``--pod-resources`` stand alone: it is the kubelet's own socket then."""
-        words = list(args)
-        for at in reversed([at for at, word in enumerate(words) if word == "--pod-resources"]):
-            value = words[at + 1] if at + 1 < len(words) else "--"
+        arguments = list(args)
+        for at in reversed([at for at, word in enumerate(arguments) if word == "--pod-resources"]):
+            value = arguments[at + 1] if at + 1 < len(arguments) else "--"
             if value.startswith("-") and value != "-":
-                words.insert(at + 1, OWN_SOCKET)
-        return super().parse_args(ctx, words)
+                arguments.insert(at + 1, OWN_SOCKET)
+        return super().parse_args(ctx, arguments)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
         """Take the words out of what the function of the command is called with."""
@@ -41,8 +41,8 @@ class KubeletCommand(PanelledCommand):
 
 def kubelet_inputs(context: typer.Context) -> KubeletInputs:
     """Return what the command line of a ``KubeletCommand`` says of the kubelet."""
-    words: KubeletInputs = context.obj
-    return words
+    inputs: KubeletInputs = context.obj
+    return inputs
 
 
 def _kubelet_inputs(

@@ -42,7 +42,7 @@ from cpuctl.inputs.configuration import ServerInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import NEWEST
-from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import GateOptions, Resizes, resize_pods
 from cpuctl.operations.resize_inputs import ResizeInputs, parse_set
 
@@ -134,7 +134,7 @@ def resize(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     _refuse_clash(policy, write_state)
-    words = PlanningInputs(
+    inputs = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -142,7 +142,7 @@ def resize(
         state=state,
         pods=pods,
         devices=devices,
-        node=NodeWords(assume_devices, driver_args, policy),
+        node=NodeOptions(assume_devices, driver_args, policy),
         ephemeral_storage=ephemeral_storage,
         memory=memory,
         skip_api_server=skip_api_server,
@@ -151,7 +151,7 @@ def resize(
     asked = ResizeInputs(tuple(map(parse_set, amounts)), edited, preview, server)
     with changing(write_state):
         with _answering_unloaded(sources, style, exit_zero=exit_zero):
-            planning = read_resizing(words, asked, sources)
+            planning = read_resizing(inputs, asked, sources)
         _require_configuration(planning, write_state)
         resizes = resize_pods(planning, asked, resize_semantics)
         print_sources(planning.sources, style)
@@ -205,20 +205,20 @@ def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Resize":
     return not_started_document(refused.whole_refusal, unloaded_head(sources))
 
 
-def read_resizing(words: PlanningInputs, asked: ResizeInputs, sources: Sources) -> Planning:
+def read_resizing(inputs: PlanningInputs, asked: ResizeInputs, sources: Sources) -> Planning:
     """Read what runs; without pods there is nothing to resize.
 
     Raise UsageError for that, and for standard input that is named twice.
     """
     from cpuctl.inputs.sources import refuse_stdin_twice
 
-    if not (words.filenames or words.templates or words.pods):
+    if not (inputs.filenames or inputs.templates or inputs.pods):
         hint = "name those that run with --pods or -f, or describe them with -T db=4/4"
         raise UsageError("no pods to resize", hint=hint)
     refuse_stdin_twice(
-        words.kubelet.config, words.state, words.pods, words.devices, *words.filenames, *asked.edited
+        inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices, *inputs.filenames, *asked.edited
     )
-    return read_planning(words, pods_needed=False, sources=sources)
+    return read_planning(inputs, pods_needed=False, sources=sources)
 
 
 def _fix(gates: GateOptions, uid: str) -> str:

@@ -251,19 +251,19 @@ def show(
     names = _columns(columns)
     if names and memory:
         raise UsageError("shows CPUs only, and does not go with --memory", where="--columns")
-    words = KubeletInputs(
+    inputs = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
     if output is TopologyOutput.NRT:
-        write_object(machine, words, publisher, style)
+        write_object(machine, inputs, publisher, style)
         return
     if not memory:
-        refuse_unless_used(words)
-    refuse_stdin_twice(machine, words.config)
+        refuse_unless_used(inputs)
+    refuse_stdin_twice(machine, inputs.config)
     if output in FOREIGN:
         write_foreign(machine, style)
         return
-    document = _answer(machine, cpus, style, words if memory else None)
+    document = _answer(machine, cpus, style, inputs if memory else None)
     if names:
         document["columns"] = names
     _show(document, style, pictures)
@@ -357,13 +357,13 @@ def _show(document: "Topology", style: Style, pictures: Pictures) -> None:
         emit(document, style)
 
 
-def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = None) -> "Topology":
+def _answer(spec: str, cpus: str, style: Style, inputs: KubeletInputs | None = None) -> "Topology":
     from cpuctl.answering.kubelet_view import kubelet_view
     from cpuctl.answering.topology.topology_answer import topology_document
 
     sources = Sources()
     source = load_machine(spec, sources, shows_findings=True)
-    memory = counted_memory(source, words, sources) if words else None
+    memory = counted_memory(source, inputs, sources) if inputs else None
     print_sources(sources, style)
     wanted = _wanted(cpus, source.machine)
     kubelet = kubelet_view(source.machine, source.info)
@@ -421,11 +421,11 @@ def refuse_beside(output: TopologyOutput, asked: Mapping[str, object]) -> None:
         raise UsageError(f"does not go with -o {output}, which is the whole machine", where=option)
 
 
-def write_object(spec: str, words: KubeletInputs, publisher: str, style: Style) -> None:
+def write_object(spec: str, inputs: KubeletInputs, publisher: str, style: Style) -> None:
     """Write the NodeResourceTopology of a node; end with 3 where its kubelet would not start."""
     from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 
-    planning = read_planning(PlanningInputs(machine=spec, kubelet=words), pods_needed=False)
+    planning = read_planning(PlanningInputs(machine=spec, kubelet=inputs), pods_needed=False)
     if not show_topology(planning, publisher, style):
         raise typer.Exit(EXIT_NO)
 
@@ -451,25 +451,25 @@ def _written(machine: "Machine", form: TopologyOutput) -> tuple[str, tuple[str, 
     return (as_lscpu if form is TopologyOutput.LSCPU else as_numactl)(machine), ()
 
 
-def refuse_unless_used(words: KubeletInputs) -> None:
+def refuse_unless_used(inputs: KubeletInputs) -> None:
     """Raise UsageError for words about a kubelet that nothing would come of."""
     given = {
-        "--kubelet-config": words.config is not None,
-        "--config-dir": words.config_dir is not None,
-        "--kubelet-args": bool(words.arguments),
-        "--kubelet-version": bool(words.version),
+        "--kubelet-config": inputs.config is not None,
+        "--config-dir": inputs.config_dir is not None,
+        "--kubelet-args": bool(inputs.arguments),
+        "--kubelet-version": bool(inputs.version),
     }
     for option in (option for option, said in given.items() if said):
         raise UsageError("is looked at with --memory only", where=option, hint="add --memory")
 
 
-def counted_memory(source: "MachineSource", words: KubeletInputs, sources: Sources) -> "Memory":
+def counted_memory(source: "MachineSource", inputs: KubeletInputs, sources: Sources) -> "Memory":
     """Count memory as the kubelet would that is told this."""
     from cpuctl.answering.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.kubelet.releases.recorded import Topic
 
-    kubelet = load_kubelet(words, sources, machine=source).kubelet
+    kubelet = load_kubelet(inputs, sources, machine=source).kubelet
     sources.add_unrecorded(kubelet.version.minor, (Topic.MEMORY,))
     return topology_memory(source, kubelet.config, check_start(source.info, kubelet))

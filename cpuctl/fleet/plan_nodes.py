@@ -86,8 +86,8 @@ class NodeReader:
         planning = self._read.pop(key, None)
         if planning is None:
             kubelet = self._inputs.kubelet._replace(fallback_version=release)
-            words = PlanningInputs(machine=recording.source, kubelet=kubelet, devices=self._inputs.devices)
-            planning = read_planning(words, pods_needed=False)
+            inputs = PlanningInputs(machine=recording.source, kubelet=kubelet, devices=self._inputs.devices)
+            planning = read_planning(inputs, pods_needed=False)
             if self._inputs.driver is None:  # which reads files, too
                 planning = planning._replace(source=planning.source._replace(files=None))  # the most of it
         if recording.digest:
@@ -163,8 +163,8 @@ def _digest_with_driver(state: str, planning: Planning, arguments: str) -> str:
     from cpuctl.dra.discovery import discover
     from cpuctl.inputs.dra import read_driver_arguments
 
-    source, words = planning.source, read_driver_arguments(arguments)
-    seen = discover(source.machine, source.files, pcie_roots=words.expose_pcie_roots)
+    source, flags = planning.source, read_driver_arguments(arguments)
+    seen = discover(source.machine, source.files, pcie_roots=flags.expose_pcie_roots)
     return content_digest((state, seen, read_cdi(source.files)))[:16]
 
 

@@ -36,7 +36,7 @@ _FLAGS: Mapping[str, tuple[str, ...]] = {
 _SWITCHES = ("--expose-pcie-roots", "--publish-node-allocatable-resource-mapping")
 
 
-class DriverWords(NamedTuple):
+class DriverFlags(NamedTuple):
     """What the driver is told, as its flags say it; ``reserved`` is a list of CPUs, or names of sets."""
 
     mode: DeviceMode = DeviceMode.GROUPED
@@ -61,33 +61,33 @@ class LoadedDriver(NamedTuple):
     gates: FeatureGates | None = None
 
 
-def read_driver_arguments(text: str) -> DriverWords:
+def read_driver_arguments(text: str) -> DriverFlags:
     """Read the driver's command line; raise UsageError for flags that say nothing of devices here."""
     try:
-        words = shlex.split(text)
+        arguments = shlex.split(text)
     except ValueError as error:
         raise _bad_arguments(f"expected the flags of the driver: {error}") from None
-    told: dict[str, str] = {}
-    while words:
-        name, equals, value = words.pop(0).partition("=")
+    values: dict[str, str] = {}
+    while arguments:
+        name, equals, value = arguments.pop(0).partition("=")
         if name not in _FLAGS:
             raise _bad_arguments(f"unknown flag {name}", hint=f"known are {', '.join(_FLAGS)}")
         if not equals and name not in _SWITCHES:
-            if not words:
+            if not arguments:
                 raise _bad_arguments(f"flag needs an argument: {name}")
-            value = words.pop(0)
-        told[name] = value if equals or name not in _SWITCHES else "true"
+            value = arguments.pop(0)
+        values[name] = value if equals or name not in _SWITCHES else "true"
     for name, allowed in _FLAGS.items():
-        if allowed and told.get(name, allowed[0]) not in allowed:
-            raise _bad_arguments(f"{name}: expected {' or '.join(allowed)}, found {told[name]!r}")
-    switched = {name: _switch(name, told.get(name, "false")) for name in _SWITCHES}
-    return DriverWords(
-        mode=DeviceMode(told.get("--cpu-device-mode", DeviceMode.GROUPED)),
-        group_by=GroupBy(told.get("--group-by", GroupBy.NUMA_NODE)),
-        reserved=told.get("--reserved-cpus", ""),
+        if allowed and values.get(name, allowed[0]) not in allowed:
+            raise _bad_arguments(f"{name}: expected {' or '.join(allowed)}, found {values[name]!r}")
+    switched = {name: _switch(name, values.get(name, "false")) for name in _SWITCHES}
+    return DriverFlags(
+        mode=DeviceMode(values.get("--cpu-device-mode", DeviceMode.GROUPED)),
+        group_by=GroupBy(values.get("--group-by", GroupBy.NUMA_NODE)),
+        reserved=values.get("--reserved-cpus", ""),
         expose_pcie_roots=switched["--expose-pcie-roots"],
         node_allocatable_mapping=switched["--publish-node-allocatable-resource-mapping"],
-        node=told.get("--hostname-override", ""),
+        node=values.get("--hostname-override", ""),
     )
 
 
@@ -106,7 +106,7 @@ def _bad_arguments(message: str, hint: str = "") -> UsageError:
 
 
 def load_driver(
-    words: DriverWords,
+    flags: DriverFlags,
     source: MachineSource,
     sources: Sources,
     kubelet: KubeletInputs,
@@ -119,12 +119,12 @@ def load_driver(
     """
     loaded = _kubelet(kubelet, source, sources)
     config = None if loaded is None or not loaded.told else loaded.kubelet.config
-    driver = driver_beside(words, source, sources, config, dra)
+    driver = driver_beside(flags, source, sources, config, dra)
     return driver if loaded is None else driver._replace(gates=loaded.kubelet.gates)
 
 
 def driver_beside(
-    words: DriverWords,
+    flags: DriverFlags,
     source: MachineSource,
     sources: Sources,
     kubelet: KubeletConfiguration | None,
@@ -138,17 +138,20 @@ def driver_beside(
     from cpuctl.dra.conflicts import conflicts
     from cpuctl.dra.discovery import discover
 
-    node = _node_name(words, source, dra, sources)
+    node = _node_name(flags, source, dra, sources)
     settings = DriverSettings(
-        mode=words.mode,
-        group_by=words.group_by,
-        reserved=_reserved(words.reserved, source.machine),
-        expose_pcie_roots=words.expose_pcie_roots,
-        node_allocatable_mapping=words.node_allocatable_mapping,
+        mode=flags.mode,
+        group_by=flags.group_by,
+        reserved=_reserved(flags.reserved, source.machine),
+        expose_pcie_roots=flags.expose_pcie_roots,
+        node_allocatable_mapping=flags.node_allocatable_mapping,
     )
-    if words._replace(node="") == DriverWords() and (told := _told(dra, node, source.machine)) is not None:
-        settings = told
-        sources.add("driverArguments", f"{flags_of(told)} (as its ResourceSlices are)", "given")
+    if (
+        flags._replace(node="") == DriverFlags()
+        and (published := _published_settings(dra, node, source.machine)) is not None
+    ):
+        settings = published
+        sources.add("driverArguments", f"{flags_of(published)} (as its ResourceSlices are)", "given")
     machine = discover(source.machine, source.files, pcie_roots=settings.expose_pcie_roots)
     sources.warnings += _doubts(machine, settings, source.machine)
     sources.warnings += (each.text for each in conflicts(machine, settings, kubelet))
@@ -158,7 +161,7 @@ def driver_beside(
     return LoadedDriver(settings, machine, node, cdi.claims if cdi else {})
 
 
-def _told(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
+def _published_settings(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
     """Return how the driver is set up whose slices for the node are given; None where there are none."""
     from cpuctl.dra.driver import DRIVER
     from cpuctl.dra.published import settings_told
@@ -174,23 +177,23 @@ def _told(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettin
 
 def flags_of(settings: DriverSettings) -> str:
     """Write the flags that make these settings."""
-    words = [f"--cpu-device-mode {settings.mode}"]
+    flags = [f"--cpu-device-mode {settings.mode}"]
     if settings.mode is DeviceMode.GROUPED:
-        words.append(f"--group-by {settings.group_by}")
+        flags.append(f"--group-by {settings.group_by}")
     if settings.reserved:
-        words.append(f"--reserved-cpus {settings.reserved}")
-    words += ["--expose-pcie-roots"] if settings.expose_pcie_roots else []
-    words += ["--publish-node-allocatable-resource-mapping"] if settings.node_allocatable_mapping else []
-    return " ".join(words)
+        flags.append(f"--reserved-cpus {settings.reserved}")
+    flags += ["--expose-pcie-roots"] if settings.expose_pcie_roots else []
+    flags += ["--publish-node-allocatable-resource-mapping"] if settings.node_allocatable_mapping else []
+    return " ".join(flags)
 
 
-def _node_name(words: DriverWords, source: MachineSource, dra: Iterable[DRAObject], sources: Sources) -> str:
+def _node_name(flags: DriverFlags, source: MachineSource, dra: Iterable[DRAObject], sources: Sources) -> str:
     from cpuctl.dra.discovery import node_name
     from cpuctl.dra.reading import node_names
 
-    if words.node:
-        sources.add("nodeName", words.node, "given")
-        return words.node
+    if flags.node:
+        sources.add("nodeName", flags.node, "given")
+        return flags.node
     if name := node_name(source.files):
         sources.add("nodeName", name, "capture")
         return name
@@ -207,7 +210,7 @@ class _BesideIt(NamedTuple):
     told: bool
 
 
-def _kubelet(words: KubeletInputs, source: MachineSource, sources: Sources) -> _BesideIt | None:
+def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> _BesideIt | None:
     """Return the node's kubelet; None where it does not load what it is told."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.sources import Sources
@@ -215,7 +218,7 @@ def _kubelet(words: KubeletInputs, source: MachineSource, sources: Sources) -> _
 
     own = Sources()
     try:
-        loaded = load_kubelet(words, own, machine=source)
+        loaded = load_kubelet(inputs, own, machine=source)
     except ConfigRefusedError:
         sources.warnings.append("the kubelet does not start with its configuration (cpuctl config check)")
         return None

@@ -77,11 +77,11 @@ def claims_beside(
     """
     from cpuctl.inputs.dra import driver_beside, read_driver_arguments
 
-    words = read_driver_arguments(arguments)
-    flags = arguments or "none: CPUs grouped by NUMA node, none reserved"
-    sources.add("driverArguments", flags, "given" if arguments else "default")
+    flags = read_driver_arguments(arguments)
+    shown = arguments or "none: CPUs grouped by NUMA node, none reserved"
+    sources.add("driverArguments", shown, "given" if arguments else "default")
     config, gates = kubelet
-    driver = driver_beside(words, source, sources, config, dra)
+    driver = driver_beside(flags, source, sources, config, dra)
     return node_claims(dra, driver._replace(gates=gates), sources, running=running)
 
 

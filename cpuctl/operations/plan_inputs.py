@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.events import RejectionEvent
 
 
-class NodeWords(Record):
+class NodeOptions(Record):
     """What is said of the node: there are enough devices, the flags of the driver for CPUs, and a policy.
 
     The policy is one that no kubelet has, to see what would come of it.
@@ -61,7 +61,7 @@ class PlanningInputs(NamedTuple):
     devices: str = ""
     skip_api_server: bool = False
     include_completed: bool | None = None
-    node: NodeWords = NodeWords()
+    node: NodeOptions = NodeOptions()
 
 
 class PastPods(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 
 from cpuctl.answering.command_lines import planning_command
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.operations.plan_inputs import NodeWords, PlanningInputs
+from cpuctl.operations.plan_inputs import NodeOptions, PlanningInputs
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
@@ -183,7 +183,7 @@ def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> Non
 def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None:
     """A new input must be handed on, too; blanks in names stay where they are."""
     handed_by_another = {"arguments", "config_data", "fallback_version", "kubelet", "node", "version_option"}
-    forms = (PlanningInputs, KubeletInputs, NodeWords)
+    forms = (PlanningInputs, KubeletInputs, NodeOptions)
     told = {
         field: f"a {field}"
         for field in (name for form in forms for name in form._fields)
@@ -202,7 +202,7 @@ def test_no_input_is_lost_on_the_way_to_the_next_command(tmp_path: Path) -> None
     inputs = PlanningInputs(
         **{name: given[name] for name in PlanningInputs._fields if name in given},
         kubelet=kubelet,
-        node=NodeWords(**{name: given[name] for name in NodeWords._fields}),
+        node=NodeOptions(**{name: given[name] for name in NodeOptions._fields}),
     )
     words = shlex.split(planning_command(inputs, ("explain",)))
     assert {text for name, text in told.items() if name not in flags} <= {*words}

@@ -11,7 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings, GroupBy
 from cpuctl.dra.published import settings_told
 from cpuctl.dra.slices import resource_slices
-from cpuctl.inputs.dra import DriverWords, driver_beside, flags_of, read_driver_arguments
+from cpuctl.inputs.dra import DriverFlags, driver_beside, flags_of, read_driver_arguments
 from cpuctl.inputs.pods import GivenPods
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.sources import read_machine
@@ -30,12 +30,12 @@ def published(settings: DriverSettings) -> list[dict[str, Any]]:
 
 
 def planned(
-    slices: list[dict[str, Any]], text: str, words: DriverWords | None = None
+    slices: list[dict[str, Any]], text: str, words: DriverFlags | None = None
 ) -> tuple[ClaimsPlan, list[str]]:
     found = decode_manifests(yaml.safe_dump_all(slices) + text, "test.yaml")
     sources = Sources()
     source = read_machine(f"synthetic:{SPEC}")
-    driver = driver_beside(words or DriverWords(), source, sources, None, found.dra)
+    driver = driver_beside(words or DriverFlags(), source, sources, None, found.dra)
     pods = GivenPods(tuple(with_uids(found.pods)), dra=found.dra)
     return plan_claims(pods, driver, sources), sources.warnings
 
@@ -80,7 +80,7 @@ def test_the_scheduler_goes_by_what_is_published_and_that_the_driver_would_publi
 
 def test_devices_that_the_driver_has_not_are_not_prepared() -> None:
     reserved = DriverSettings(mode=DeviceMode.INDIVIDUAL)
-    words = DriverWords(mode=DeviceMode.INDIVIDUAL, reserved="0-3,16-19")
+    words = DriverFlags(mode=DeviceMode.INDIVIDUAL, reserved="0-3,16-19")
     found, warnings = planned(published(reserved), claim("c", single_cpus(32)) + pod("a", "c"), words)
     assert 'device "cpudev024" not found in device to CPU ID map' in found.pods[0].problem
     assert warnings[0] == (

@@ -101,7 +101,7 @@ def migrate(
         hint = "name it: --to-kubelet 1.36, for instance"
         raise UsageError("the release to go to is missing", where="--to-kubelet", hint=hint)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    words = CheckpointInputs(
+    inputs = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
         kubelet=KubeletInputs(
@@ -119,8 +119,8 @@ def migrate(
     )
     with changing(write_state, in_place=yes) as lock:
         with answering_unloaded(sources, style):
-            migration = _migration(words._replace(lock=lock), writing, sources)
-        document = _answer(migration, words, sources)
+            migration = _migration(inputs._replace(lock=lock), writing, sources)
+        document = _answer(migration, inputs, sources)
         commit(document, migration.changes, writing, sources, style)
 
 

@@ -25,7 +25,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
 from cpuctl.operations.state_writing import changing
 
 app = command_group()
@@ -78,29 +78,29 @@ def new(
     writing.check()
     if machine == LIVE_MACHINE and root != "/":
         machine = root
-    words = PlanningInputs(
+    inputs = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
         memory=memory,
         devices=devices,
-        node=NodeWords(assume_devices, driver_args),
+        node=NodeOptions(assume_devices, driver_args),
         kubelet=kubelet_inputs(context),
         state="",
         pods="",
     )
     with changing(write_state):
-        _new(words, writing, Style(output, color=not no_color, quiet=quiet))
+        _new(inputs, writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
+def _new(inputs: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.answering.checkpoint.change_answer import change_document
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.new import made_files
 
     sources = Sources()
     with answering_unloaded(sources, style):
-        planning = _read(words, sources)
+        planning = _read(inputs, sources)
     if writing.writes:
         planning.sources.require_configuration()
     changes, case = made_files(planning)
@@ -110,12 +110,12 @@ def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     commit(document, changes, writing, planning.sources, style)
 
 
-def _read(words: PlanningInputs, sources: Sources) -> Planning:
+def _read(inputs: PlanningInputs, sources: Sources) -> Planning:
     """Read everything; raise UsageError where nobody says which release the kubelet is."""
     try:
-        planning = read_planning(words, pods_needed=False, sources=sources)
+        planning = read_planning(inputs, pods_needed=False, sources=sources)
     except ConfigRefusedError:
-        require_version(words.kubelet, sources)
+        require_version(inputs.kubelet, sources)
         raise
-    require_version(words.kubelet, sources)
+    require_version(inputs.kubelet, sources)
     return planning

@@ -85,7 +85,7 @@ def repair(
         exit_code=exit_code,
     )
     writing.check()
-    words = CheckpointInputs(
+    inputs = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
         kubelet=kubelet_inputs(context),
@@ -95,27 +95,27 @@ def repair(
         in_place=yes,
     )
     with changing(write_state, in_place=yes) as lock:
-        _repair(words._replace(lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
+        _repair(inputs._replace(lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> None:
+def _repair(inputs: CheckpointInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.answering.checkpoint.change_answer import change_document, spell_out_commands
     from cpuctl.answering.checkpoint.parts import kubelet_answer
     from cpuctl.operations.checkpoint.repair import repair as repaired
     from cpuctl.operations.checkpoint.states import doubts, read_checkpoint_case, read_host
 
-    asked, sources = words, Sources()
+    requested, sources = inputs, Sources()
     with answering_unloaded(sources, style):
-        words, host = read_host(words, sources)
+        inputs, host = read_host(inputs, sources)
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
-    case = read_checkpoint_case(words, host, sources)
+    case = read_checkpoint_case(inputs, host, sources)
     if not case.states:
         hint = "without state files a kubelet starts as on a fresh node"
         raise InputError("there is no state file to repair", where=host.source.origin, hint=hint)
-    sources.warnings.extend(doubts(case, words.pods))
+    sources.warnings.extend(doubts(case, inputs.pods))
     repairs = repaired(case)
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, sources.entries, kubelet, repairs.proof)
-    spell_out_commands(document, "repair", checkpoint_commands(asked))
+    spell_out_commands(document, "repair", checkpoint_commands(requested))
     commit(document, repairs.changes, writing, sources, style)

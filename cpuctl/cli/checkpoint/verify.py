@@ -71,7 +71,7 @@ def verify(
     from cpuctl.answering.node_checks import verify_state
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    words = CheckpointInputs(
+    inputs = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
         kubelet=kubelet_inputs(context),
@@ -79,7 +79,7 @@ def verify(
         memory=memory,
         pod_resources=pod_resources,
     )
-    document = verify_state(words, sources)
+    document = verify_state(inputs, sources)
     print_sources(sources, style)
     if output is MetricsOutput.PROM:
         from cpuctl.answering.metrics import add_verdict_metrics

@@ -10,16 +10,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from cpuctl.cli.completion.given import TypedWords
+from cpuctl.cli.completion.given import CommandLine
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:=,/+-]+", re.ASCII)
 _MOST = 2000
 
 
-def main(words: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Print candidates for the last word, one a line; print nothing where there is no help to give."""
     try:
-        sys.stdout.write("".join(f"{word}\n" for word in candidates(words)))
+        sys.stdout.write("".join(f"{word}\n" for word in candidates(arguments)))
         sys.stdout.flush()
     except Exception:  # noqa: BLE001, S110  # an error here would be text in the middle of a line being typed
         pass
@@ -27,49 +27,49 @@ def main(words: Sequence[str]) -> None:
         pass
 
 
-def candidates(words: Sequence[str]) -> list[str]:
-    """Return what the last word can become; *words* are kind, shell, and the command line up to that word.
+def candidates(arguments: Sequence[str]) -> list[str]:
+    """Return what the last word can become; *arguments* are kind, shell, and the line up to that word.
 
     What is not plain is left out: no API server accepts a pod called ``$(date)``, and no shell shall see it.
     """
-    kind, shell, *line = words
-    given = TypedWords.from_line(line, quoted=shell == "bash")
+    kind, shell, *line = arguments
+    given = CommandLine.from_line(line, quoted=shell == "bash")
     found = _ASKED[kind](given)
     fitting = (each for each in found if each.startswith(given.current) and _PLAIN.fullmatch(each))
     return list(dict.fromkeys(fitting))[:_MOST]
 
 
-def _pod(given: TypedWords) -> Iterable[str]:
+def _pod(given: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import complete_pods
 
     return complete_pods(given)
 
 
-def _resize(given: TypedWords) -> Iterable[str]:
+def _resize(given: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import complete_resizes
 
     return complete_resizes(given)
 
 
-def _container(given: TypedWords) -> Iterable[str]:
+def _container(given: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.named_pods import complete_containers
 
     return complete_containers(given)
 
 
-def _machine(given: TypedWords) -> Iterable[str]:
+def _machine(given: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.machines import complete_machines
 
     return complete_machines(given)
 
 
-def _cpus(given: TypedWords) -> Iterable[str]:
+def _cpus(given: CommandLine) -> Iterable[str]:
     from cpuctl.cli.completion.machines import complete_cpus
 
     return complete_cpus(given)
 
 
-def _gates(given: TypedWords) -> Iterator[str]:
+def _gates(given: CommandLine) -> Iterator[str]:
     from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 
     done, comma, part = given.current.rpartition(",")
@@ -81,24 +81,24 @@ def _gates(given: TypedWords) -> Iterator[str]:
     yield from (f"{done}{comma}{each}=" for each in gates if f"{each}=" not in done)
 
 
-def _checks(given: TypedWords) -> Iterator[str]:
+def _checks(given: CommandLine) -> Iterator[str]:
     from cpuctl.audit.check_names import CHECK_NAMES
 
     return _listed(given, CHECK_NAMES)
 
 
-def _columns(given: TypedWords) -> Iterator[str]:
+def _columns(given: CommandLine) -> Iterator[str]:
     from cpuctl.answering.cpu_columns import ALL_COLUMNS
 
     return _listed(given, ALL_COLUMNS)
 
 
-def _listed(given: TypedWords, names: Iterable[str]) -> Iterator[str]:
+def _listed(given: CommandLine, names: Iterable[str]) -> Iterator[str]:
     done, comma, _ = given.current.rpartition(",")
     return (f"{done}{comma}{each}" for each in names if each not in done.split(","))
 
 
-_ASKED: Mapping[str, Callable[[TypedWords], Iterable[str]]] = {
+_ASKED: Mapping[str, Callable[[CommandLine], Iterable[str]]] = {
     "pod": _pod,
     "resize": _resize,
     "container": _container,

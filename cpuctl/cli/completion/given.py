@@ -15,14 +15,14 @@ _SLOWER = 16
 _MOST_FILES = 200
 
 
-class TypedWords(NamedTuple):
+class CommandLine(NamedTuple):
     """Words before the one that is being typed (``current``), without the shell's quotes."""
 
     words: tuple[str, ...]
     current: str
 
     @classmethod
-    def from_line(cls, line: Sequence[str], *, quoted: bool) -> TypedWords:
+    def from_line(cls, line: Sequence[str], *, quoted: bool) -> CommandLine:
         """Take words as a shell hands them over; ``quoted`` when quotes are still around and inside them."""
         words = [_unquoted(word) for word in line] if quoted else list(line)
         return cls(tuple(words[:-1]), words[-1] if words else "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cpuctl.machine.sources import LIVE, SYNTHETIC
 
 if TYPE_CHECKING:
-    from cpuctl.cli.completion.given import TypedWords
+    from cpuctl.cli.completion.given import CommandLine
     from cpuctl.machine.tree import Tree
 
 _LARGEST_ARCHIVE = 8 << 20
@@ -17,7 +17,7 @@ _USUAL = ("1s1n8c2t", "1s4n64c2t", "2s2n16c2t", "2s8n64c2t", "4s4n28c2t", "8p2t+
 _KINDS = ("node", "socket", "l3", "core")
 
 
-def complete_machines(given: TypedWords) -> Iterator[str]:
+def complete_machines(given: CommandLine) -> Iterator[str]:
     """Complete ``synthetic:2s4n16c2t,l3=8``: usual figures first, options after a comma."""
     done, comma, _ = given.current.rpartition(",")
     if not comma:
@@ -30,7 +30,7 @@ def complete_machines(given: TypedWords) -> Iterator[str]:
     yield from (f"{done},{each}" for each in names if f",{each}" not in done)
 
 
-def complete_cpus(given: TypedWords, before: str = "") -> Iterator[str]:
+def complete_cpus(given: CommandLine, before: str = "") -> Iterator[str]:
     """Complete a CPU list with the names of sets; *before* is what stands before the list."""
     done, comma, part = given.current.removeprefix(before).rpartition(",")
     before += done + comma
@@ -41,7 +41,7 @@ def complete_cpus(given: TypedWords, before: str = "") -> Iterator[str]:
         yield from (f"{before}{kind}:{number}" for number in _numbers(given, kind))
 
 
-def _numbers(given: TypedWords, kind: str) -> list[int]:
+def _numbers(given: CommandLine, kind: str) -> list[int]:
     from cpuctl.machine.set_names import named_sets
     from cpuctl.machine.sources import read_machine
 
@@ -49,7 +49,7 @@ def _numbers(given: TypedWords, kind: str) -> list[int]:
     return sorted(named_sets(kind, read_machine(spec).machine) or ()) if spec else []
 
 
-def node_files(given: TypedWords) -> Tree:
+def node_files(given: CommandLine) -> Tree:
     """Return the files of the node that a command is about, an empty tree where it has none."""
     from cpuctl.machine.archive import read_archive
     from cpuctl.machine.tree import DirectoryTree, MemoryTree

@@ -10,7 +10,7 @@ from cpuctl.cli.completion.machines import node_files
 from cpuctl.errors import CpuctlError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.completion.given import TypedWords
+    from cpuctl.cli.completion.given import CommandLine
     from cpuctl.pods.model import Pod
 
 _RESOURCES = ("cpu", "memory")
@@ -23,7 +23,7 @@ class NamedPod(NamedTuple):
     containers: tuple[str, ...]
 
 
-def complete_pods(given: TypedWords) -> Iterator[str]:
+def complete_pods(given: CommandLine) -> Iterator[str]:
     """``shop/database``, and its containers once that much is typed; without namespace if typed so."""
     for name, containers in _spelled(given):
         yield name
@@ -31,7 +31,7 @@ def complete_pods(given: TypedWords) -> Iterator[str]:
             yield from (f"{name}/{container}" for container in containers)
 
 
-def complete_resizes(given: TypedWords) -> Iterator[str]:
+def complete_resizes(given: CommandLine) -> Iterator[str]:
     """``shop/database/server:cpu=``, and what else can follow a colon or a comma."""
     name, colon, amounts = given.current.partition(":")
     if colon:
@@ -45,7 +45,7 @@ def complete_resizes(given: TypedWords) -> Iterator[str]:
             yield from (f"{each}:{resource}=" for resource in _RESOURCES)
 
 
-def complete_containers(given: TypedWords) -> Iterator[str]:
+def complete_containers(given: CommandLine) -> Iterator[str]:
     """``shop/database/server=``, and names of sets of CPUs after it."""
     from cpuctl.cli.completion.machines import complete_cpus
 
@@ -57,7 +57,7 @@ def complete_containers(given: TypedWords) -> Iterator[str]:
         yield from (f"{pod}/{container}=" for container in containers)
 
 
-def _spelled(given: TypedWords) -> Iterator[NamedPod]:
+def _spelled(given: CommandLine) -> Iterator[NamedPod]:
     """Yield pods with their namespace; those that are typed without it, without."""
     known = list(_known(given))
     yield from known
@@ -65,7 +65,7 @@ def _spelled(given: TypedWords) -> Iterator[NamedPod]:
         yield from (NamedPod(each.pod.partition("/")[2], each.containers) for each in known)
 
 
-def _known(given: TypedWords) -> Iterator[NamedPod]:
+def _known(given: CommandLine) -> Iterator[NamedPod]:
     manifests = [] if "cgroups" in given.words else list(given.values("-f", "--filename"))
     named = {each.full_name: each for each in _pods([*manifests, *given.values("--pods")])}
     named |= {each.full_name: each for each in _templates(given)}
@@ -85,7 +85,7 @@ def _pods(names: list[str]) -> Iterator[Pod]:
             continue  # the command itself says what is wrong with it
 
 
-def _templates(given: TypedWords) -> Iterator[Pod]:
+def _templates(given: CommandLine) -> Iterator[Pod]:
     from cpuctl.pods.reading.template import pods_from_template
 
     for text in given.values("-T", "--template"):
@@ -95,7 +95,7 @@ def _templates(given: TypedWords) -> Iterator[Pod]:
             continue
 
 
-def _logged(given: TypedWords) -> Iterable[NamedPod]:
+def _logged(given: CommandLine) -> Iterable[NamedPod]:
     from cpuctl.cgroups.container_logs import log_names
     from cpuctl.machine.recording_layout import CONTAINER_LOGS
 

@@ -93,7 +93,7 @@ def versions(
     from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
-    words = KubeletInputs(
+    kubelet = KubeletInputs(
         config=kubelet_config,
         config_dir=config_dir,
         arguments=kubelet_args,
@@ -104,7 +104,7 @@ def versions(
     )
     source = with_memory(load_machine(machine, sources), memory, sources)
     coming = load_pods(filename, template, sources, needed=False)
-    comparison = compare_on(source, VersionsInputs(words, to_version, state, pods, coming), sources)
+    comparison = compare_on(source, VersionsInputs(kubelet, to_version, state, pods, coming), sources)
     if isinstance(comparison, Uncompared):
         print_sources(sources, style)
         emit(uncompared_document(comparison, sources), style)

@@ -27,7 +27,7 @@ from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import DRIVER
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.dra.driver import DeviceMode, GroupBy
-from cpuctl.inputs.dra import DriverWords, load_driver
+from cpuctl.inputs.dra import DriverFlags, load_driver
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
@@ -90,8 +90,8 @@ def allocate(
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     refuse_stdin_twice(machine, *filename)
     given = load_pods(filename, (), sources, purpose="with claims")
-    words = DriverWords(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
-    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_inputs(context), given.dra)
+    flags = DriverFlags(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
+    driver = load_driver(flags, load_machine(machine, sources), sources, kubelet_inputs(context), given.dra)
     plan = plan_claims(given, driver, sources, fixed=fixed)
     print_sources(sources, style)
     emit(claims_document(plan, driver, sources.entries), style)

@@ -17,7 +17,7 @@ from cpuctl.cli.options import MachineOption, NoColorOption, OutputOption, Quiet
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.subjects import Subject, about
 from cpuctl.dra.driver import DeviceMode, GroupBy
-from cpuctl.inputs.dra import DriverWords, load_driver
+from cpuctl.inputs.dra import DriverFlags, load_driver
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 
@@ -61,8 +61,8 @@ def slices(
     from cpuctl.dra.slices import resource_slices
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="dra_slices"), Sources()
-    words = DriverWords(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
-    driver = load_driver(words, load_machine(machine, sources), sources, kubelet_inputs(context))
+    flags = DriverFlags(cpu_device_mode, group_by, reserved_cpus, expose_pcie_roots, mapping, node=hostname)
+    driver = load_driver(flags, load_machine(machine, sources), sources, kubelet_inputs(context))
     print_sources(sources, style)
     if style.for_people:
         emit(devices_document(driver, sources.entries), style)

@@ -69,11 +69,14 @@ class FleetAnswers(NamedTuple):
 
 
 def ask_fleet(
-    words: FleetSelection, question: Question, style: Style, seen: Callable[[Row], object] = lambda _: None
+    selection: FleetSelection,
+    question: Question,
+    style: Style,
+    on_row: Callable[[Row], object] = lambda _: None,
 ) -> FleetAnswers:
-    """Ask all nodes; where answers are to be lines, write each as it comes. *seen* is called with each."""
-    known = _earlier(words.resume) if words.resume else NOTHING_KNOWN
-    found = collect(words.recordings)
+    """Ask all nodes; where answers are to be lines, write each as it comes. *on_row* is called with each."""
+    known = _earlier(selection.resume) if selection.resume else NOTHING_KNOWN
+    found = collect(selection.recordings)
     if found.passed_over:
         note(f"note: passed over, as they are no recordings: {few(found.passed_over)}", style)
     rows: list[Row] = []
@@ -82,14 +85,14 @@ def ask_fleet(
         answers = ask(
             question,
             found.recordings,
-            _mapper(words),
+            _mapper(selection),
             lambda done, total: progress("reading nodes", done, total),
             known,
         )
         for count, row in enumerate(answers, 1):  # noqa: B007  # it is told after an interrupt
             unreadable = unreadable or row["outcome"] == "Unreadable"
             resumed = resumed or row["answerKey"] in known
-            seen(row)
+            on_row(row)
             if style.output.value == "jsonl":
                 _write_line(row)
             else:
@@ -161,17 +164,17 @@ def tell_strange_pods(names: Collection[str], pods: Mapping[str, Sequence[Pod]] 
         note("note: no pod of --pods is on any of these nodes: are recordings called as their nodes?", style)
 
 
-def _mapper(words: FleetSelection) -> Mapper:
-    jobs = words.jobs or processors()
-    if not words.scheduler:
+def _mapper(selection: FleetSelection) -> Mapper:
+    jobs = selection.jobs or processors()
+    if not selection.scheduler:
         return in_processes(jobs)
 
     from cpuctl.fleet.on_dask import LOCAL, on_dask
 
-    if words.jobs and words.scheduler != LOCAL:
+    if selection.jobs and selection.scheduler != LOCAL:
         hint = "the scheduler's workers are as many as there are"
         raise UsageError("goes with --scheduler local alone", where="--jobs", hint=hint)
-    return on_dask(words.scheduler, jobs)
+    return on_dask(selection.scheduler, jobs)
 
 
 def _earlier(name: str) -> Mapping[str, list[Row]]:

@@ -146,11 +146,11 @@ def list_nodes(
         raise UsageError("there is no list of nodes to draw", where=f"-o {output}")
     pods = PlanningInputs(filenames=filename, templates=template, kubelet=kubelet)
     given, _ = read_pods(pods, Sources(), needed=bool(filename or template))  # an error here is no node's
-    words, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
+    selection, releases = FleetSelection(recordings, jobs, resume, scheduler), releases_of(nodes)
     if output is FleetListOutput.NRT:
-        asked = _published(words, kubelet, publisher, style, releases)
+        asked = _published(selection, kubelet, publisher, style, releases)
     else:
-        asked = ask_fleet(words, NodeLister(kubelet, releases), style)
+        asked = ask_fleet(selection, NodeLister(kubelet, releases), style)
     tell_unresumed(resume, style, asked)
     tell_assumed(asked.rows, style)
     if not written and not (output is FleetListOutput.PROM and asked.stopped):
@@ -162,7 +162,7 @@ def list_nodes(
 
 
 def _published(
-    words: FleetSelection,
+    selection: FleetSelection,
     kubelet: "KubeletInputs",
     publisher: str,
     style: Style,
@@ -173,7 +173,7 @@ def _published(
     from cpuctl.fleet.topologies import TopologyPublisher
     from cpuctl.operations.topology_publishing import Publisher
 
-    asked = ask_fleet(words, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
+    asked = ask_fleet(selection, TopologyPublisher(kubelet, Publisher.parse(publisher), releases), style)
     remarks: dict[str, list[str]] = {}
     errors: dict[str, list[str]] = {}
     for row in asked.rows:

@@ -43,7 +43,7 @@ from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
-from cpuctl.operations.plan_inputs import NodeWords, Planning, PlanningInputs, read_planning
+from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
 from cpuctl.records import Record
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def plan(
     refuse_publisher(publisher, style)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output, policy)
-    words = PlanningInputs(
+    inputs = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -257,12 +257,12 @@ def plan(
         memory=memory,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
-        node=NodeWords(assume_devices, driver_args, policy),
+        node=NodeOptions(assume_devices, driver_args, policy),
     )
     planner_of = partial(_planner, order=order, repeat=repeat, capacity=capacity)
     with changing(write_state):
-        with _answering_unloaded(words, sources, compare, planner_of, style, exit_zero=exit_zero):
-            planning = _read(words, sources, pods_needed=not state, written=bool(write_state))
+        with _answering_unloaded(inputs, sources, compare, planner_of, style, exit_zero=exit_zero):
+            planning = _read(inputs, sources, pods_needed=not state, written=bool(write_state))
         planned = _planned(planner_of(planning), compare, style)
         print_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
@@ -344,7 +344,7 @@ def _emit(document: "StartedPlan | NotStartedPlan | PlanComparison", style: Styl
 
 @contextmanager
 def _answering_unloaded(
-    words: PlanningInputs,
+    inputs: PlanningInputs,
     sources: Sources,
     compared: tuple[str, str] | None,
     planner_of: Callable[[Planning], Planner],
@@ -356,7 +356,7 @@ def _answering_unloaded(
     try:
         yield
     except ConfigRefusedError as refused:
-        document = _unloaded(refused, words, sources, compared, planner_of)
+        document = _unloaded(refused, inputs, sources, compared, planner_of)
         print_sources(sources, style)
         _emit(document, style)
         raise typer.Exit(0 if exit_zero else EXIT_NO) from None
@@ -364,7 +364,7 @@ def _answering_unloaded(
 
 def _unloaded(
     refused: ConfigRefusedError,
-    words: PlanningInputs,
+    inputs: PlanningInputs,
     sources: Sources,
     compared: tuple[str, str] | None,
     planner_of: Callable[[Planning], Planner],
@@ -376,8 +376,8 @@ def _unloaded(
     from cpuctl.operations.comparison import compare_unloaded
 
     if compared is not None:
-        needed = not words.state
-        sides = compare_unloaded(words, compared, sources, planner_of, pods_needed=needed)
+        needed = not inputs.state
+        sides = compare_unloaded(inputs, compared, sources, planner_of, pods_needed=needed)
         return unloaded_comparison(sides, sources)
     head = unloaded_head(sources)
     return not_started_document(
@@ -385,8 +385,8 @@ def _unloaded(
     )
 
 
-def _read(words: PlanningInputs, sources: Sources, *, pods_needed: bool, written: bool) -> Planning:
-    planning = read_planning(words, pods_needed=pods_needed, sources=sources)
+def _read(inputs: PlanningInputs, sources: Sources, *, pods_needed: bool, written: bool) -> Planning:
+    planning = read_planning(inputs, pods_needed=pods_needed, sources=sources)
     if written:
         planning.sources.require_configuration()
     return planning

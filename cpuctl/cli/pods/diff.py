@@ -100,7 +100,7 @@ def diff(
         hint = "name a second manifest, or another kubelet with --to-kubelet-version or --to-feature-gates"
         raise UsageError("there is nothing to compare with", hint=hint)
     style = Style(output, color=not no_color, quiet=quiet, layout="pods_diff")
-    words = PodViewInputs(
+    inputs = PodViewInputs(
         kubelet=KubeletInputs(config=kubelet_config, version=kubelet_version, gates=feature_gates),
         machine=machine,
         memory=memory,
@@ -111,13 +111,13 @@ def diff(
     sources, other_sources = Sources(), Sources()
     found = load_pods([old], [], sources, purpose="to look at")
     source = load_machine(machine, sources) if machine else None
-    before = _side(found, words, source, old, sources)
-    kubelet = words.kubelet._replace(
+    before = _side(found, inputs, source, old, sources)
+    kubelet = inputs.kubelet._replace(
         version=to_kubelet_version or kubelet_version,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )
     others = load_pods([new], [], other_sources, purpose="to look at") if new else found
-    after = _side(others, words._replace(kubelet=kubelet), source, new or old, other_sources)
+    after = _side(others, inputs._replace(kubelet=kubelet), source, new or old, other_sources)
     document = diff_document(before, after, sources.entries)
     sources.warnings = list(dict.fromkeys((*sources.warnings, *other_sources.warnings)))
     print_sources(sources, style)
@@ -141,14 +141,14 @@ def _sides(arguments: list[str], options: list[str]) -> tuple[str, str]:
 
 
 def _side(
-    found: "GivenPods", words: PodViewInputs, machine: "MachineSource | None", name: str, sources: Sources
+    found: "GivenPods", inputs: PodViewInputs, machine: "MachineSource | None", name: str, sources: Sources
 ) -> "Side":
     from cpuctl.answering.pods.diff_answer import Side
     from cpuctl.answering.pods.facts_answer import cgroup_view
     from cpuctl.documents.files import source_name
     from cpuctl.engine.pod_facts import pod_facts
 
-    view = view_on(machine, words, sources)
+    view = view_on(machine, inputs, sources)
     found = found if machine is None else found.on(machine.machine)
     node = view.node._replace(limit_ranges=found.limit_ranges)
     head: ComparedSide = {

@@ -101,7 +101,7 @@ def lint(
             "no manifests to look at", hint="name files or directories with -f PODS, or - for stdin"
         )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    words = LintInputs(
+    inputs = LintInputs(
         kubelet=kubelet,
         machine=machine,
         server=ServerInputs(apiserver_version, apiserver_feature_gates),
@@ -109,7 +109,7 @@ def lint(
         static=static,
     )
     with ProgressBar(style) as progress:
-        run = lint_manifests(filename, words, sources, progress)
+        run = lint_manifests(filename, inputs, sources, progress)
     document = lint_document(run, sources.entries)
     print_sources(sources, style)
     emit(document, style)

@@ -69,7 +69,7 @@ def show(
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
     found = load_pods(filename, template, sources, purpose="to look at")
-    words = PodViewInputs(
+    inputs = PodViewInputs(
         kubelet=kubelet,
         machine=machine,
         memory=memory,
@@ -77,7 +77,7 @@ def show(
         server=ServerInputs(apiserver_version, apiserver_feature_gates),
         runtime=oci_runtime,
     )
-    view = load_view(words, sources)
+    view = load_view(inputs, sources)
     shown = show_pods(found, view, load_usage(usage, sources), sources)
     document = show_document(shown, cgroup_view(view), view_head(view, sources))
     print_sources(sources, style)

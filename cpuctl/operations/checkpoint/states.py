@@ -139,8 +139,8 @@ def _answers(case: CheckpointCase, inputs: CheckpointInputs, sources: Sources) -
     saved = saved_states(found_states(case.states, case.reader))
     running = (case.owners.pods or {}).items()
     expected = [pod.full_name for uid, pod in running if uid in saved.uids and not pod.terminal]
-    words = inputs.pod_resources, case.host.kubelet, inputs.root, sources
-    answers = load_pod_resources(*words, expected=expected)()
+    arguments = inputs.pod_resources, case.host.kubelet, inputs.root, sources
+    answers = load_pod_resources(*arguments, expected=expected)()
     for problem in answers.problems if answers else ():
         sources.warnings.append(f"the kubelet's answer (--pod-resources): {problem}")
     if answers and answers.pods is not None and unnamed(saved, case.owners):

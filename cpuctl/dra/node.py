@@ -132,7 +132,7 @@ class NodeClaims(Copied):
         self.cgroups = CgroupSettings()
         self.books = Books()
         self.selectors = Selectors()
-        self._seen = _as_the_scheduler_sees(inventory, rules)
+        self._scheduler_view = _as_the_scheduler_sees(inventory, rules)
         self._drivers = frozenset(device.driver for device in inventory.devices)
         self.held: dict[Key, _Held] = {}
         self.pods: dict[str, PodClaims] = {}
@@ -147,7 +147,7 @@ class NodeClaims(Copied):
 
         Claims of running pods that nobody tells of may have any device.
         """
-        devices = {each.id: each for each in self._seen.devices}
+        devices = {each.id: each for each in self._scheduler_view.devices}
         for claim in self.objects.claims.values():
             results = [
                 each for each in claim.results or () if (each.driver, each.pool, each.device) in devices
@@ -174,23 +174,23 @@ class NodeClaims(Copied):
         for pod in pods:
             self._take_over(pod)
 
-    def learn(self, told: NodeClaims) -> None:
+    def learn(self, other: NodeClaims) -> None:
         """Learn of what *told* knows beside: objects, devices, and what of them is allocated.
 
         What has been allocated or given back here stays so.
         """
         before = {_key_of(each) for each in self.objects.claims.values()}
-        self.objects, self.inventory, self.name = told.objects, told.inventory, told.name
-        self.unknown, self.untold = told.unknown, told.untold
-        self._seen, self._drivers = told._seen, told._drivers
-        for key, held in told.held.items():
+        self.objects, self.inventory, self.name = other.objects, other.inventory, other.name
+        self.unknown, self.untold = other.unknown, other.untold
+        self._scheduler_view, self._drivers = other._scheduler_view, other._drivers
+        for key, held in other.held.items():
             if key in self.held or key in before:
                 continue
             self._book(key, held)
             if isinstance(held.prepared, Prepared):
                 self.driver.resume(held.claim.full_name, held.grants, held.prepared.cpus)
-        self.driver.untold = told.driver.untold
-        self.pods = {**told.pods, **self.pods}
+        self.driver.untold = other.driver.untold
+        self.pods = {**other.pods, **self.pods}
 
     def _take_over(self, pod: Pod) -> None:
         keys: dict[str, Key] = {}
@@ -237,7 +237,7 @@ class NodeClaims(Copied):
             return error.found
         if doubt := (self.untold if new else "") or self._strangers(list(new.values())):
             return Undetermined(doubt)
-        found = allocate(list(new.values()), self._seen, self.books, self.selectors)
+        found = allocate(list(new.values()), self._scheduler_view, self.books, self.selectors)
         if not isinstance(found, Allocated):
             return found
         if misfit := self._miscounted(pod, by_key, dict(zip(new, found.grants, strict=True))):

@@ -151,7 +151,7 @@ class FleetPlanner:
     def _first_lots(self, objects: Mapping[str, NodeObject], inputs: FleetInputs) -> Iterator[Lot]:
         found: dict[Hashable, Lot] = {}
         for index, row in enumerate(self._nodes):
-            node = self._seen(row, objects.get(row["node"]))
+            node = self._as_scheduled(row, objects.get(row["node"]))
             load = load_of(row["load"])
             siblings = self._siblings_on(row["node"], inputs)
             key = (
@@ -182,12 +182,12 @@ class FleetPlanner:
         running = map(siblings_of, inputs.running.get(name, ()))
         return Counter(each for each in running if each in self._spreads)
 
-    def _seen(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
+    def _as_scheduled(self, row: PlannedNode, node_object: NodeObject | None) -> NodeObject:
         """Return a node as the scheduler sees it: what its object tells, else what its kubelet would say."""
         # Its host's name is a label that every kubelet sets.
         node = node_object or NodeObject(row["node"], row["allocatable"], {HOSTNAME: row["node"]})
-        seen = {*self._labels, *((HOSTNAME, ZONE) if self._spreads else ())}
-        labels = {name: value for name, value in node.labels.items() if name in seen}
+        relevant = {*self._labels, *((HOSTNAME, ZONE) if self._spreads else ())}
+        labels = {name: value for name, value in node.labels.items() if name in relevant}
         if HOSTNAME in labels and HOSTNAME not in self._labels:
             labels[HOSTNAME] = ""  # that there is one counts, and its value makes every node another
         ready = row["start"]["outcome"] == "Started" or not row["source"]

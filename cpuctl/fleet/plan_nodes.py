@@ -164,8 +164,8 @@ def _digest_with_driver(state: str, planning: Planning, arguments: str) -> str:
     from cpuctl.inputs.dra import read_driver_arguments
 
     source, flags = planning.source, read_driver_arguments(arguments)
-    seen = discover(source.machine, source.files, pcie_roots=flags.expose_pcie_roots)
-    return content_digest((state, seen, read_cdi(source.files)))[:16]
+    discovered = discover(source.machine, source.files, pcie_roots=flags.expose_pcie_roots)
+    return content_digest((state, discovered, read_cdi(source.files)))[:16]
 
 
 def _survey(planning: Planning) -> _Surveyed:

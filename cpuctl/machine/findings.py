@@ -81,7 +81,7 @@ def _nodes_where(machine: Machine, holds: Callable[[NumaNode], bool]) -> CPUSet:
     return CPUSet.of(node.id for node in machine.numa_nodes if holds(node))
 
 
-def _seen(info: MachineInfo) -> CPUSet:
+def _counted(info: MachineInfo) -> CPUSet:
     return CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
 
 
@@ -217,7 +217,7 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[MachineFindi
 
 def _outside(machine: Machine, info: MachineInfo) -> Iterator[MachineFinding]:
     in_nodes = CPUSet.of(cpu for node in machine.numa_nodes for cpu in node.cpus)
-    if machine.numa_nodes and (outside := machine.online - in_nodes - _seen(info)):
+    if machine.numa_nodes and (outside := machine.online - in_nodes - _counted(info)):
         message = f"{are(outside)} in no NUMA node: a kubelet does not see such CPUs"
         yield warning("cpus-outside-nodes", NODE_DIRECTORY, message)
 
@@ -319,8 +319,8 @@ def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[MachineF
         yield note("no-l3", every_cache, f"no level-3 cache is {known}{instead}")
         return
     if any(cache.id is None for cache in machine.caches):
-        seen = " and uses sockets in place of uncore caches" if instead else ""
-        message = f"caches have no ids: a kubelet does not see them{seen}"
+        instead_text = " and uses sockets in place of uncore caches" if instead else ""
+        message = f"caches have no ids: a kubelet does not see them{instead_text}"
         yield warning("caches-without-ids", f"{every_cache}/index*/id", message)
     if machine.online != CPUSet.of(cpu for group in machine.l3_groups for cpu in group):
         yield note("l3-for-some", every_cache, "not every CPU has a level-3 cache")

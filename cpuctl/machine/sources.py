@@ -63,7 +63,7 @@ def read_machine(spec: str) -> MachineSource:
     if spec.startswith(SYNTHETIC):
         from cpuctl.machine.synthetic import parse_synthetic
 
-        return _seen_by_kubelet(parse_synthetic(spec), spec)
+        return _with_kubelet_view(parse_synthetic(spec), spec)
     if spec == STDIN:
         return _from_stdin()
     name, node = with_node(spec)
@@ -136,7 +136,7 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
     from cpuctl.machine.sysfs import read_machine_files
 
     try:
-        return _seen_by_kubelet(read_machine_files(tree), origin)._replace(files=tree)
+        return _with_kubelet_view(read_machine_files(tree), origin)._replace(files=tree)
     except CpuctlError as error:
         raise error.within(origin) from None
 
@@ -164,7 +164,7 @@ def _read_gathered(tree: Tree, gathered: SupportArchive, origin: str) -> Machine
     return source._replace(machine=machine._replace(findings=findings), gathered=gathered)
 
 
-def _seen_by_kubelet(machine: Machine, origin: str) -> MachineSource:
+def _with_kubelet_view(machine: Machine, origin: str) -> MachineSource:
     return MachineSource(machine=machine, info=kubelet_view(machine), origin=origin)
 
 
@@ -226,7 +226,7 @@ def _from_gatherinfo(path: Path) -> MachineSource:
     from cpuctl.machine.support.gatherinfo import read_gatherinfo
 
     machine, gathered = read_gatherinfo(_whole(path), str(path))
-    return _seen_by_kubelet(machine, str(path))._replace(gathered=gathered)
+    return _with_kubelet_view(machine, str(path))._replace(gathered=gathered)
 
 
 def _from_printed(path: Path) -> MachineSource:

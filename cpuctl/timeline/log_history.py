@@ -92,13 +92,13 @@ class _Reading:
         self.moments: list[Moment] = []
         self.names = {pod.pod.uid: name for name, pod in pods.items() if pod.pod.uid}
         self.waiting: dict[str, LogEvent] = {}
-        self.here: dict[str, _Admission] = {}
+        self.present: dict[str, _Admission] = {}
         self.seen: set[str] = set()
         self.running: set[str] = set()
         self.left_out: dict[str, CPUSet] = {}
         self.kept: dict[str, None] = {}
         self.open: _Admission | None = None
-        self.start_told = False
+        self.start_checked = False
         self.acts: Mapping[LogEventKind, Callable[[LogEvent], None]] = {
             LogEventKind.ARRIVED: self._come,
             LogEventKind.CONSIDERED: self._decide,
@@ -119,14 +119,14 @@ class _Reading:
             self.names[event.uid] = event.pod
         if event.kind is LogEventKind.STARTED or (event.process and event.process != self.process):
             self._start(event)
-        if event.kind in _DECIDES and not self.start_told:
+        if event.kind in _DECIDES and not self.start_checked:
             self._expect(event, {"kubelet": {"running": True}})
-            self.start_told = True
-        elif event.kind is LogEventKind.START_FAILED and not self.start_told:
+            self.start_checked = True
+        elif event.kind is LogEventKind.START_FAILED and not self.start_checked:
             why = _MANAGER_START.match(event.text)
             error = {"error": event.text[why.end() :]} if why is not None else {}
             self._expect(event, {"kubelet": {"running": False, **error}})
-            self.start_told = True
+            self.start_checked = True
         if (act := self.acts.get(event.kind)) is not None:
             act(event)
 
@@ -155,7 +155,7 @@ class _Reading:
         """Let another process begin; the first one is there from the beginning."""
         self._settle()
         self.process = event.process
-        self.start_told = False
+        self.start_checked = False
         self.running.clear()
         if event is self.first:
             return
@@ -177,14 +177,14 @@ class _Reading:
         if self.open is None or self.open.pod != event.pod:
             self._close()
             self._arrive(event.pod, event)
-            self.open = self.here[event.pod] = _Admission(event.pod, event)
+            self.open = self.present[event.pod] = _Admission(event.pod, event)
         self.open.latest = event
         return self.open
 
     def _arrive(self, name: str, event: LogEvent) -> None:
         self.waiting.pop(name, None)
         self.seen.add(name)
-        if name in self.here:
+        if name in self.present:
             return
         if name in self.pods:
             self._happen(event, Admit(self.pods[name]))
@@ -193,7 +193,7 @@ class _Reading:
 
     def _come(self, event: LogEvent) -> None:
         self._settle()
-        self.waiting |= {name: event for name in event.names if name not in self.here}
+        self.waiting |= {name: event for name in event.names if name not in self.present}
 
     def _release(self, event: LogEvent) -> None:
         self._remove(self.names.get(event.uid, ""), event)
@@ -207,7 +207,7 @@ class _Reading:
             self.open.pool = event.cpus
 
     def _decide(self, event: LogEvent) -> None:
-        new = event.pod not in self.here
+        new = event.pod not in self.present
         admission = self._admission(event)
         if event.hints:
             whose = f"{event.pod}/{event.container}" if event.container else event.pod
@@ -233,7 +233,7 @@ class _Reading:
         name = event.pod or (self.open.pod if self.open is not None else "")
         if not name:
             return
-        known = self.here.get(name)
+        known = self.present.get(name)
         late = known is not None and known is not self.open
         admission = known if known is not None and late else self._admission(event._replace(pod=name))
         news = not admission.rejected or (event.reason and not admission.reason)
@@ -246,7 +246,7 @@ class _Reading:
 
     def _ran(self, event: LogEvent) -> None:
         """Take it that a pod with a process is admitted; containers that got no CPUs then have none."""
-        admission = self.here.get(event.pod)
+        admission = self.present.get(event.pod)
         if admission is None or event.pod in self.running:
             return
         self._close()
@@ -267,7 +267,7 @@ class _Reading:
         if self.open is not None and self.open.pod == name:
             self._close()
         self.waiting.pop(name, None)
-        if self.here.pop(name, None) is not None and name in self.pods:
+        if self.present.pop(name, None) is not None and name in self.pods:
             self._happen(event, Remove(name))
 
     def _settle(self) -> None:
@@ -277,7 +277,7 @@ class _Reading:
             self.waiting.pop(name)
             if name not in self.seen:  # one that has been here and ended is not decided on again
                 self._arrive(name, event)
-                self.here[name] = _Admission(name, event)
+                self.present[name] = _Admission(name, event)
 
     def _close(self) -> None:
         """End an admission; a hint that no agreement follows is one that the policy did not take."""

@@ -53,7 +53,7 @@ class RuntimeHistory(NamedTuple):
 
 
 @dataclass(slots=True)
-class _SeenContainer:
+class _LoggedContainer:
     name: str
     resources: Value
     score: int | None
@@ -62,14 +62,14 @@ class _SeenContainer:
 
 
 @dataclass(slots=True)
-class _SeenPod:
+class _LoggedPod:
     """A pod: its latest sandbox or container came with the request at the place ``latest``."""
 
     name: str
     uid: str
     parent: str
     latest: int = 0
-    containers: dict[str, _SeenContainer] = field(default_factory=dict)
+    containers: dict[str, _LoggedContainer] = field(default_factory=dict)
 
     @property
     def qos_class(self) -> QosClass | None:
@@ -94,7 +94,7 @@ def runtime_history(
         reading.take(place, request)
     if not reading.pods:
         return None
-    return _Telling(reading, requests, manifests).history()
+    return _HistoryWriter(reading, requests, manifests).history()
 
 
 class _Reading:
@@ -103,7 +103,7 @@ class _Reading:
     def __init__(self, source: str) -> None:
         self.source = source
         self.objects = Objects(source)
-        self.pods: dict[str, _SeenPod] = {}
+        self.pods: dict[str, _LoggedPod] = {}
         self.sandboxes: dict[str, str] = {}
         self.running: dict[int, list[tuple[str, Value]]] = {}
 
@@ -124,15 +124,15 @@ class _Reading:
             case _:
                 pass
 
-    def pod(self, request: RuntimeRequest, place: int | None = None) -> _SeenPod | None:
+    def pod(self, request: RuntimeRequest, place: int | None = None) -> _LoggedPod | None:
         """Return the pod of a request, None where it names none; at a *place* it comes, or comes again."""
-        return self._seen(self.objects.of(request, "pod"), place)
+        return self._logged_pod(self.objects.of(request, "pod"), place)
 
     def container(self, request: RuntimeRequest) -> str:
         """Return the name of a request's container."""
         return text_of(member(self.objects.of(request, "container"), "name"))
 
-    def _seen(self, found: Value, place: int | None) -> _SeenPod | None:
+    def _logged_pod(self, found: Value, place: int | None) -> _LoggedPod | None:
         name, namespace = text_of(member(found, "name")), text_of(member(found, "namespace"))
         if not name or not namespace:
             return None
@@ -141,14 +141,14 @@ class _Reading:
         if uid not in self.pods:
             if place is None:
                 return None
-            self.pods[uid] = _SeenPod(full, uid, text_of(member(found, "linux", "cgroup_parent")))
+            self.pods[uid] = _LoggedPod(full, uid, text_of(member(found, "linux", "cgroup_parent")))
         pod = self.pods[uid]
         if place is not None:
             pod.latest = place
             self.sandboxes[text_of(member(found, "id"))] = uid
         return pod
 
-    def _come(self, pod: _SeenPod, found: Value) -> None:
+    def _come(self, pod: _LoggedPod, found: Value) -> None:
         """Note a container; those of its pod that have ended by then are taken for init containers."""
         name = text_of(member(found, "name"))
         if not name:
@@ -159,7 +159,7 @@ class _Reading:
         for other in pod.containers.values():
             other.init |= not other.runs
         score = number_of(member(found, "linux", "oom_score_adj"))
-        pod.containers[name] = _SeenContainer(name, member(found, "linux", "resources"), score)
+        pod.containers[name] = _LoggedContainer(name, member(found, "linux", "resources"), score)
 
     def _synchronize(self, place: int, request: RuntimeRequest) -> None:
         """Note who runs already, in the order in which their containers were created."""
@@ -170,7 +170,7 @@ class _Reading:
         )
         pods = self.objects.of(request, "pods")
         for found in pods if isinstance(pods, list) else ():
-            self._seen(found, place)
+            self._logged_pod(found, place)
         came: list[tuple[str, Value]] = []
         for found in containers:
             pod = self.pods.get(self.sandboxes.get(text_of(member(found, "pod_sandbox_id")), ""))
@@ -180,7 +180,7 @@ class _Reading:
         self.running[place] = came
 
 
-class _Telling:
+class _HistoryWriter:
     """Puts what was read into moments."""
 
     def __init__(
@@ -189,14 +189,14 @@ class _Telling:
         self.reading, self.requests = reading, requests
         self.begin = requests[0].at
         self.moments: list[Moment] = []
-        self.here: set[str] = set()
+        self.present: set[str] = set()
         self.started: set[tuple[str, str]] = set()
         self.assigned: dict[str, dict[str, CPUSet]] = {}
         self.running = 0
-        seen = reading.pods.values()
-        self.given = {each.uid: manifests[each.name] for each in seen if each.name in manifests}
-        self.unseen = tuple(manifests.keys() - {each.name for each in seen})
-        self.pods = {each.uid: self._pod(each) for each in seen}
+        logged = reading.pods.values()
+        self.given = {each.uid: manifests[each.name] for each in logged if each.name in manifests}
+        self.unseen = tuple(manifests.keys() - {each.name for each in logged})
+        self.pods = {each.uid: self._pod(each) for each in logged}
         self.exclusive = {uid: frozenset(_exclusive(each.pod)) for uid, each in self.pods.items()}
         self.turns = sorted(self._turns())
 
@@ -219,11 +219,11 @@ class _Telling:
             unseen=self.unseen,
         )
 
-    def _pod(self, seen: _SeenPod) -> TimelinePod:
-        if seen.uid in self.given:
-            given = self.given[seen.uid]
-            return given._replace(pod=given.pod._replace(uid=seen.uid))
-        return TimelinePod(_pod_of(seen))
+    def _pod(self, logged: _LoggedPod) -> TimelinePod:
+        if logged.uid in self.given:
+            given = self.given[logged.uid]
+            return given._replace(pod=given.pod._replace(uid=logged.uid))
+        return TimelinePod(_pod_of(logged))
 
     def _turns(self) -> Iterator[int]:
         """Yield the times at which CPUs may change hands: sandboxes that come or go."""
@@ -242,13 +242,13 @@ class _Telling:
         elif request.name == "RunPodSandbox":
             self._admit(request, pod.uid)
         elif request.name in ("StopPodSandbox", "RemovePodSandbox"):
-            if place > pod.latest and pod.uid in self.here:
-                self.here.remove(pod.uid)
+            if place > pod.latest and pod.uid in self.present:
+                self.present.remove(pod.uid)
                 self._happen(request, Remove(pod.name))
         elif (name := self.reading.container(request)) in self._names(pod.uid):
             self._take_container(request, pod, name)
 
-    def _take_container(self, request: RuntimeRequest, pod: _SeenPod, name: str) -> None:
+    def _take_container(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
         if request.name == "CreateContainer":
             self._admit(request, pod.uid)
             self._create(request, pod, name)
@@ -283,11 +283,11 @@ class _Telling:
             self._start(request, uid, name, {})
 
     def _admit(self, request: RuntimeRequest, uid: str) -> None:
-        if uid not in self.here:
-            self.here.add(uid)
+        if uid not in self.present:
+            self.present.add(uid)
             self._happen(request, Admit(self.pods[uid], start=False))
 
-    def _create(self, request: RuntimeRequest, pod: _SeenPod, name: str) -> None:
+    def _create(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
         """Let a container start for the first time: later ones change nothing of who has which CPUs."""
         cpus = self._cpus(request, self.reading.objects.of(request, "container"))
         wanted: dict[str, Wanted] = {}
@@ -306,7 +306,7 @@ class _Telling:
         event = ContainerEvent(self.reading.pods[uid].name, name, starts=True)
         self.moments.append(Moment(request.at - self.begin, event, wanted, self._place(request)))
 
-    def _resize(self, request: RuntimeRequest, pod: _SeenPod, name: str) -> None:
+    def _resize(self, request: RuntimeRequest, pod: _LoggedPod, name: str) -> None:
         """Resize a pod in place where a container gets other amounts: most updates are of CPU sets alone."""
         found = self.reading.objects.of(request, "resources")
         if (number_of(member(found, "cpu", "shares")) or 0) < _LEAST_SHARES:
@@ -345,21 +345,21 @@ def _exclusive(pod: Pod) -> Iterator[str]:
             yield each.name
 
 
-def _pod_of(seen: _SeenPod) -> Pod:
+def _pod_of(logged: _LoggedPod) -> Pod:
     """Make the pod that the kubelet must have had, as far as it shows."""
-    namespace, _, name = seen.name.partition("/")
+    namespace, _, name = logged.name.partition("/")
     containers = [
         Container(
             name=each.name,
             kind=ContainerKind.INIT if each.init else ContainerKind.APP,
-            resources=_resources(each.resources, seen.qos_class),
+            resources=_resources(each.resources, logged.qos_class),
         )
-        for each in seen.containers.values()
+        for each in logged.containers.values()
     ]
     return Pod(
         name=name,
         namespace=namespace,
-        uid=seen.uid,
+        uid=logged.uid,
         containers=tuple(each for each in containers if each.kind is ContainerKind.APP),
         init_containers=tuple(each for each in containers if each.kind is ContainerKind.INIT),
         origin="the runtime's requests",
@@ -401,9 +401,9 @@ def _limited_milli(found: Value) -> int:
     return -(-quota * 1000 // period) if quota > 0 and period > 0 else 0
 
 
-def _is_capped(seen: _SeenContainer) -> bool:
-    shares = number_of(member(seen.resources, "cpu", "shares")) or 0
-    return shares >= _MOST_SHARES and not _limited_milli(seen.resources)
+def _is_capped(logged: _LoggedContainer) -> bool:
+    shares = number_of(member(logged.resources, "cpu", "shares")) or 0
+    return shares >= _MOST_SHARES and not _limited_milli(logged.resources)
 
 
 def _huge_pages(found: Value) -> Iterator[tuple[str, Quantity]]:

@@ -84,7 +84,7 @@ def _why_it_stays(pod: StoredPod) -> str:
     return ""
 
 
-class _Place(NamedTuple):
+class _SearchState(NamedTuple):
     """A state of the node: who waits for admission, whether the new pod is in, and how it came about."""
 
     node: Node
@@ -97,7 +97,7 @@ class _Place(NamedTuple):
         node = self.node
         active = frozenset(map(_plain, node.active))
         # Who was seen last matters to managers that keep what a pod held until they see another.
-        seen = tuple((name, pod.uid) for name, pod in sorted(node.last_seen.items()))
+        last_seen = tuple((name, pod.uid) for name, pod in sorted(node.last_seen.items()))
         return (
             self.done,
             frozenset(_plain(pod.uid) for pod in self.waiting),
@@ -111,7 +111,7 @@ class _Place(NamedTuple):
                 for uid, containers in node.devices.state.held.items()
                 for container, held in containers.items()
             ),
-            () if node.forgets_pods else seen,
+            () if node.forgets_pods else last_seen,
         )
 
 
@@ -142,7 +142,7 @@ class _Search:
     stopped: Callable[[], bool]
     tried: int = 0
     halted: bool = False
-    seen: set[Hashable] = field(default_factory=set)
+    visited: set[Hashable] = field(default_factory=set)
 
     @property
     def over(self) -> bool:
@@ -152,63 +152,63 @@ class _Search:
 
     def find(self) -> tuple[tuple[Step, ...] | None, int]:
         """Search level by level; return the steps, and the number of moves with which there is no plan."""
-        places: Iterable[_Place] = (_Place(self.node, (), done=False, steps=()),)
+        states: Iterable[_SearchState] = (_SearchState(self.node, (), done=False, steps=()),)
         moves = 0
         while True:
-            level: list[_Place] = []
-            for place in places:
-                if found := self._settle(place, level):
+            level: list[_SearchState] = []
+            for state in states:
+                if found := self._settle(state, level):
                     return found.steps, moves - 1
                 if self.over:
                     return None, moves - 1
             if not level:
                 return None, moves
-            places, moves = self._evictions(level), moves + 1
+            states, moves = self._evictions(level), moves + 1
 
-    def _settle(self, start: _Place, level: list[_Place]) -> _Place | None:
+    def _settle(self, start: _SearchState, level: list[_SearchState]) -> _SearchState | None:
         """Follow admissions from a state; what they lead to joins the level."""
         stack = [start]
         while stack and not self.over:
-            place = stack.pop()
-            key = place.key()
-            if key in self.seen:
+            state = stack.pop()
+            key = state.key()
+            if key in self.visited:
                 continue
-            self.seen.add(key)
-            if place.done and not place.waiting:
-                return place
-            level.append(place)
-            stack.extend(reversed(list(self._admissions(place))))
+            self.visited.add(key)
+            if state.done and not state.waiting:
+                return state
+            level.append(state)
+            stack.extend(reversed(list(self._admissions(state))))
         return None
 
-    def _admissions(self, place: _Place) -> Iterator[_Place]:
-        if not place.done and (came := self._admitted(place, self.pod)):
+    def _admissions(self, state: _SearchState) -> Iterator[_SearchState]:
+        if not state.done and (came := self._admitted(state, self.pod)):
             yield came._replace(done=True)
         alike = set()
-        in_order = ordered(place.waiting, PodOrder.LARGEST_FIRST, pod_level=self.node.pod_level_resources)
+        in_order = ordered(state.waiting, PodOrder.LARGEST_FIRST, pod_level=self.node.pod_level_resources)
         for pod in in_order:
             # Of pods that differ in their names only, which one comes first makes no difference.
-            if (shape := shape_of(pod)) not in alike and (came := self._admitted(place, pod)):
-                yield came._replace(waiting=tuple(each for each in place.waiting if each is not pod))
+            if (shape := shape_of(pod)) not in alike and (came := self._admitted(state, pod)):
+                yield came._replace(waiting=tuple(each for each in state.waiting if each is not pod))
             alike.add(shape)
 
-    def _admitted(self, place: _Place, pod: StoredPod) -> _Place | None:
+    def _admitted(self, state: _SearchState, pod: StoredPod) -> _SearchState | None:
         if self.over:
             return None
         self._count()
-        node = place.node.copy()
+        node = state.node.copy()
         if not isinstance(node.admit(pod).verdict, Admitted) or not self._has_as_much(pod, node):
             return None
         step = Step("admit", pod, held_cpus(node, pod))
-        return place._replace(node=node, steps=(*place.steps, step))
+        return state._replace(node=node, steps=(*state.steps, step))
 
     def _has_as_much(self, pod: StoredPod, node: Node) -> bool:
         before, now = holdings(self.node, pod._replace(uid=_plain(pod.uid))), holdings(node, pod)
         return as_much(now, before)
 
-    def _evictions(self, level: Sequence[_Place]) -> Iterator[_Place]:
+    def _evictions(self, level: Sequence[_SearchState]) -> Iterator[_SearchState]:
         """Yield what comes of one more eviction; of as many, rather of a pod with few CPUs."""
-        for place in level:
-            node = place.node
+        for state in level:
+            node = state.node
             holders = [
                 pod
                 for pod in node.active.values()
@@ -216,22 +216,22 @@ class _Search:
             ]
             for pod in sorted(holders, key=lambda each: held_cpus(node, each).bit_count()):
                 self._count()
-                yield _evicted(place, pod)
+                yield _evicted(state, pod)
 
     def _count(self) -> None:
         self.tried += 1
         self.progress("looking for moves", self.tried, self.budget)
 
 
-def _evicted(place: _Place, pod: StoredPod) -> _Place:
+def _evicted(state: _SearchState, pod: StoredPod) -> _SearchState:
     """Take a pod away, and give managers the time to notice."""
-    node = place.node.copy()
+    node = state.node.copy()
     before = held_cpus(node, pod)
     node.remove(pod.uid)
     node.clean_up()
     again = pod._replace(uid=f"{_AGAIN}{pod.uid}")
-    steps = (*place.steps, Step("evict", pod, before))
-    return place._replace(node=node, waiting=(*place.waiting, again), steps=steps)
+    steps = (*state.steps, Step("evict", pod, before))
+    return state._replace(node=node, waiting=(*state.waiting, again), steps=steps)
 
 
 def fewest_moves(

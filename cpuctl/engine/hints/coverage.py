@@ -172,9 +172,9 @@ class SocketRule(Record):
         most = {(len(touched), frozenset[int](), 0): 0}
         for sockets, free_in_group in groups.items():
             sums = list(accumulate(sorted(free_in_group, reverse=True)))
-            for (number, seen, nodes), total in list(most.items()):
+            for (number, shared_touched, nodes), total in list(most.items()):
                 for more, extra in enumerate(sums[: count - nodes], 1):
-                    state = (number + len(sockets - seen), seen | sockets & shared, nodes + more)
+                    state = (number + len(sockets - shared_touched), shared_touched | sockets & shared, nodes + more)
                     most[state] = max(most.get(state, 0), total + extra)
         wanted = (self.wanted, count)
         return max(

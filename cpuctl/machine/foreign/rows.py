@@ -86,9 +86,9 @@ def build(printed: PrintedMachine, content: FormContent, source: str) -> Foreign
         assumed=tuple(_assumptions(machine, content.facts)),
         remarks=(*content.remarks, *_remarks(machine, content.facts)),
     )
-    seen = _completed(machine)
-    info = kubelet_view(seen)
-    unusual = (each for each in topology_findings(seen, info) if each.code not in _SAID_OF_FORMS)
+    completed = _completed(machine)
+    info = kubelet_view(completed)
+    unusual = (each for each in topology_findings(completed, info) if each.code not in _SAID_OF_FORMS)
     findings = (*_findings(content), *without_files(unusual))
     return ForeignMachine(machine._replace(findings=findings), info, content)
 

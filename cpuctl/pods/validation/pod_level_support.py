@@ -104,15 +104,15 @@ def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Itera
     """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
     # The API server writes the class into the status, and the kubelet takes it from there.
     node = rules.node._replace(empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
-    seen = node.view(pod)._replace(qos_class=None)
-    if seen.resources is None:
+    kubelet_pod = node.view(pod)._replace(qos_class=None)
+    if kubelet_pod.resources is None:
         return
-    inside = pod_qos(seen._replace(resources=None)).qos_class
-    if pod_qos(seen).qos_class is not QosClass.BEST_EFFORT or inside is QosClass.BEST_EFFORT:
+    inside = pod_qos(kubelet_pod._replace(resources=None)).qos_class
+    if pod_qos(kubelet_pod).qos_class is not QosClass.BEST_EFFORT or inside is QosClass.BEST_EFFORT:
         return
     field_path = spec.child("resources")
     effect = f"the pod is BestEffort, and not {inside} as its containers are"
-    if seen.resources.requests or seen.resources.limits:
+    if kubelet_pod.resources.requests or kubelet_pod.resources.limits:
         detail = f"it sets neither cpu nor memory, so that {effect}"
         yield field_path.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
     else:

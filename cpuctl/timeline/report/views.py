@@ -100,7 +100,7 @@ def _container(world: World, life: PodLife, container: Container) -> answers.Con
     name = container.name
     one, key = life.containers[name], (life.uid, name)
     runs, granted = one.runs, life.admitted and not life.failed
-    seen: answers.Container = {
+    view: answers.Container = {
         "state": one.state.value,
         "cgroup": cpus_text(one.cgroup) if runs else None,
         "effective": cpus_text(world.effective(one)) if runs else None,
@@ -113,10 +113,10 @@ def _container(world: World, life: PodLife, container: Container) -> answers.Con
     }
     if world.kubelet is not None:
         state = world.kubelet.node.state
-        seen["cpus"] = cpus_text(state.assigned(*key) or 0)
-        seen["pending"] = _list_or_none(state.awaited(*key))
-        seen["baseline"] = _list_or_none(state.baseline(*key))
-    return seen
+        view["cpus"] = cpus_text(state.assigned(*key) or 0)
+        view["pending"] = _list_or_none(state.awaited(*key))
+        view["baseline"] = _list_or_none(state.baseline(*key))
+    return view
 
 
 def _list_or_none(mask: int | None) -> str | None:
@@ -266,11 +266,11 @@ def check(world: World, moment: Moment) -> list[Failure]:
 
 
 def _differences(
-    path: tuple[str, ...], wanted: Wanted, seen: object
+    path: tuple[str, ...], wanted: Wanted, found: object
 ) -> Iterator[tuple[tuple[str, ...], Wanted, object]]:
     """Yield every value that is expected and not there; what is not mentioned may be anything."""
-    if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         for key, member in wanted.items():
-            yield from _differences((*path, key), member, seen.get(key))
-    elif wanted != seen:
-        yield path, wanted, seen
+            yield from _differences((*path, key), member, found.get(key))
+    elif wanted != found:
+        yield path, wanted, found

@@ -114,8 +114,8 @@ def _follows(pod: ResizedPod) -> Iterator[Cell]:
     for condition in pod["conditions"]:
         reason = f", reason {condition['reason']}" if condition["reason"] else ""
         generation = condition["observedGeneration"]
-        seen = f", observed generation {generation}" if generation is not None else ""
-        yield Cell(f"Condition {condition['type']}={condition['status']}{reason}{seen}")
+        observed = f", observed generation {generation}" if generation is not None else ""
+        yield Cell(f"Condition {condition['type']}={condition['status']}{reason}{observed}")
     if pod["statusResize"]:
         yield Cell(f"status.resize: {pod['statusResize']}")
     yield from _counts(pod["scheduler"])

@@ -1,7 +1,7 @@
 """Pods planned on a fleet: the scheduler's choice of a node, then the full decision of the kubelet there.
 
-Nodes that neither scheduler nor kubelet could tell apart are one lot: filter, score and admission are worked
-out once for each, so that a plan takes time by kinds of nodes, not by their number.
+Nodes that neither scheduler nor kubelet could tell apart are one class: filter, score and admission are
+worked out once for each, so that a plan takes time by kinds of nodes, not by their number.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cpuctl.engine.capacity.probe import shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.fleet.claims import FleetClaims, ServedClaims, served
+from cpuctl.fleet.class_topologies import ClassTopologies
 from cpuctl.fleet.collection import Recording, file_digest
-from cpuctl.fleet.lot_topologies import LotTopologies
-from cpuctl.fleet.lots import Lot, best, first, load_of, newcomer, place_of
+from cpuctl.fleet.node_classes import NodeClass, best, first, load_of, newcomer, place_of
 from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
@@ -46,9 +46,9 @@ _NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 """What keeps pods off a node whose kubelet does not run."""
 _NOT_STARTED = "it is bound, but the kubelet of its node does not start"
 _MOST_TRIED = 64
-"""Lots on which a rejected pod is tried to tell where it would have fitted."""
+"""Classes on which a rejected pod is tried to tell where it would have fitted."""
 _MOST_REMEMBERED = 64
-"""Pods that the scheduler sees differently, of which every lot's filter and score are kept."""
+"""Pods that the scheduler sees differently, of which every class's filter and score are kept."""
 _SHOWN = 10
 
 
@@ -108,7 +108,7 @@ class Everywhere(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """What the scheduler makes of a pod on the nodes of a lot: why they cannot take it, or their score."""
+    """What the scheduler makes of a pod on the nodes of a class: why they cannot take it, or their score."""
 
     reasons: tuple[str, ...]
     score: Score | None
@@ -137,7 +137,7 @@ class FleetPlanner:
         self.unasked: list[str] = []
         """Nodes on which a policy has no say, as the CPU Manager's is ``none``."""
         self._nodes = nodes
-        self._plugin = None if topologies is None else LotTopologies(topologies, self._kubelet)
+        self._plugin = None if topologies is None else ClassTopologies(topologies, self._kubelet)
         self._reader = NodeReader(inputs)
         self._claims = claims
         pods = list(pods)
@@ -145,11 +145,11 @@ class FleetPlanner:
         self._labels = frozenset(label for each in wanted for label in each.labels)
         self._by_name = any(each.looks_at_names for each in wanted) or any(pod.node_name for pod in pods)
         self._spreads = {each for each in map(siblings_of, pods) if each}
-        self._lots = list(self._first_lots(objects, inputs))
-        self._judged: dict[str, dict[Lot, _Judged]] = {}
+        self._classes = list(self._first_classes(objects, inputs))
+        self._judged: dict[str, dict[NodeClass, _Judged]] = {}
 
-    def _first_lots(self, objects: Mapping[str, NodeObject], inputs: FleetInputs) -> Iterator[Lot]:
-        found: dict[Hashable, Lot] = {}
+    def _first_classes(self, objects: Mapping[str, NodeObject], inputs: FleetInputs) -> Iterator[NodeClass]:
+        found: dict[Hashable, NodeClass] = {}
         for index, row in enumerate(self._nodes):
             node = self._as_scheduled(row, objects.get(row["node"]))
             load = load_of(row["load"])
@@ -168,7 +168,7 @@ class FleetPlanner:
             )
             if key not in found:
                 starts = row["start"]["outcome"] == "Started"
-                found[key] = Lot(node, load, starts=starts, alone=not row["source"])
+                found[key] = NodeClass(node, load, starts=starts, alone=not row["source"])
                 found[key].siblings = siblings
                 if self._plugin:
                     self._plugin.begin(found[key], row["node"])
@@ -197,8 +197,10 @@ class FleetPlanner:
         """Yield the nodes of whose objects something is not true, and what; of those that have one."""
         if self._plugin is None:
             return
-        for lot in self._lots:
-            yield from self._plugin.stale(lot, (self._nodes[index]["node"] for index in lot.members))
+        for node_class in self._classes:
+            yield from self._plugin.stale(
+                node_class, (self._nodes[index]["node"] for index in node_class.members)
+            )
 
     def plan(self, pod: StoredPod) -> Placed:
         """Choose a node, and let its kubelet decide; a pod that it admits stays there.
@@ -207,40 +209,44 @@ class FleetPlanner:
         """
         wanted = Wanted.of(pod)
         if pod.node_name:
-            lots = [lot for lot in self._lots if lot.members and lot.node.name == pod.node_name]
-            if not lots:
+            classes = [each for each in self._classes if each.members and each.node.name == pod.node_name]
+            if not classes:
                 return Placed(pod, message=f"its node, {pod.node_name}, is none of the fleet")
-            return self._bound(lots[0], pod, wanted)
-        lots, scores, reasons = self._filtered(wanted)
-        refused = {lot: why for lot in lots if (why := self._claim_refusal(lot, pod))}
-        reasons += [((why,), len(lot.members)) for lot, why in refused.items()]
-        scores = [score for lot, score in zip(lots, scores, strict=True) if lot not in refused]
-        lots = [lot for lot in lots if lot not in refused]
-        if self._claims is not None and refused and not lots:
-            lot = next(iter(refused))
-            self._claims.explain(pod, self._kubelet(lot), self._nodes[first(lot)]["node"])
+            return self._bound(classes[0], pod, wanted)
+        classes, scores, reasons = self._filtered(wanted)
+        refused = {each: why for each in classes if (why := self._claim_refusal(each, pod))}
+        reasons += [((why,), len(node_class.members)) for node_class, why in refused.items()]
+        scores = [
+            score for node_class, score in zip(classes, scores, strict=True) if node_class not in refused
+        ]
+        classes = [each for each in classes if each not in refused]
+        if self._claims is not None and refused and not classes:
+            node_class = next(iter(refused))
+            self._claims.explain(pod, self._kubelet(node_class), self._nodes[first(node_class)]["node"])
         if self._plugin is not None:
-            passed = dict(zip(lots, scores, strict=True))
+            passed = dict(zip(classes, scores, strict=True))
             return self._planned_with(self._plugin, passed, reasons, pod, wanted)
-        if not lots:
+        if not classes:
             return Placed(pod, message=no_node_message(reasons, len(self._nodes)))
-        lot = best(lots, totals(scores, self._spread(lots, pod, wanted)))
-        return self._chosen(lot, lots, pod, wanted)
+        node_class = best(classes, totals(scores, self._spread(classes, pod, wanted)))
+        return self._chosen(node_class, classes, pod, wanted)
 
-    def _chosen(self, lot: Lot, lots: Sequence[Lot], pod: StoredPod, wanted: Wanted) -> Placed:
-        """Bind a pod to the first node of a lot that was chosen among *lots*."""
-        placed = self._bound(lot, pod, wanted)
+    def _chosen(
+        self, node_class: NodeClass, classes: Sequence[NodeClass], pod: StoredPod, wanted: Wanted
+    ) -> Placed:
+        """Bind a pod to the first node of a class that was chosen among *classes*."""
+        placed = self._bound(node_class, pod, wanted)
         stays = placed.admitted or placed.admission is None
-        return placed if stays else placed._replace(fitting=self._fitting(lots, pod, wanted))
+        return placed if stays else placed._replace(fitting=self._fitting(classes, pod, wanted))
 
-    def _bound(self, lot: Lot, pod: StoredPod, wanted: Wanted) -> Placed:
-        """Bind a pod to the first node of a lot."""
-        admission, after = self._admitted(lot, pod, wanted)
+    def _bound(self, node_class: NodeClass, pod: StoredPod, wanted: Wanted) -> Placed:
+        """Bind a pod to the first node of a class."""
+        admission, after = self._admitted(node_class, pod, wanted)
         if after is None:
-            return Placed(pod, self._nodes[first(lot)]["node"], admission=admission)
-        index = heappop(lot.members)
+            return Placed(pod, self._nodes[first(node_class)]["node"], admission=admission)
+        index = heappop(node_class.members)
         heappush(after.members, index)
-        message = "" if admission or lot.alone else _NOT_STARTED
+        message = "" if admission or node_class.alone else _NOT_STARTED
         return Placed(
             pod, self._nodes[index]["node"], message, admission, claims=self._served(after, admission)
         )
@@ -249,106 +255,112 @@ class FleetPlanner:
         """Make a pod of a DaemonSet for every node that is to have one, unless it is *running* there."""
         wanted = Wanted.of(pod)
         shares, there, left_out = [], [], []
-        for lot, members in [(lot, sorted(lot.members)) for lot in self._lots if lot.members]:
+        for node_class, members in [(each, sorted(each.members)) for each in self._classes if each.members]:
             names = {index: self._nodes[index]["node"] for index in members}
             coming = [index for index, name in names.items() if name not in running]
             there += [index for index, name in names.items() if name in running]
-            if not gets_daemon_pod(wanted.selection, lot.node):
+            if not gets_daemon_pod(wanted.selection, node_class.node):
                 left_out += coming
             elif coming:
-                placed = self._bound_everywhere(lot, coming, pod, wanted)
+                placed = self._bound_everywhere(node_class, coming, pod, wanted)
                 shares.append(Share(placed, tuple(names[index] for index in coming)))
         return Everywhere(pod, tuple(shares), self._names(there), self._names(left_out))
 
-    def _bound_everywhere(self, lot: Lot, members: Sequence[int], pod: StoredPod, wanted: Wanted) -> Placed:
-        reasons = filter_reasons(wanted, lot.node, lot.load)
+    def _bound_everywhere(
+        self, node_class: NodeClass, members: Sequence[int], pod: StoredPod, wanted: Wanted
+    ) -> Placed:
+        reasons = filter_reasons(wanted, node_class.node, node_class.load)
         if not reasons and self._plugin is not None:
-            refusal = self._plugin.refusal(lot, Asking.of(pod))
+            refusal = self._plugin.refusal(node_class, Asking.of(pod))
             reasons = (refusal.message,) if refusal else ()
-        if not reasons and (refused := self._claim_refusal(lot, pod)):
+        if not reasons and (refused := self._claim_refusal(node_class, pod)):
             reasons = (refused,)
         if reasons:
             return Placed(pod, message=daemon_pod_message(reasons, len(self._nodes)))
-        admission, after = self._admitted(lot, pod, wanted)
+        admission, after = self._admitted(node_class, pod, wanted)
         if after is not None:
-            lot.members = sorted(set(lot.members).difference(members))
+            node_class.members = sorted(set(node_class.members).difference(members))
             after.members = sorted((*after.members, *members))
-        message = "" if admission or lot.alone else _NOT_STARTED
+        message = "" if admission or node_class.alone else _NOT_STARTED
         name = self._nodes[members[0]]["node"]
         return Placed(pod, name, message, admission, claims=self._served(after, admission))
 
-    def _served(self, after: Lot | None, admission: Admission | None) -> ServedClaims | None:
+    def _served(self, after: NodeClass | None, admission: Admission | None) -> ServedClaims | None:
         """Return what a pod that is bound has for its claims, and remember that they are allocated."""
         if self._claims is None or after is None or after.kubelet is None or admission is None:
             return None
         self._claims.bind(admission.pod)
         return served(after.kubelet, admission.pod)
 
-    def _claim_refusal(self, lot: Lot, pod: StoredPod) -> str:
-        """Say why nodes of a lot cannot serve a pod's claims; of some without a kubelet nobody knows that."""
-        if self._claims is None or not pod.resource_claims or not lot.starts or lot.alone:
+    def _claim_refusal(self, node_class: NodeClass, pod: StoredPod) -> str:
+        """Say why nodes of a class cannot serve a pod's claims; unknown where some have no kubelet."""
+        if self._claims is None or not pod.resource_claims or not node_class.starts or node_class.alone:
             return ""
         shape = self._claims.shape(pod)
-        if shape not in lot.claimed:
-            kubelet = self._kubelet(lot)
-            lot.claimed[shape] = self._claims.refusal(newcomer(pod, kubelet), kubelet)
-        return lot.claimed[shape]
+        if shape not in node_class.claimed:
+            kubelet = self._kubelet(node_class)
+            node_class.claimed[shape] = self._claims.refusal(newcomer(pod, kubelet), kubelet)
+        return node_class.claimed[shape]
 
     def _names(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._nodes[index]["node"] for index in sorted(indexes))
 
-    def _spread(self, lots: Sequence[Lot], pod: StoredPod, wanted: Wanted) -> list[int] | None:
-        """Score how well a replica is spread by the lots that can take it; None for what is no replica."""
+    def _spread(self, classes: Sequence[NodeClass], pod: StoredPod, wanted: Wanted) -> list[int] | None:
+        """Score how well a replica is spread by the classes that can take it; None for what is no replica."""
         siblings = siblings_of(pod)
         if siblings is None:
             return None
-        taken = set(lots)
+        taken = set(classes)
         others = (
-            place_of(lot, siblings)
-            for lot in self._lots
-            if lot not in taken
-            and siblings in lot.siblings
-            and wanted.selection.selects(lot.node.name, lot.node.labels)
+            place_of(each, siblings)
+            for each in self._classes
+            if each not in taken
+            and siblings in each.siblings
+            and wanted.selection.selects(each.node.name, each.node.labels)
         )
-        return spread_scores([place_of(lot, siblings) for lot in lots], others)
+        return spread_scores([place_of(each, siblings) for each in classes], others)
 
-    def _filtered(self, wanted: Wanted) -> tuple[list[Lot], list[Score], list[tuple[tuple[str, ...], int]]]:
-        """Return the lots that can take a pod, their scores, and why the others cannot."""
+    def _filtered(
+        self, wanted: Wanted
+    ) -> tuple[list[NodeClass], list[Score], list[tuple[tuple[str, ...], int]]]:
+        """Return the classes that can take a pod, their scores, and why the others cannot."""
         judged = self._remembered(wanted)
-        lots, scores, reasons = [], [], []
-        for lot in self._lots:
-            if not lot.members:
+        classes, scores, reasons = [], [], []
+        for node_class in self._classes:
+            if not node_class.members:
                 continue
-            found = judged.get(lot) or judged.setdefault(lot, _judge(wanted, lot))
+            found = judged.get(node_class) or judged.setdefault(node_class, _judge(wanted, node_class))
             if found.score is None:
-                reasons.append((found.reasons, len(lot.members)))
+                reasons.append((found.reasons, len(node_class.members)))
             else:
-                lots.append(lot)
+                classes.append(node_class)
                 scores.append(found.score)
-        return lots, scores, reasons
+        return classes, scores, reasons
 
-    def _remembered(self, wanted: Wanted) -> dict[Lot, _Judged]:
-        """Return what is known of pods that are equal to the scheduler; a lot's state never changes."""
+    def _remembered(self, wanted: Wanted) -> dict[NodeClass, _Judged]:
+        """Return what is known of pods that are equal to the scheduler; a class's state never changes."""
         key = repr(wanted)
         if key not in self._judged and len(self._judged) >= _MOST_REMEMBERED:
             del self._judged[next(iter(self._judged))]
         return self._judged.setdefault(key, {})
 
-    def _admitted(self, lot: Lot, pod: StoredPod, wanted: Wanted) -> tuple[Admission | None, Lot | None]:
-        """Ask the kubelet of a lot, and return the lot that a node comes to which admits the pod.
+    def _admitted(
+        self, node_class: NodeClass, pod: StoredPod, wanted: Wanted
+    ) -> tuple[Admission | None, NodeClass | None]:
+        """Ask the kubelet of a class, and return the class that a node comes to which admits the pod.
 
         Where no kubelet runs, a pod is bound, and waits.
         """
         shape, siblings = self._shape(pod), siblings_of(pod)
-        if (shape, siblings) not in lot.next:
-            admission, kubelet = self._decided(lot, pod, shape) if lot.starts else (None, None)
+        if (shape, siblings) not in node_class.next:
+            admission, kubelet = self._decided(node_class, pod, shape) if node_class.starts else (None, None)
             after = None
             if admission is None or isinstance(admission.verdict, Admitted):
-                after = self._successor(lot, lot.load.plus(wanted.load), kubelet, pod)
+                after = self._successor(node_class, node_class.load.plus(wanted.load), kubelet, pod)
                 if siblings is not None:
-                    after.siblings = Counter(lot.siblings) + Counter([siblings])
-            lot.next[shape, siblings] = (admission, after)
-        return lot.next[shape, siblings]
+                    after.siblings = Counter(node_class.siblings) + Counter([siblings])
+            node_class.next[shape, siblings] = (admission, after)
+        return node_class.next[shape, siblings]
 
     def _shape(self, pod: StoredPod) -> Hashable:
         """Return what decides what becomes of a pod on a node: names, too, where a policy sees them."""
@@ -358,25 +370,27 @@ class FleetPlanner:
             return shape
         return (*shape, pod.full_name, pod.uid, pod.priority, tuple(each.name for each in pod.all_containers))
 
-    def _successor(self, lot: Lot, load: Load, kubelet: Node | None, pod: StoredPod) -> Lot:
-        """Make the lot that nodes come to with a pod that is bound to them; the plug-in learns of it."""
-        after = lot.successor(load, kubelet)
+    def _successor(
+        self, node_class: NodeClass, load: Load, kubelet: Node | None, pod: StoredPod
+    ) -> NodeClass:
+        """Make the class that nodes come to with a pod that is bound to them; the plug-in learns of it."""
+        after = node_class.successor(load, kubelet)
         if self._plugin:
-            self._plugin.learn(lot, after, pod)
-        self._lots.append(after)
+            self._plugin.learn(node_class, after, pod)
+        self._classes.append(after)
         return after
 
-    def _decided(self, lot: Lot, pod: StoredPod, shape: Hashable) -> tuple[Admission, Node]:
-        """Return what the kubelet of a lot makes of a pod, whosever it is, and the kubelet afterwards."""
-        if shape not in lot.decided:
-            after = self._kubelet(lot).copy()
-            lot.decided[shape] = (after.admit(newcomer(pod, after)), after)
-        return lot.decided[shape]
+    def _decided(self, node_class: NodeClass, pod: StoredPod, shape: Hashable) -> tuple[Admission, Node]:
+        """Return what the kubelet of a class makes of a pod, whosever it is, and the kubelet afterwards."""
+        if shape not in node_class.decided:
+            after = self._kubelet(node_class).copy()
+            node_class.decided[shape] = (after.admit(newcomer(pod, after)), after)
+        return node_class.decided[shape]
 
-    def _kubelet(self, lot: Lot) -> Node:
-        """Start the kubelet of a lot where nobody has asked it yet."""
-        if lot.kubelet is None:
-            row = self._nodes[first(lot)]
+    def _kubelet(self, node_class: NodeClass) -> Node:
+        """Start the kubelet of a class where nobody has asked it yet."""
+        if node_class.kubelet is None:
+            row = self._nodes[first(node_class)]
             source = row["source"]
             planning = self._reader(Recording(row["node"], source, file_digest(source)))
             started = planning._replace(policy=self._policy).start(planning.kubelet, Sources())
@@ -385,87 +399,93 @@ class FleetPlanner:
                 self._claims.serve(row["node"], planning, started)
             if self._policy is not None and started.policy is None:
                 self.unasked.append(row["node"])
-            lot.kubelet, lot.planning = started, planning
-        return lot.kubelet
+            node_class.kubelet, node_class.planning = started, planning
+        return node_class.kubelet
 
-    def _fitting(self, lots: Sequence[Lot], pod: StoredPod, wanted: Wanted) -> Fitting:
+    def _fitting(self, classes: Sequence[NodeClass], pod: StoredPod, wanted: Wanted) -> Fitting:
         """Try a pod on all nodes that the scheduler could have chosen."""
-        tried = lots[:_MOST_TRIED]
-        admitting = [lot for lot in tried if self._would_admit(lot, pod, wanted)]
-        indexes = sorted(index for lot in admitting for index in lot.members)
+        tried = classes[:_MOST_TRIED]
+        admitting = [each for each in tried if self._would_admit(each, pod, wanted)]
+        indexes = sorted(index for each in admitting for index in each.members)
         return Fitting(
-            tried=sum(len(lot.members) for lot in tried),
+            tried=sum(len(each.members) for each in tried),
             admitting=len(indexes),
             nodes=tuple(self._nodes[index]["node"] for index in indexes[:_SHOWN]),
         )
 
-    def _would_admit(self, lot: Lot, pod: StoredPod, wanted: Wanted) -> bool:
-        admission, _ = self._admitted(lot, pod, wanted)
+    def _would_admit(self, node_class: NodeClass, pod: StoredPod, wanted: Wanted) -> bool:
+        admission, _ = self._admitted(node_class, pod, wanted)
         return admission is not None and isinstance(admission.verdict, Admitted)
 
     # The scheduler's plug-in
 
     def _planned_with(
         self,
-        plugin: LotTopologies,
-        passed: Mapping[Lot, Score],
+        plugin: ClassTopologies,
+        passed: Mapping[NodeClass, Score],
         reasons: Sequence[tuple[tuple[str, ...], int]],
         pod: StoredPod,
         wanted: Wanted,
     ) -> Placed:
         """Choose among the nodes that the plug-in lets pass, too, and compare it with the kubelets."""
         asking = Asking.of(pod)
-        refusals = {lot: refusal for lot in passed if (refusal := plugin.refusal(lot, asking))}
+        refusals = {each: refusal for each in passed if (refusal := plugin.refusal(each, asking))}
         view = self._filtered_by(plugin, refusals, asking, pod, wanted)
-        lots = [lot for lot in passed if lot not in refusals]
-        if view.crash or not lots:
+        classes = [each for each in passed if each not in refusals]
+        if view.crash or not classes:
             all_reasons = [*reasons, *(((refusal.message,), count) for refusal, count in view.filtered)]
             message = view.crash or no_node_message(all_reasons, len(self._nodes))
             return Placed(pod, message=message, plugin=view)
-        added = plugin.scores(lots, asking, shape_of(pod))
+        added = plugin.scores(classes, asking, shape_of(pod))
         if failure := next((each.failure for each in added if each.failure), ""):
             return Placed(pod, message=failure, plugin=view)
-        own = totals([passed[lot] for lot in lots], self._spread(lots, pod, wanted))
-        lot = best(lots, [score + more.value for score, more in zip(own, added, strict=True)])
-        placed = self._chosen(lot, lots, pod, wanted)
+        own = totals([passed[each] for each in classes], self._spread(classes, pod, wanted))
+        node_class = best(classes, [score + more.value for score, more in zip(own, added, strict=True)])
+        placed = self._chosen(node_class, classes, pod, wanted)
         if placed.admission is not None and not placed.admitted:
-            why = why_passed(placed.admission.verdict, asking, plugin.seen(lot), plugin.now(lot))
+            why = why_passed(
+                placed.admission.verdict, asking, plugin.topology(node_class), plugin.now(node_class)
+            )
             view = view._replace(wrongly_passed=why)
             if plugin.reserves:
-                self._reserve(lot, pod)
+                self._reserve(node_class, pod)
         return placed._replace(plugin=view)
 
     def _filtered_by(
         self,
-        plugin: LotTopologies,
-        refusals: Mapping[Lot, Unaligned],
+        plugin: ClassTopologies,
+        refusals: Mapping[NodeClass, Unaligned],
         asking: Asking,
         pod: StoredPod,
         wanted: Wanted,
     ) -> PluginView:
         """Return what the plug-in filters, rightly or not."""
         counts: Counter[Unaligned] = Counter()
-        for lot, refusal in refusals.items():
-            counts[refusal] += len(lot.members)
+        for node_class, refusal in refusals.items():
+            counts[refusal] += len(node_class.members)
         view = PluginView(tuple(counts.items()))
-        wrongly = [lot for lot in list(refusals)[:_MOST_TRIED] if self._would_admit(lot, pod, wanted)]
+        wrongly = [each for each in list(refusals)[:_MOST_TRIED] if self._would_admit(each, pod, wanted)]
         if not wrongly:
             return view
-        names = self._names(index for lot in wrongly for index in lot.members)
-        seen = plugin.seen(wrongly[0])
-        assert seen is not None, "the plug-in filters by an object"
+        names = self._names(index for each in wrongly for index in each.members)
+        topology = plugin.topology(wrongly[0])
+        assert topology is not None, "the plug-in filters by an object"
         now, reserves = plugin.now(wrongly[0]), plugin.reserves
-        why = why_filtered(refusals[wrongly[0]], asking, seen, now, reserves=reserves)
+        why = why_filtered(refusals[wrongly[0]], asking, topology, now, reserves=reserves)
         return view._replace(wrongly_filtered=WronglyFiltered(len(names), names[:_SHOWN], why))
 
-    def _reserve(self, lot: Lot, pod: StoredPod) -> None:
+    def _reserve(self, node_class: NodeClass, pod: StoredPod) -> None:
         """Let the reserve cache keep a pod that the kubelet has rejected: it does not know of that."""
         shape = shape_of(pod)
-        if shape not in lot.rejecting:
-            lot.rejecting[shape] = self._successor(lot, lot.load, lot.kubelet, pod)
-        heappush(lot.rejecting[shape].members, heappop(lot.members))
+        if shape not in node_class.rejecting:
+            node_class.rejecting[shape] = self._successor(
+                node_class, node_class.load, node_class.kubelet, pod
+            )
+        heappush(node_class.rejecting[shape].members, heappop(node_class.members))
 
 
-def _judge(wanted: Wanted, lot: Lot) -> _Judged:
-    reasons = filter_reasons(wanted, lot.node, lot.load)
-    return _Judged(reasons, None if reasons else Score.of(wanted, Candidate(lot.node, lot.load)))
+def _judge(wanted: Wanted, node_class: NodeClass) -> _Judged:
+    reasons = filter_reasons(wanted, node_class.node, node_class.load)
+    return _Judged(
+        reasons, None if reasons else Score.of(wanted, Candidate(node_class.node, node_class.load))
+    )

@@ -127,16 +127,16 @@ def _less(available: Quantity, nanos: int) -> Quantity:
 
 
 def why_filtered(
-    refusal: Unaligned, asking: Asking, seen: NodeTopology, now: NodeTopology | None, *, reserves: bool
+    refusal: Unaligned, asking: Asking, topology: NodeTopology, now: NodeTopology | None, *, reserves: bool
 ) -> str:
     """Say why the plug-in filters a node whose kubelet would admit the pod.
 
-    *seen* is what the plug-in goes by, *now* what an exporter would publish of the node.
+    *topology* is what the plug-in goes by, *now* what an exporter would publish of the node.
     """
     if refusal.crash:
         return "the plug-in has no room for NUMA node 64"
     name = refusal.resource
-    listing = _listing(seen, name)
+    listing = _listing(topology, name)
     as_published = now is None or not _listing(now, name)
     if name == "memory" and not listing and as_published:
         return (
@@ -147,13 +147,13 @@ def why_filtered(
         return "no zone lists cpu, as the kubelet's CPU Manager has the policy none"
     if name and not listing and as_published:
         return f"no zone lists {name}"
-    if now is not None and topology_settings(now).policy != topology_settings(seen).policy:
-        published = topology_settings(seen).policy
+    if now is not None and topology_settings(now).policy != topology_settings(topology).policy:
+        published = topology_settings(topology).policy
         return f"the object says {published}, and the kubelet has {topology_settings(now).policy}"
-    if now is not None and seen.zones != now.zones:
+    if now is not None and topology.zones != now.zones:
         if reserves:
             return "the reserve cache has taken what pods request off every zone, and not off theirs alone"
-        return f"the object is not true of the node: {_first_difference(seen, now)}"
+        return f"the object is not true of the node: {_first_difference(topology, now)}"
     if name == "cpu" and not any(each.allocatable.sign for each in listing):
         return "every zone has 0 CPUs, as the kubelet's CPU Manager has the policy none"
     asked = asking.whole if not refusal.container else _of(refusal.container, asking)
@@ -174,19 +174,21 @@ def _of(container: str, asking: Asking) -> dict[str, int]:
     return next((dict(part.requests) for part in asking.parts if part.name == container), {})
 
 
-def why_passed(verdict: Verdict, asking: Asking, seen: NodeTopology | None, now: NodeTopology | None) -> str:
+def why_passed(
+    verdict: Verdict, asking: Asking, topology: NodeTopology | None, now: NodeTopology | None
+) -> str:
     """Say why the plug-in lets a pod through that the kubelet rejects; empty where that is no rejection."""
     if not isinstance(verdict, Rejected):
         return ""
-    if seen is None:
+    if topology is None:
         return "the node has no NodeResourceTopology: the plug-in lets every pod pass"
     if verdict.reason is RejectionReason.SMT_ALIGNMENT:
         return "zones tell how many CPUs are free, and not which cores"
     if verdict.reason is not RejectionReason.TOPOLOGY_AFFINITY:
         return "zones tell of NUMA nodes only"
-    if now is not None and seen.zones != now.zones:
-        return f"the object is not true of the node: {_first_difference(seen, now)}"
-    policy = topology_settings(seen).policy
+    if now is not None and topology.zones != now.zones:
+        return f"the object is not true of the node: {_first_difference(topology, now)}"
+    policy = topology_settings(topology).policy
     if policy != "single-numa-node":
         return f"the plug-in filters for single-numa-node only, and the object says {policy}"
     if asking.unseen:
@@ -194,5 +196,5 @@ def why_passed(verdict: Verdict, asking: Asking, seen: NodeTopology | None, now:
     return _LOWEST
 
 
-def _first_difference(seen: NodeTopology, now: NodeTopology) -> str:
-    return str(next(differences(seen, now), "its zones are not those of the node"))
+def _first_difference(topology: NodeTopology, now: NodeTopology) -> str:
+    return str(next(differences(topology, now), "its zones are not those of the node"))

@@ -56,8 +56,8 @@ def consumed_amounts(
 
 def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[ConsumedAmount]:
     """Report what must fit into a node, and what nodes are compared by where a minimum adds to that."""
-    seen = pod if rules.pod_level else pod._replace(resources=None)
-    asked, compared = pod_requests(seen), pod_requests(_with_minimum(seen))
+    effective = pod if rules.pod_level else pod._replace(resources=None)
+    asked, compared = pod_requests(effective), pod_requests(_with_minimum(effective))
     for resource, minimum in _MINIMUM.items():
         amount, more = asked.get(resource, _ZERO), compared[resource]
         yield ConsumedAmount("scheduler", f"{resource} request", "what the pod must find room for", amount)

@@ -143,7 +143,7 @@ def test_equal_nodes_are_decided_on_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_equal_content_is_told_alike_in_every_process() -> None:
-    """What decides about lots and what answers hold must not hang on how strings are stored, or hashed."""
+    """What decides about classes and what answers hold must not hang on how strings are stored, or hashed."""
     text = (
         "from cpuctl.fleet.facts import content_digest as d; b = str(123); s = frozenset(map(str, range(9)))"
     )

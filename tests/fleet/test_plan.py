@@ -1,4 +1,4 @@
-"""Pods on a fleet: the scheduler's choice, then the kubelet's decision, lot by lot as node by node."""
+"""Pods on a fleet: the scheduler's choice, then the kubelet's decision, class by class as node by node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuctl.errors import InputError, UsageError
-from cpuctl.fleet import lots, plan, plan_nodes
+from cpuctl.fleet import node_classes, plan, plan_nodes
 from cpuctl.fleet.asking import ask, in_this_process
 from cpuctl.fleet.collection import Recording
 from cpuctl.fleet.plan_answer import fleet_plan_document
@@ -486,14 +486,14 @@ MACHINES = ("synthetic:2s2n4c2t", "synthetic:1s1n8c1t", "synthetic:2s4n8c2t")
     tainted=st.sets(st.integers(0, 5)),
     there=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 4)), max_size=6),
 )
-def test_lots_decide_as_single_nodes_do(
+def test_classes_decide_as_single_nodes_do(
     tmp_path_factory: pytest.TempPathFactory,
     fleet: list[str],
     pods: list[str],
     tainted: set[int],
     there: list[tuple[int, int]],
 ) -> None:
-    """A pod that names a node makes every node a lot of its own; nothing else changes."""
+    """A pod that names a node makes every node a class of its own; nothing else changes."""
     from cpuctl.fleet import plan
 
     nodes = {f"n{number}": machine for number, machine in enumerate(fleet)}
@@ -514,10 +514,12 @@ def test_lots_decide_as_single_nodes_do(
     class Alone(plan.FleetPlanner):
         def __init__(self, *words: Any, **more: Any) -> None:
             super().__init__(*words, **more)
-            self._lots = [
-                lots.Lot(lot.node, lot.load, [member]) for lot in self._lots for member in lot.members
+            self._classes = [
+                node_classes.NodeClass(each.node, each.load, [member])
+                for each in self._classes
+                for member in each.members
             ]
-            self._lots.sort(key=lambda lot: lot.members[0])
+            self._classes.sort(key=lambda each: each.members[0])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("cpuctl.fleet.plan_answer.FleetPlanner", Alone)

@@ -174,7 +174,11 @@ class SocketRule(Record):
             sums = list(accumulate(sorted(free_in_group, reverse=True)))
             for (number, shared_touched, nodes), total in list(most.items()):
                 for more, extra in enumerate(sums[: count - nodes], 1):
-                    state = (number + len(sockets - shared_touched), shared_touched | sockets & shared, nodes + more)
+                    state = (
+                        number + len(sockets - shared_touched),
+                        shared_touched | sockets & shared,
+                        nodes + more,
+                    )
                     most[state] = max(most.get(state, 0), total + extra)
         wanted = (self.wanted, count)
         return max(

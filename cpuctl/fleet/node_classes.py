@@ -1,4 +1,4 @@
-"""Lots: nodes of a fleet that neither scheduler nor kubelet could tell apart, and what each lot becomes."""
+"""Classes of nodes that neither scheduler nor kubelet could tell apart, and what each class becomes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from cpuctl.scheduler.topology_match import TopologyScore
 
 
-class Lot:
+class NodeClass:
     """Nodes in one state: what the scheduler knows of them, where to read one of them, and which they are.
 
     ``members`` is a heap. ``starts`` tells whether their kubelets run, ``alone`` that nothing is known of
-    them. ``siblings`` are the replicas on each of them, by whose they are. ``seen`` is the object that the
-    scheduler's plug-in goes by, once it is ``published``; ``given`` the one that somebody had of them first.
+    them. ``siblings`` are the replicas on each of them, by whose they are. ``topology`` is the object that
+    the scheduler's plug-in goes by, once ``published``; ``given`` the one that somebody had of them first.
     """
 
     def __init__(
@@ -44,27 +44,29 @@ class Lot:
         self.alone = alone
         self.kubelet: Node | None = None
         self.planning: Planning | None = None
-        self.seen: NodeTopology | None = None
+        self.topology: NodeTopology | None = None
         self.published = False
         self.given: NodeTopology | None = None
         self.scores: dict[Hashable, TopologyScore] = {}
         self.claimed: dict[Hashable, str] = {}
-        self.rejecting: dict[Hashable, Lot] = {}
+        self.rejecting: dict[Hashable, NodeClass] = {}
         self.decided: dict[Hashable, tuple[Admission, Node]] = {}
-        self.next: dict[Hashable, tuple[Admission | None, Lot | None]] = {}
+        self.next: dict[Hashable, tuple[Admission | None, NodeClass | None]] = {}
 
-    def successor(self, load: Load, kubelet: Node | None) -> Lot:
-        """Return a lot without nodes that differs from this one in its load, and in its kubelet's state."""
-        after = Lot(self.node, load, starts=self.starts, alone=self.alone)
+    def successor(self, load: Load, kubelet: Node | None) -> NodeClass:
+        """Return a class without nodes that differs from this one in its load, and in its kubelet's state."""
+        after = NodeClass(self.node, load, starts=self.starts, alone=self.alone)
         after.kubelet, after.planning = kubelet, self.planning
         after.siblings, after.given = self.siblings, self.given
         return after
 
 
-def best(lots: Sequence[Lot], found: Sequence[int]) -> Lot:
-    """Return the lot with the best score, of several the one whose first node comes first."""
+def best(classes: Sequence[NodeClass], found: Sequence[int]) -> NodeClass:
+    """Return the class with the best score, of several the one whose first node comes first."""
     most = max(found)
-    return min((lot for lot, score in zip(lots, found, strict=True) if score == most), key=first)
+    return min(
+        (node_class for node_class, score in zip(classes, found, strict=True) if score == most), key=first
+    )
 
 
 def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
@@ -73,15 +75,17 @@ def newcomer(pod: StoredPod, kubelet: Node) -> StoredPod:
     return with_uids([pod._replace(uid="")], known)[0] if pod.uid in known else pod
 
 
-def place_of(lot: Lot, siblings: Siblings) -> Place:
+def place_of(node_class: NodeClass, siblings: Siblings) -> Place:
     """Return what the spread of a pod goes by."""
-    labels = lot.node.labels
-    return Place(len(lot.members), lot.siblings.get(siblings, 0), labels.get(ZONE), HOSTNAME in labels)
+    labels = node_class.node.labels
+    return Place(
+        len(node_class.members), node_class.siblings.get(siblings, 0), labels.get(ZONE), HOSTNAME in labels
+    )
 
 
-def first(lot: Lot) -> int:
-    """Return the first node of a lot, by its place in the fleet."""
-    return lot.members[0]
+def first(node_class: NodeClass) -> int:
+    """Return the first node of a class, by its place in the fleet."""
+    return node_class.members[0]
 
 
 def load_of(load: Mapping[str, int]) -> Load:

@@ -103,8 +103,8 @@ def _containers(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Iterator[Fi
             yield from _throttled(observed)
         elif taken := effective & claimed:
             # Which claims it names nobody may know: then it must have all CPUs of some, and no others.
-            told = claims.of_pod(observed.owner.uid)
-            possible = told if snapshot.state.claims is not None else tuple(prepared.cpus.values())
+            of_pod = claims.of_pod(observed.owner.uid)
+            possible = of_pod if snapshot.state.claims is not None else tuple(prepared.cpus.values())
             whole = union(cpus for cpus in possible if cpus <= effective)
             if claims.names_none(observed.owner) or whole != effective:
                 yield _on_claimed(snapshot, prepared, observed, taken)

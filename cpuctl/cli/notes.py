@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Style, note
 from cpuctl.inputs.sources import NOT_VERIFIED
-from cpuctl.inputs.user_defaults import told_by
+from cpuctl.inputs.user_defaults import origin_text
 
 if TYPE_CHECKING:
     from cpuctl.inputs.live_node import LiveNode, ObservedNode
@@ -27,7 +27,7 @@ def print_sources(sources: Sources, style: Style) -> None:
         if name == "passedOver" and style.for_people:
             note(f"note: passed over, as no pod template stands in them: {value}", style)
         if style.for_people and origin != "given":
-            said = "" if value == origin else f" ({told_by(name, origin)})"
+            said = "" if value == origin else f" ({origin_text(name, origin)})"
             if name == "kubeletConfiguration" and sources.assumed_configuration:
                 said = f" are assumed: there is no {sources.assumed_configuration} (--kubelet-config FILE)"
             note(f"note: {_spaced(name)}: {value}{said}", style)

@@ -52,8 +52,8 @@ def _machine_of_user(ctx: Any) -> "UserDefault | None":  # noqa: ANN401
     from cpuctl.inputs.user_defaults import user_default
 
     named = [name for name in ("machine", "root") if ctx.get_parameter_source(name) is not None]
-    told = any(ctx.get_parameter_source(name).name == "COMMANDLINE" for name in named)
-    return None if told or ctx.params.get("machine") != "live" else user_default("machine")
+    is_named = any(ctx.get_parameter_source(name).name == "COMMANDLINE" for name in named)
+    return None if is_named or ctx.params.get("machine") != "live" else user_default("machine")
 
 
 def _folded(parameters: Iterable[Any], width: int) -> str:

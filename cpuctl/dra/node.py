@@ -175,7 +175,7 @@ class NodeClaims(Copied):
             self._take_over(pod)
 
     def learn(self, other: NodeClaims) -> None:
-        """Learn of what *told* knows beside: objects, devices, and what of them is allocated.
+        """Learn of what *other* knows beside: objects, devices, and what of them is allocated.
 
         What has been allocated or given back here stays so.
         """

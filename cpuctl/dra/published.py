@@ -25,7 +25,7 @@ _CPU_ID = f"{DRIVER}/cpuID"
 _FEW = 5
 
 
-def settings_told(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:
+def published_settings(devices: Sequence[Device], online: CPUSet) -> DriverSettings | None:
     """Return how a driver is set up that publishes these devices; None where their names say nothing.
 
     Which CPUs are reserved only individual ones tell: groups have a number of CPUs.

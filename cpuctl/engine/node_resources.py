@@ -100,8 +100,8 @@ def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantit
     eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
     unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
     named = (kept.kube.keys() | kept.system.keys() | eviction.keys()) - capacity.keys()
-    told = {"cpu", "memory"} | capacity.keys() | named
-    for resource in (name for name in _RESOURCES if name in told):
+    listed = {"cpu", "memory"} | capacity.keys() | named
+    for resource in (name for name in _RESOURCES if name in listed):
         there, reserved = capacity.get(resource), total.get(resource, _ZERO)
         unresolved = resource in unknown_shares and resource not in eviction
         yield ResourceLine(

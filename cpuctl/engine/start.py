@@ -220,14 +220,14 @@ def agreed(
     ends[assumed] = outcome
     if len({_end_of(end) for end in ends.values()}) == 1:
         return outcome
-    told = []
+    parts = []
     for does in _ENDS:
         alike = {minor: end for minor, end in ends.items() if _end_of(end) == does}
         if alike:
             *_, last = alike.values()
             text = "" if isinstance(last, Started) else f": {_text(last)}"
-            told.append(f"kubelet {_minors(alike)} {does}{text}")
-    return Undetermined(f"its release is not known, and {why} (--kubelet-version); {'; '.join(told)}")
+            parts.append(f"kubelet {_minors(alike)} {does}{text}")
+    return Undetermined(f"its release is not known, and {why} (--kubelet-version); {'; '.join(parts)}")
 
 
 def _end_of(end: Started | NotStarted) -> str:

@@ -70,11 +70,11 @@ class FleetClaims:
         Raise InputError for a claim, class or slice that makes no sense.
         """
         own, kubelet = Sources(), planning.kubelet
-        told = kubelet.config if planning.sources.tells_kubelet else None
+        config = kubelet.config if planning.sources.tells_kubelet else None
         flags = f"{self._arguments} {_HOSTNAME} {shlex.quote(name)}".strip()
         running = planning.initial.running
         claims = claims_beside(
-            flags, self._of_node(name), planning.source, (told, kubelet.gates), own, running=running
+            flags, self._of_node(name), planning.source, (config, kubelet.gates), own, running=running
         )
         claims.know_drivers(pool[0] for pools in self._pools.values() for pool in pools)
         self._counts |= claims.rules.counts

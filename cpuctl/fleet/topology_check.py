@@ -55,13 +55,13 @@ def publisher_of(topology: NodeTopology) -> Publisher:
     return Publisher(method=topology.fingerprint_method if topology.fingerprint else None)
 
 
-def differences(told: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
+def differences(published: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
     """Say what of a published object is no longer, or never was, true of its node.
 
     *now* is what an exporter would publish. Fingerprints are compared where both have one of one method;
     devices where anything is known of them.
     """
-    before, after = topology_settings(told), topology_settings(now)
+    before, after = topology_settings(published), topology_settings(now)
     for name, said, real in (
         (POLICY_ATTRIBUTE, before.policy, after.policy),
         (SCOPE_ATTRIBUTE, before.scope, after.scope),
@@ -69,14 +69,14 @@ def differences(told: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
         if said != real:
             message = f"the object says {said}, the kubelet has {real}"
             yield Untrue(Severity.ERROR, "other-settings", name, message, real, said)
-    if told.zones and all(zone.type != NUMA_ZONE for zone in told.zones):
-        kinds = few(list(dict.fromkeys(zone.type for zone in told.zones)))
+    if published.zones and all(zone.type != NUMA_ZONE for zone in published.zones):
+        kinds = few(list(dict.fromkeys(zone.type for zone in published.zones)))
         message = f"none is a NUMA node ({kinds}): the scheduler's plug-in sees no resources, and filters all"
         yield Untrue(Severity.ERROR, "other-zones", "zones", message, NUMA_ZONE, kinds)
         return
-    yield from _told_twice(told)
-    unknown = unknown_devices(told, now)
-    zones = {zone.name: zone for zone in told.zones}
+    yield from _repeated_zones(published)
+    unknown = unknown_devices(published, now)
+    zones = {zone.name: zone for zone in published.zones}
     for zone in now.zones:
         if zone.name in zones:
             yield from _of_zone(zones.pop(zone.name), zone, unknown)
@@ -84,50 +84,50 @@ def differences(told: NodeTopology, now: NodeTopology) -> Iterator[Untrue]:
             yield Untrue(Severity.ERROR, "other-zones", zone.name, "the object has no such zone", zone.name)
     for name in zones:
         yield Untrue(Severity.ERROR, "other-zones", name, "the node has no such NUMA node", detected=name)
-    comparable = now.fingerprint and told.fingerprint_method is now.fingerprint_method
-    if comparable and told.fingerprint and told.fingerprint != now.fingerprint:
+    comparable = now.fingerprint and published.fingerprint_method is now.fingerprint_method
+    if comparable and published.fingerprint and published.fingerprint != now.fingerprint:
         message = "other pods ran then than are known of now"
         place, real = FINGERPRINT_ATTRIBUTE, now.fingerprint or ""
-        yield Untrue(Severity.WARNING, "stale", place, message, real, told.fingerprint)
+        yield Untrue(Severity.WARNING, "stale", place, message, real, published.fingerprint)
 
 
-def _told_twice(told: NodeTopology) -> Iterator[Untrue]:
+def _repeated_zones(published: NodeTopology) -> Iterator[Untrue]:
     """Find zones of one name, which an API server stores: the plug-in looks at each by itself."""
-    for name, count in Counter(zone.name for zone in told.zones).items():
+    for name, count in Counter(zone.name for zone in published.zones).items():
         if count > 1:
             message = f"the object has {count} zones of this name: the plug-in lets pass what fits any"
             yield Untrue(Severity.ERROR, "other-zones", name, message, "1", str(count))
 
 
-def _of_numa_limit(told: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue]:
+def _of_numa_limit(published: NodeTopology, kubelet: Kubelet) -> Iterator[Untrue]:
     """Compare how many NUMA nodes the kubelet allows, where the object tells it: scores go by that."""
     config, place = kubelet.config, MOST_NUMA_NODES_ATTRIBUTE
-    if told.attribute(place) is None or config.topology_manager_policy == "none":
+    if published.attribute(place) is None or config.topology_manager_policy == "none":
         return
-    said = topology_settings(told).most_numa_nodes
+    said = topology_settings(published).most_numa_nodes
     options = parse_topology_options(config.topology_manager_policy_options, kubelet.gates)
     if said != (real := options.max_allowable_numa_nodes):
         message = f"the object says {said}, the kubelet has {real}: LeastNUMANodes scores by it"
         yield Untrue(Severity.WARNING, "other-settings", place, message, str(real), str(said))
 
 
-def unknown_devices(told: NodeTopology, now: NodeTopology) -> frozenset[str]:
+def unknown_devices(published: NodeTopology, now: NodeTopology) -> frozenset[str]:
     """Name the devices that an object lists, and of which nobody told whether the node has them."""
     listed, known = (
-        {each.name for zone in topology.zones for each in zone.resources} for topology in (told, now)
+        {each.name for zone in topology.zones for each in zone.resources} for topology in (published, now)
     )
     return frozenset(name for name in listed - known if "/" in name)
 
 
-def _of_zone(told: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Untrue]:
-    if told.type != now.type:
-        message = f"the object calls it {told.type}: the scheduler's plug-in does not see it"
-        yield Untrue(Severity.ERROR, "other-zones", f"{now.name} type", message, now.type, told.type)
-    if dict(told.costs) != dict(now.costs):
+def _of_zone(published: Zone, now: Zone, unknown: frozenset[str]) -> Iterator[Untrue]:
+    if published.type != now.type:
+        message = f"the object calls it {published.type}: the scheduler's plug-in does not see it"
+        yield Untrue(Severity.ERROR, "other-zones", f"{now.name} type", message, now.type, published.type)
+    if dict(published.costs) != dict(now.costs):
         message = "the object tells other distances"
-        expected, detected = (" ".join(str(cost) for _, cost in zone.costs) for zone in (now, told))
+        expected, detected = (" ".join(str(cost) for _, cost in zone.costs) for zone in (now, published))
         yield Untrue(Severity.ERROR, "other-zones", f"{now.name} costs", message, expected, detected)
-    resources = {each.name: each for each in told.resources}
+    resources = {each.name: each for each in published.resources}
     for each in now.resources:
         if each.name not in resources:
             message = "the object does not list it"
@@ -176,8 +176,8 @@ class PublishedNodes(NamedTuple):
 
         Raise CpuctlError where the recording cannot be used.
         """
-        told = self.topologies.get(name)
-        if told is None:
+        published = self.topologies.get(name)
+        if published is None:
             message = "no object has the name of the node: the scheduler's plug-in lets every pod pass"
             return Compared((Untrue(Severity.WARNING, "not-published", "", message, name),))
         planning = NodeReader(FleetInputs(kubelet, running=self.running))(Recording(name, source))
@@ -185,29 +185,29 @@ class PublishedNodes(NamedTuple):
         if not isinstance(node, Node):
             return Compared(missing=(start_sentence(not_started_answer(node), "The kubelet"),))
         try:
-            now = publish_node(name, planning, node, publisher_of(told)).topology
+            now = publish_node(name, planning, node, publisher_of(published)).topology
         except InputError as error:
             return Compared(missing=(error.message,))
-        return compared(told, now, node, planning)
+        return compared(published, now, node, planning)
 
 
-def compared(told: NodeTopology, now: NodeTopology, node: Node, planning: Planning) -> Compared:
+def compared(published: NodeTopology, now: NodeTopology, node: Node, planning: Planning) -> Compared:
     """Compare an object with what an exporter would publish *now* of a node, which *planning* started."""
     initial = planning.initial
-    devices = unknown_devices(told, now)
-    found, missing = [*differences(told, now), *_of_numa_limit(told, planning.kubelet)], []
+    devices = unknown_devices(published, now)
+    found, missing = [*differences(published, now), *_of_numa_limit(published, planning.kubelet)], []
     if devices:
         missing.append(f"devices: nobody told what the node has of {few(sorted(devices))}")
-    if not _told_amounts(node, initial):
+    if not _amounts_known(node, initial):
         missing.append(_UNKNOWN_AMOUNTS)
         found = [each for each in found if not each.place.endswith(_AVAILABLE)]
-    if told.fingerprint and (unknown := _unknown_pods(now, node, initial, devices)):
+    if published.fingerprint and (unknown := _unknown_pods(now, node, initial, devices)):
         missing.append(f"fingerprint: {unknown}")
         found = [each for each in found if each.place != FINGERPRINT_ATTRIBUTE]
     return Compared(tuple(found), tuple(missing))
 
 
-def _told_amounts(node: Node, initial: StartingState) -> bool:
+def _amounts_known(node: Node, initial: StartingState) -> bool:
     """Return whether all managers' state files are there: only they say what is taken."""
     cpus = node.policy is None or CPU_FILE in initial.digests
     return cpus and (node.memory.policy is None or MEMORY_FILE in initial.digests)
@@ -220,6 +220,6 @@ def _unknown_pods(now: NodeTopology, node: Node, initial: StartingState, devices
     if now.fingerprint_method is FingerprintMethod.EXCLUSIVE:
         if devices:
             return "nobody told which pods have devices"
-        if not _told_amounts(node, initial):
+        if not _amounts_known(node, initial):
             return "the state files that tell which pods have CPUs and memory are not recorded"
     return ""

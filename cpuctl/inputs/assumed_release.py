@@ -24,13 +24,13 @@ def load_assumed(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     Raise ConfigRefusedError as ``load_setup`` does.
     """
     setup = _with_all_flags(setup, sources)
-    told = len(sources.warnings)
+    warnings_before = len(sources.warnings)
     loaded = load_setup(setup, sources)
     minor = next(minors_with(_gates(loaded), setup.version.minor, _with_flags_of(setup)), None)
     if minor is None:
         return loaded
     # These are told again, by the release that is assumed in its place.
-    del sources.warnings[told:]
+    del sources.warnings[warnings_before:]
     gone = gates_gone(_gates(loaded), setup.version.minor, minor)
     where = loaded.configuration.origin("featureGates", gone[0]).place
     why = f"{where}: kubelet {setup.version} has no feature gate {', '.join(gone)}"

@@ -118,7 +118,7 @@ def load_driver(
     that does not go with it, where its configuration is known.
     """
     loaded = _kubelet(kubelet, source, sources)
-    config = None if loaded is None or not loaded.told else loaded.kubelet.config
+    config = None if loaded is None or not loaded.is_known else loaded.kubelet.config
     driver = driver_beside(flags, source, sources, config, dra)
     return driver if loaded is None else driver._replace(gates=loaded.kubelet.gates)
 
@@ -164,7 +164,7 @@ def driver_beside(
 def _published_settings(dra: Iterable[DRAObject], node: str, machine: Machine) -> DriverSettings | None:
     """Return how the driver is set up whose slices for the node are given; None where there are none."""
     from cpuctl.dra.driver import DRIVER
-    from cpuctl.dra.published import settings_told
+    from cpuctl.dra.published import published_settings
     from cpuctl.dra.reading import decode_slices
 
     own = (
@@ -172,7 +172,7 @@ def _published_settings(dra: Iterable[DRAObject], node: str, machine: Machine) -
         for kind, cursor in dra
         if kind == "ResourceSlice" and cursor.required("spec").required("driver").text() == DRIVER
     )
-    return settings_told(decode_slices(own, node).devices, machine.online)
+    return published_settings(decode_slices(own, node).devices, machine.online)
 
 
 def flags_of(settings: DriverSettings) -> str:
@@ -203,14 +203,14 @@ def _node_name(flags: DriverFlags, source: MachineSource, dra: Iterable[DRAObjec
     return name or _NODE
 
 
-class _BesideIt(NamedTuple):
+class _NodeKubelet(NamedTuple):
     """The kubelet, and whether somebody told what it is told: else its defaults are assumed."""
 
     kubelet: Kubelet
-    told: bool
+    is_known: bool
 
 
-def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> _BesideIt | None:
+def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> _NodeKubelet | None:
     """Return the node's kubelet; None where it does not load what it is told."""
     from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.inputs.sources import Sources
@@ -223,10 +223,10 @@ def _kubelet(inputs: KubeletInputs, source: MachineSource, sources: Sources) -> 
         sources.warnings.append("the kubelet does not start with its configuration (cpuctl config check)")
         return None
     if not own.tells_kubelet:
-        return _BesideIt(loaded.kubelet, told=False)
+        return _NodeKubelet(loaded.kubelet, is_known=False)
     sources.entries.update(own.entries)
     sources.warnings += own.warnings
-    return _BesideIt(loaded.kubelet, told=True)
+    return _NodeKubelet(loaded.kubelet, is_known=True)
 
 
 def _reserved(text: str, machine: Machine) -> CPUSet:

@@ -64,14 +64,14 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
     places = None
     if main is not None and config is not None:
         main, arguments, places = of_other_tools(main, arguments, sources)
-    told = all_arguments(arguments, inputs.arguments, own, origin, sources)
+    combined = all_arguments(arguments, inputs.arguments, own, origin, sources)
     released = release_is_known(sources)
     setup = KubeletSetup(
         version=version,
         main=main,
         beside=beside,
         drop_ins=drop_in_source(directory, own, sources),
-        arguments=told,
+        arguments=combined,
         gate_flags=read_gates(inputs.gates),
         ignores_unknown_gates=inputs.ignores_unknown_gates,
         places=places,

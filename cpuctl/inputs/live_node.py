@@ -239,9 +239,9 @@ def _kubelet(
     except ConfigRefusedError as refused:
         if not goes_without:
             raise
-        told = KubeletInputs(version=sources.entries["kubeletVersion"]["value"])
+        unconfigured = KubeletInputs(version=sources.entries["kubeletVersion"]["value"])
         why = f"it cannot be loaded: {refused} (cpuctl config check)"
-        return load_kubelet(told, Sources(), machine=None).kubelet, why
+        return load_kubelet(unconfigured, Sources(), machine=None).kubelet, why
 
 
 def _pods(
@@ -361,13 +361,13 @@ def _runtime_names(source: MachineSource, sources: Sources) -> dict[str, LogName
     from cpuctl.cgroups.container_logs import LogName
     from cpuctl.inputs.pods import load_pod_names
 
-    told = load_pod_names(source, sources)
-    if told is None:
+    names = load_pod_names(source, sources)
+    if names is None:
         return {}
     return {
         container_id: LogName(pod.name, pod.namespace, container.name, container_id)
-        for container_id, container in told.containers.items()
-        if (pod := told.pods.get(container.uid))
+        for container_id, container in names.containers.items()
+        if (pod := names.pods.get(container.uid))
     }
 
 

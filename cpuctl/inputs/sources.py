@@ -58,8 +58,8 @@ class Sources:
     @property
     def tells_kubelet(self) -> bool:
         """Whether somebody has told what the kubelet is told; else its defaults are assumed."""
-        told = self.origin("kubeletConfiguration") != "default" and not self.assumed_configuration
-        return told or "kubeletArguments" in self.entries
+        configured = self.origin("kubeletConfiguration") != "default" and not self.assumed_configuration
+        return configured or "kubeletArguments" in self.entries
 
     @property
     def assumed(self) -> dict[str, str]:

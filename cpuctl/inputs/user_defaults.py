@@ -40,12 +40,12 @@ def user_default(name: str) -> UserDefault | None:
 
     Raise InputError for a file that holds anything else, with its line.
     """
-    told = {
+    from_environment = {
         "machine": os.environ.get("CPUCTL_MACHINE", ""),
         "kubeletVersion": os.environ.get("CPUCTL_KUBELET_VERSION", ""),
     }
-    if told[name]:
-        return UserDefault(told[name], "environment", _VARIABLES[name])
+    if from_environment[name]:
+        return UserDefault(from_environment[name], "environment", _VARIABLES[name])
     found = _configured().get(name)
     return None if found is None else UserDefault(found.text(), "configFile", found.where)
 
@@ -75,7 +75,7 @@ def version_default() -> UserDefault | None:
     return default
 
 
-def told_by(name: str, origin: Origin) -> str:
+def origin_text(name: str, origin: Origin) -> str:
     """Say who told an input: the variable or the file; the origin's own word for all others."""
     return _VARIABLES[name] if origin == "environment" else _file() if origin == "configFile" else origin
 

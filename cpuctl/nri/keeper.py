@@ -20,24 +20,24 @@ class Keeper:
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
-        self._there: dict[str, RuntimeContainer] = {}
-        self._told: dict[str, Setting] = {}
-        self._coming: set[str] = set()
+        self._containers: dict[str, RuntimeContainer] = {}
+        self._settings: dict[str, Setting] = {}
+        self._creating: set[str] = set()
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Answer:
         """Learn all that there is, and say what has to change."""
         alive = [each for each in containers if not each.ended]
-        self._there = {each.id: each for each in alive}
-        self._told = {each.id: each.setting for each in alive}
-        self._coming.clear()
+        self._containers = {each.id: each for each in alive}
+        self._settings = {each.id: each.setting for each in alive}
+        self._creating.clear()
         notes = tuple(self._placer.synchronize(alive))
         return Answer(updates=tuple(self._differences()), notes=notes)
 
     def create(self, container: RuntimeContainer) -> Answer:
         """Say where a container that comes is to run, and who has to make room."""
-        self._there[container.id] = container
-        self._told[container.id] = container.setting
-        self._coming.add(container.id)
+        self._containers[container.id] = container
+        self._settings[container.id] = container.setting
+        self._creating.add(container.id)
         notes = [*self._placer.arrive(container)]
         place = self._placer.place(container)
         adjust = _setting(place)
@@ -54,10 +54,10 @@ class Keeper:
 
     def update(self, container: RuntimeContainer, wanted: Setting) -> Answer:
         """Say what becomes of a container for which somebody else wants other CPUs or memory nodes."""
-        known = self._there.get(container.id)
+        known = self._containers.get(container.id)
         if known is None:
             return Answer()
-        self._told[known.id] = wanted.over(self._told[known.id])
+        self._settings[known.id] = wanted.over(self._settings[known.id])
         updates = tuple(self._differences())
         notes = tuple(
             f"{known.full_name} is asked to run on CPUs {wanted.cpus} and stays on {each.setting.cpus}"
@@ -68,7 +68,7 @@ class Keeper:
 
     def created(self, container: str) -> None:
         """Learn that a container is known to the runtime from now on, and can be updated."""
-        self._coming.discard(container)
+        self._creating.discard(container)
 
     def stop(self, container: str) -> Answer:
         """Let a container go, and say who gets what it leaves."""
@@ -77,7 +77,7 @@ class Keeper:
 
     def pod_gone(self, sandbox: str) -> Answer:
         """Let a pod go with all its containers."""
-        for each in [each.id for each in self._there.values() if each.pod.id == sandbox]:
+        for each in [each.id for each in self._containers.values() if each.pod.id == sandbox]:
             self._forget(each)
         self._placer.pod_gone(sandbox)
         return Answer(updates=tuple(self._differences()))
@@ -105,25 +105,25 @@ class Keeper:
                 self._tell(each.container.id, each.setting)
 
     def _tell(self, container: str, setting: Setting) -> None:
-        if container in self._told:
-            self._told[container] = setting.over(self._told[container])
+        if container in self._settings:
+            self._settings[container] = setting.over(self._settings[container])
 
     def _forget(self, container: str) -> None:
-        known = self._there.pop(container, None)
-        self._told.pop(container, None)
-        self._coming.discard(container)
+        known = self._containers.pop(container, None)
+        self._settings.pop(container, None)
+        self._creating.discard(container)
         if known is not None:
             self._placer.leave(known)
 
     def _differences(self) -> Iterator[Update]:
         """Yield what is not as it should be: what shrinks comes first, so that nobody overlaps meanwhile."""
         changes = []
-        for each in self._there.values():
-            if each.id in self._coming:
+        for each in self._containers.values():
+            if each.id in self._creating:
                 continue
             place = self._placer.place(each)
             wanted = _setting(place)
-            if wanted is not None and wanted.over(self._told[each.id]) != self._told[each.id]:
+            if wanted is not None and wanted.over(self._settings[each.id]) != self._settings[each.id]:
                 changes.append((place.own, Update(each, wanted)))
         yield from (update for own, update in changes if not own)
         yield from (update for own, update in changes if own)

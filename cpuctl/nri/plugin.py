@@ -209,11 +209,11 @@ class Plugin:
         self._budget = timeout * _SHARE
         caller.answer(call, messages()["ConfigureResponse"](events=_HEARD_MASK))
         runtime = f"{request.runtime_name} {request.runtime_version}".strip() or "a runtime"
-        told = "" if request.request_timeout > 0 else " if it is as most are"
+        usual = "" if request.request_timeout > 0 else " if it is as most are"
         self._journal.say(
             Level.INFO,
             f"registered as {self._identity.priority}-{self._identity.name} with {runtime}, which waits"
-            f" {timeout:g} s{told}: answers come within {self._budget:g} s",
+            f" {timeout:g} s{usual}: answers come within {self._budget:g} s",
         )
 
     def _synchronize(self, caller: Caller, call: Call) -> None:
@@ -227,13 +227,13 @@ class Plugin:
             return
         self._collected = [], []
         known = {pod.id: sandbox_of(pod) for pod in pods}
-        told = [
+        listed = [
             container_of(each, known[each.pod_sandbox_id])
             for each in containers
             if each.pod_sandbox_id in known
         ]
-        self._journal.say(Level.INFO, f"synchronizing: {len(known)} pods, {len(told)} containers")
-        self._respond(caller, call, response, "SYNCHRONIZE", lambda: self._keeper.synchronize(told))
+        self._journal.say(Level.INFO, f"synchronizing: {len(known)} pods, {len(listed)} containers")
+        self._respond(caller, call, response, "SYNCHRONIZE", lambda: self._keeper.synchronize(listed))
         self.synchronized = True
 
     def _shutdown(self, caller: Caller, call: Call) -> None:
@@ -259,11 +259,11 @@ class Plugin:
             decide = partial(self._keeper.stop, request.container.id)
         else:
             caller.answer(call, response)
-            self._told(event, request)
+            self._note(event, request)
             return
         self._respond(caller, call, response, event.name, decide)
 
-    def _told(self, event: Event, request: Any) -> None:  # noqa: ANN401
+    def _note(self, event: Event, request: Any) -> None:  # noqa: ANN401
         """Take what needs no answer; what has to change because of it is sent when it is known."""
         container, pod = request.container.id, request.pod.id
         if event in (Event.POST_CREATE_CONTAINER, Event.POST_START_CONTAINER):

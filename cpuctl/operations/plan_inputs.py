@@ -242,9 +242,9 @@ def _claims(planning: Planning, given: GivenPods) -> NodeClaims | None:
     from cpuctl.operations.claims import claims_beside
 
     source, kubelet, dra = planning.source, planning.kubelet, planning.governing.dra
-    told = kubelet.config if sources.tells_kubelet else None
+    config = kubelet.config if sources.tells_kubelet else None
     flags = inputs.node.driver_arguments
-    claims = claims_beside(flags, dra, source, (told, kubelet.gates), sources, running=running)
+    claims = claims_beside(flags, dra, source, (config, kubelet.gates), sources, running=running)
     claims.cgroups = cgroup_settings(kubelet.config, kubelet.gates)
     return claims
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, UsageError
-from cpuctl.policies.answering import Question, Server, constructed, options_told
+from cpuctl.policies.answering import Question, Server, constructed, option_defaults
 from cpuctl.policies.catalogue import OPTION, Plugin, find, known
 from cpuctl.policies.what_if import Description, PolicyInPlace, Setting, describe
 from cpuctl.policies.worker import BUDGET, Worker
@@ -121,7 +121,7 @@ def load_policy(plugin: Plugin) -> ChosenPolicy:
     def serve() -> Server:
         kind = plugin.load()
         policy = constructed(kind, plugin.options)
-        return Server(policy, options_told(kind), as_kubelet=plugin.as_kubelet)
+        return Server(policy, option_defaults(kind), as_kubelet=plugin.as_kubelet)
 
     worker = Worker(plugin.name, serve, plugin.budget or BUDGET)
     return ChosenPolicy(plugin, describe(worker), worker)

@@ -125,17 +125,17 @@ class GateOptions:
             found[option] = _with_gate(gate, planning, inputs, apart=apart)
             if STDIN in inputs.edited:
                 break  # it cannot be read again
-            planning, inputs = _told(planning, inputs, found)
+            planning, inputs = _with_options(planning, inputs, found)
             needs = self._needs(planning, inputs, frozenset(found.items()))
         return found
 
     def _needs(
-        self, planning: Planning, inputs: ResizeInputs, told: frozenset[tuple[str, str]]
+        self, planning: Planning, inputs: ResizeInputs, options: frozenset[tuple[str, str]]
     ) -> Mapping[str, tuple[str, bool]]:
-        if told not in self._asked:
+        if options not in self._asked:
             resizes = resize_pods(planning, inputs, self._semantics)
-            self._asked[told] = needed_gates(resizes) if isinstance(resizes, Resizes) else {}
-        return self._asked[told]
+            self._asked[options] = needed_gates(resizes) if isinstance(resizes, Resizes) else {}
+        return self._asked[options]
 
 
 def needed_gates(resizes: Resizes) -> dict[str, tuple[str, bool]]:
@@ -165,7 +165,7 @@ def _with_gate(gate: str, planning: Planning, inputs: ResizeInputs, *, apart: bo
     return ",".join((*others, *(f"{each}=true" for each in switched)))
 
 
-def _told(
+def _with_options(
     planning: Planning, inputs: ResizeInputs, found: Mapping[str, str]
 ) -> tuple[Planning, ResizeInputs]:
     """Give the options to kubelet and API server, and warn of nothing a second time."""

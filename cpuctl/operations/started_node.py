@@ -59,16 +59,16 @@ class StartedNode(Copied):
         """The pods that run."""
         return tuple(self.node.active.values())
 
-    def learn(self, given: GivenPods, told: PlanningInputs, sources: Sources) -> tuple[StoredPod, ...]:
-        """Learn of pods and of what was given with them; *told* names where they come from.
+    def learn(self, given: GivenPods, added: PlanningInputs, sources: Sources) -> tuple[StoredPod, ...]:
+        """Learn of pods and of what was given with them; *added* names where they come from.
 
         Return the pods as an API server hands them on.
         """
         self.planning.sources.take_over(sources)
         before, inputs = self.planning, self.planning.inputs
         inputs = inputs._replace(
-            filenames=tuple(dict.fromkeys((*inputs.filenames, *told.filenames))),
-            templates=tuple(dict.fromkeys((*inputs.templates, *told.templates))),
+            filenames=tuple(dict.fromkeys((*inputs.filenames, *added.filenames))),
+            templates=tuple(dict.fromkeys((*inputs.templates, *added.templates))),
         )
         self.planning = before._replace(inputs=inputs).with_pods(given)
         self._govern(before)
@@ -169,12 +169,12 @@ class StartedNode(Copied):
             self.node.devices.learn(planning.devices, planning.source.info)
         if planning.claims is None or planning.claims is before.claims:
             return
-        told, known = planning.claims.copy(), claims_of(self.node)
+        claims, known = planning.claims.copy(), claims_of(self.node)
         for pod in planning.initial.running:
             if pod.uid not in self.node.active:
-                told.release(pod.uid)
+                claims.release(pod.uid)
         if known is None:
-            self.node.claims = told
+            self.node.claims = claims
         else:
-            known.learn(told)
+            known.learn(claims)
         self._replayed &= not self.came

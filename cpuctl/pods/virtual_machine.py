@@ -111,7 +111,7 @@ class Guest(NamedTuple):
     autoattach: Mapping[str, bool] = {}
     logs_console: bool | None = None
     tpm: bool = False
-    tpm_told: bool = False
+    tpm_given: bool = False
     security: frozenset[str] = frozenset()
     persistent_reservation: bool = False
     kernel_boot: bool = False

@@ -144,7 +144,7 @@ def _text_of(kind: type[Policy]) -> str:
         return ""
 
 
-def options_told(kind: Callable[..., Policy]) -> dict[str, str]:
+def option_defaults(kind: Callable[..., Policy]) -> dict[str, str]:
     """Return the options of a policy with their defaults as words."""
     try:
         return {name: _text(value) for name, value in options_of(kind).items()}

@@ -60,7 +60,9 @@ def kept(policy: Policy, pod: PodView, view: View, tell: Tell) -> int:
             continue
         keeps = policy.filter(pod, known, view)
         if not isinstance(keeps, bool):
-            raise BadAnswerError(f"filter returned {_told(keeps)} for CPU {cpu}: True or False is expected")
+            raise BadAnswerError(
+                f"filter returned {_described(keeps)} for CPU {cpu}: True or False is expected"
+            )
         passed |= keeps << cpu
     return passed
 
@@ -104,7 +106,9 @@ def evicted(policy: Policy, pod: PodView, view: View, tell: Tell) -> tuple[str, 
     named = _listed(policy.post_filter(pod, view), "post_filter", len(running) + 1)
     for each in named:
         if each not in running:
-            raise BadAnswerError(f"post_filter named {_told(each)}, which is the UID of no pod that runs")
+            raise BadAnswerError(
+                f"post_filter named {_described(each)}, which is the UID of no pod that runs"
+            )
     return tuple(dict.fromkeys(map(str, named)))
 
 
@@ -138,13 +142,13 @@ def _cpus(found: object) -> CPUSet:
     numbers = _listed(found, "select", MAX_CPU + 1)
     for each in numbers:
         if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each <= MAX_CPU:
-            raise BadAnswerError(f"select returned a set that holds {_told(each)}, which is no CPU")
+            raise BadAnswerError(f"select returned a set that holds {_described(each)}, which is no CPU")
     return CPUSet.of(each for each in numbers if isinstance(each, int))
 
 
 def _listed(found: object, step: str, most: int) -> list[object]:
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-        raise BadAnswerError(f"{step} returned {_told(found)}, which is no list")
+        raise BadAnswerError(f"{step} returned {_described(found)}, which is no list")
     listed: list[object] = []
     for each in found:
         listed.append(each)
@@ -155,10 +159,10 @@ def _listed(found: object, step: str, most: int) -> list[object]:
 
 def _number(found: object, step: str, of: object) -> float:
     if not isinstance(found, int | float) or isinstance(found, bool) or not isfinite(found):
-        raise BadAnswerError(f"{step} returned {_told(found)} for {of}: a number is expected")
+        raise BadAnswerError(f"{step} returned {_described(found)} for {of}: a number is expected")
     return found
 
 
-def _told(found: object) -> str:
+def _described(found: object) -> str:
     text = repr(found)
     return f"{text if len(text) < 60 else text[:57] + '...'} ({type(found).__name__})"

@@ -107,7 +107,7 @@ class Worker:
         return _end(process)
 
     def _error(self, what: str) -> PolicyError:
-        return PolicyError(f"policy {self.name}: {self._told_step() or 'it'} {what}")
+        return PolicyError(f"policy {self.name}: {self._current_step() or 'it'} {what}")
 
     def _running(self) -> _Process:
         if self._process is None or self._process.owner != os.getpid():
@@ -147,7 +147,7 @@ class Worker:
         try:
             serve = self._load()
         except BaseException as error:  # noqa: BLE001  # whatever a policy raises is an answer
-            failure = _told(error, "loading it")
+            failure = _failure(error, "loading it")
         _leave_to(own)
         while True:
             try:
@@ -165,9 +165,9 @@ class Worker:
         try:
             return serve(pickle.loads(text), self._tell)  # noqa: S301  # the question is our own
         except BaseException as error:  # noqa: BLE001
-            return _told(error, self._told_step())
+            return _failure(error, self._current_step())
 
-    def _told_step(self) -> str:
+    def _current_step(self) -> str:
         return self._step[:].rstrip(b"\0").decode("ascii", "replace")
 
     def _tell(self, step: str) -> None:
@@ -207,7 +207,7 @@ def _size() -> int:
         return 0
 
 
-def _told(error: BaseException, step: str) -> Answer:
+def _failure(error: BaseException, step: str) -> Answer:
     """Describe what a policy raised: with its place, unless it is a bad answer, which is nobody's line."""
     from cpuctl.policies.answering import OptionError
     from cpuctl.policies.cycle import BadAnswerError

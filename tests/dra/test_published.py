@@ -9,7 +9,7 @@ import yaml
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.dra.driver import DeviceMode, DriverMachine, DriverSettings, GroupBy
-from cpuctl.dra.published import settings_told
+from cpuctl.dra.published import published_settings
 from cpuctl.dra.slices import resource_slices
 from cpuctl.inputs.dra import DriverFlags, driver_beside, flags_of, read_driver_arguments
 from cpuctl.inputs.pods import GivenPods
@@ -101,5 +101,5 @@ def test_slices_that_are_not_all_there_are_waited_for() -> None:
 def test_names_of_no_driver_tell_nothing() -> None:
     devices = own_devices(loaded(SPEC, DriverSettings()))
     odd = tuple(each._replace(name="numa0") for each in devices)
-    assert settings_told(odd, CPUSet()) is None
-    assert settings_told((), CPUSet()) is None
+    assert published_settings(odd, CPUSet()) is None
+    assert published_settings((), CPUSet()) is None

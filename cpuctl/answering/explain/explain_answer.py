@@ -47,8 +47,8 @@ def explained_document(planning: Planning, explained: Explained) -> answers.Expl
     """Describe a decision under a planning, with the commands that try what would change it."""
     from cpuctl.answering.plan.plan_document import mixed_cores, planning_head
 
-    told = planning.sources.entries.get("events")
-    events = (option_names.EVENTS, told["value"]) if told else ()
+    entry = planning.sources.entries.get("events")
+    events = (option_names.EVENTS, entry["value"]) if entry else ()
     ask_with = partial(planning_command, planning.inputs, ("explain", explained.name, *events))
     mixed = mixed_cores(planning.source.machine, [explained.admission])
     resize = _pending(planning, explained.resize)

@@ -59,10 +59,10 @@ class DeviceProvider(Copied):
 
     def learn(self, inventory: DeviceInventory, info: MachineInfo) -> None:
         """Learn of resources that are not known; of those that are, nothing changes."""
-        told = DeviceProvider.of(inventory, info)
-        self.nodes = told.nodes
-        self.pools = {**told.pools, **self.pools}
-        self.state.in_use = {**told.state.in_use, **self.state.in_use}
+        other = DeviceProvider.of(inventory, info)
+        self.nodes = other.nodes
+        self.pools = {**other.pools, **self.pools}
+        self.state.in_use = {**other.state.in_use, **self.state.in_use}
 
     @property
     def name(self) -> ProviderName:

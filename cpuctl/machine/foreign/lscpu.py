@@ -159,8 +159,8 @@ def _built(
     places = [name for name in (_CORE, _SOCKET, _NODE, *caches) if name in header]
     online, offline = _by_state(records, places)
     rows = [_row(record, cpu) for cpu, record in online.items()]
-    told_caches = not any(_UNTOLD in record.values.values() for record in online.values())
-    shared = _caches(online, caches) if told_caches else []
+    caches_known = not any(_UNTOLD in record.values.values() for record in online.values())
+    shared = _caches(online, caches) if caches_known else []
     apart = _with_cores_apart(rows, shared)
     printed = PrintedMachine(rows=apart, nodes=nodes_of(rows), caches=shared, offline=offline)
     content = FormContent(

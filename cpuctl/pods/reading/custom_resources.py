@@ -27,7 +27,7 @@ class PodTemplate(Record):
     """The spec of a pod template, the words that tell it from its neighbours, and how many pods it makes."""
 
     spec: Cursor
-    words: tuple[str, ...]
+    name_parts: tuple[str, ...]
     number: int
 
 
@@ -76,7 +76,7 @@ def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: 
     except InputError as error:
         raise UnreadableTemplateError(error.message, where=error.where, hint=error.hint) from None
     # Every replica carries it: as long as any name may be, however long the words are.
-    stem = "-".join((name, *template.words))[:LONGEST_NAME]
+    stem = "-".join((name, *template.name_parts))[:LONGEST_NAME]
     pod = pod._replace(
         namespace=decode_namespace(metadata),
         origin=Origin(template.spec.document, template.spec.path[:-1]),
@@ -89,14 +89,14 @@ def _too_many(resource: Cursor, kind: str) -> InputError:
     return resource.error(f"expected at most {MAX_REPLICAS} pods of one {kind}")
 
 
-def _templates(at: Cursor, words: tuple[str, ...], count: int, depth: int) -> Iterator[PodTemplate]:
+def _templates(at: Cursor, name_parts: tuple[str, ...], count: int, depth: int) -> Iterator[PodTemplate]:
     """Yield the pod templates below a mapping, *count* being how often what is there comes."""
     if depth > _DEEPEST:
         return
     members = at.members()
     count *= _number(members)
     for key, member in members.items():
-        below = (*words, *_told_by(key))
+        below = (*name_parts, *_name_part(key))
         if isinstance(member.value, dict):
             number = count * _group_size(key, members)
             spec = member.value.get("spec")
@@ -109,7 +109,7 @@ def _templates(at: Cursor, words: tuple[str, ...], count: int, depth: int) -> It
                 if isinstance(item.value, dict):
                     name = item.value.get("name")
                     named = (name,) if isinstance(name, str) and name else ()
-                    yield from _templates(item, (*words, *named), count, depth + 1)
+                    yield from _templates(item, (*name_parts, *named), count, depth + 1)
 
 
 def _is_pod_spec(spec: object) -> bool:
@@ -136,7 +136,7 @@ def _group_size(key: str, members: dict[str, Cursor]) -> int:
     return min(max(size - bool(leader), 0), MAX_REPLICAS + 1)
 
 
-def _told_by(key: str) -> tuple[str, ...]:
+def _name_part(key: str) -> tuple[str, ...]:
     """Take the word of a member that tells it from its neighbours: ``worker`` of ``workerTemplate``."""
     word = key.removesuffix("Template").removesuffix("Spec")
     generic = key in (_TEMPLATE, "spec") or key.endswith(("Specs", "s"))

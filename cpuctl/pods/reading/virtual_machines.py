@@ -81,7 +81,7 @@ def _with_devices(guest: Guest, devices: Cursor | None) -> Guest:
         ),
         autoattach={name: each for name, each in autoattach.items() if each is not None},
         logs_console=devices.optional("logSerialConsole", Cursor.boolean, None),
-        tpm_told=tpm is not None,
+        tpm_given=tpm is not None,
         tpm=_tpm(tpm),
         persistent_reservation=any(
             _is(step_to(disk, "lun"), "reservation") for disk in devices.optional("disks", Cursor.items, [])
@@ -244,7 +244,7 @@ def with_preference(guest: Guest, preference: Cursor) -> Guest:
     tpm, model = step_to(preference, "devices", "preferredTPM"), ""
     if (devices := preference.get("devices")) is not None:
         model = devices.optional("preferredInterfaceModel", Cursor.text, "")
-    if tpm is not None and not guest.tpm_told:
+    if tpm is not None and not guest.tpm_given:
         guest = guest._replace(tpm=_tpm(tpm))
     return guest._replace(
         interfaces=tuple(each._replace(model=each.model or model) for each in guest.interfaces),

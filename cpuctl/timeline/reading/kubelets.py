@@ -62,8 +62,8 @@ class KubeletReader:
         return _loaded(self.settings, cursor)
 
     def _assume_release(self, cursor: Cursor) -> None:
-        version, told = self.settings.version, self.settings.config.get("featureGates")
-        names = told.keys() if isinstance(told, dict) else ()
+        version, gates = self.settings.version, self.settings.config.get("featureGates")
+        names = gates.keys() if isinstance(gates, dict) else ()
         minor = next(minors_with(names, version.minor, other_minors(version.minor)), None)
         if minor is None:
             return

@@ -42,17 +42,17 @@ class RuntimeCall(NamedTuple):
     updates: Mapping[tuple[str, str], int] = {}
 
 
-class _Told(NamedTuple):
+class _Running(NamedTuple):
     pod: str
     cpus: int
 
 
 class RuntimeCalls:
-    """Collects the calls of a replay; ``told`` has the containers that run, and the CPUs they were given."""
+    """Collects the calls of a replay; ``running`` are the containers that run, and the CPUs they were given."""
 
     def __init__(self) -> None:
         self.calls: list[RuntimeCall] = []
-        self.told: dict[Key, _Told] = {}
+        self.running: dict[Key, _Running] = {}
         self.boot = 1
 
     def created(self, world: World, life: PodLife, container: str) -> None:
@@ -63,7 +63,7 @@ class RuntimeCalls:
         cpus = own_or_shared(world.kubelet, key)
         mems = cpuset_mems(world.kubelet.node.memory.state.assigned(*key) or ())
         updates = self._updates(world)
-        self.told[key] = _Told(life.name, cpus)
+        self.running[key] = _Running(life.name, cpus)
         call = RuntimeCall(world.now, RuntimeEvent.CREATE, life.name, container, cpus, mems, updates)
         self.calls.append(call)
 
@@ -85,28 +85,28 @@ class RuntimeCalls:
         """
         if world.boot != self.boot:
             self.boot = world.boot
-            self.told.clear()
-        ended = [key for key in self.told if key == again or not _runs(world, key)]
+            self.running.clear()
+        ended = [key for key in self.running if key == again or not _runs(world, key)]
         for key in ended:
-            pod = self.told.pop(key).pod
+            pod = self.running.pop(key).pod
             self.calls.append(RuntimeCall(world.now, RuntimeEvent.STOP, pod, key[1]))
         return len(ended)
 
     def _updates(self, world: World) -> Mapping[tuple[str, str], int]:
         changed = dict(self._changed(world))
         for key, cpus in changed.items():
-            self.told[key] = self.told[key]._replace(cpus=cpus)
-        return {(self.told[key].pod, key[1]): cpus for key, cpus in changed.items()}
+            self.running[key] = self.running[key]._replace(cpus=cpus)
+        return {(self.running[key].pod, key[1]): cpus for key, cpus in changed.items()}
 
     def _changed(self, world: World) -> Iterator[tuple[Key, int]]:
         """Yield the CPUs of containers that are to run elsewhere; no set can be taken back."""
         kubelet = world.kubelet
         if kubelet is None:
             return
-        for key, told in self.told.items():
+        for key, running in self.running.items():
             # A kubelet that has just started has not taken every pod back yet: what it knows counts.
             wanted = own_or_shared(kubelet, key) if key[0] in kubelet.node.active else 0
-            if wanted and wanted != told.cpus:
+            if wanted and wanted != running.cpus:
                 yield key, wanted
 
 

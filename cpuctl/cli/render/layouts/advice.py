@@ -105,13 +105,13 @@ def _verdict(document: AdvisedSettings) -> str:
 
 
 def _searched(search: Search) -> str:
-    told = {
+    counts = {
         "cannot differ": search["alike"],
         "with which it does not start": search["refused"],
         "of which that cannot be said": search["undetermined"],
         "with which it fails": search["failed"],
     }
-    rest = ", ".join(f"{count:,} {what}" for what, count in told.items() if count)
+    rest = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     beside = f" ({rest})" if rest else ""
     tried = f"{search['tried']:,} of {search['possible']:,} settings{beside}"
     return f"Tried: {tried}; {_ENDS[search['ended']]}." if search["tried"] else f"Tried: {tried}."

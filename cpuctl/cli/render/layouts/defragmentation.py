@@ -52,8 +52,8 @@ def _head(document: FoundMoves) -> Iterator[Cell]:
 def _nothing(document: FoundMoves) -> str:
     if "whyNot" in document:
         why = rejection_text(document["whyNot"])
-        told = document["pod"] is not None and why == rejection_text(document["pod"]["now"])
-        return "No move helps: that is so wherever pods are." if told else f"No move helps: {why}"
+        repeats = document["pod"] is not None and why == rejection_text(document["pod"]["now"])
+        return "No move helps: that is so wherever pods are." if repeats else f"No move helps: {why}"
     known = "there are none" if document["fewest"] else "none were found"
     what = "Moves that make room for a larger one" if document["largest"] else "Moves that make room for it"
     return f"{what}: {known}."

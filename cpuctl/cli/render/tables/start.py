@@ -25,8 +25,8 @@ def start_block(start: Start, who: str = "The kubelet", check: str = "") -> Line
 
 def kubelet_name(version: str, start: Start, sources: Sources) -> str:
     """Name a kubelet by its release, but where that is only assumed and the answer hangs on it."""
-    told = sources.get("kubeletVersion")
-    assumed = told is not None and told["from"] == "default" and told["value"] == version
+    entry = sources.get("kubeletVersion")
+    assumed = entry is not None and entry["from"] == "default" and entry["value"] == version
     return "The kubelet" if assumed and start["outcome"] == "Undetermined" else f"Kubelet {version}"
 
 

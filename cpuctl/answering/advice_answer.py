@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.reserve_answer import reserved_memory_answer, snippet_text
 from cpuctl.answering.config.starts import fix_answer, not_started_answer
-from cpuctl.answering.plan.plan_document import planning_head, policy_answer
+from cpuctl.answering.plan.plan_document import planning_header, policy_answer
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.operations.advice import Advice, Proposed, Tried, does_as_drop_in
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cpuctl.answers import advice as answers
-    from cpuctl.answers.start import UnstartedHead
+    from cpuctl.answers.start import UnstartedHeader
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -28,7 +28,7 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
     return {
         "apiVersion": API_VERSION,
         "kind": "Advice",
-        **planning_head(planning),
+        **planning_header(planning),
         "pods": len(planning.initial.running) + len(planning.wanted),
         "search": {
             "possible": advice.possible,
@@ -48,9 +48,9 @@ def advice_document(planning: Planning, advice: Advice, budget: int) -> answers.
     }
 
 
-def unloaded_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.UnloadedAdvice:
+def unloaded_document(start: NotStartedOutcome, header: UnstartedHeader) -> answers.UnloadedAdvice:
     """Describe a kubelet that cannot load its configuration."""
-    return {"apiVersion": API_VERSION, "kind": "Advice", **head, "start": not_started_answer(start)}
+    return {"apiVersion": API_VERSION, "kind": "Advice", **header, "start": not_started_answer(start)}
 
 
 def _current(advice: Advice) -> answers.CurrentSettings | answers.FaultyCurrentSettings:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from cpuctl.answering import API_VERSION
 from cpuctl.answering.config.starts import not_started_answer
 from cpuctl.answering.plan.plan_answer import cpu_list, refusal_answer, verdict_answer
-from cpuctl.answering.plan.plan_document import planning_head
+from cpuctl.answering.plan.plan_document import planning_header
 from cpuctl.engine.capacity.defragment import LargestMoves, Moves, Step
 
 if TYPE_CHECKING:
     from cpuctl.answers import defragmentation as answers
-    from cpuctl.answers.start import UnstartedHead
+    from cpuctl.answers.start import UnstartedHeader
     from cpuctl.operations.configuration import NotStartedOutcome
     from cpuctl.operations.defragmentation import Defragmentation
     from cpuctl.operations.plan_inputs import Planning
@@ -27,7 +27,7 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
     return {
         "apiVersion": API_VERSION,
         "kind": "Defragmentation",
-        **planning_head(planning),
+        **planning_header(planning),
         "start": {"outcome": "Started"},
         "pod": _given(found) if isinstance(found, Moves) else None,
         "largest": _largest(found) if isinstance(found, LargestMoves) else None,
@@ -43,9 +43,14 @@ def defragmentation_document(planning: Planning, done: Defragmentation, budget: 
     }
 
 
-def unstarted_document(start: NotStartedOutcome, head: UnstartedHead) -> answers.UnstartedDefragmentation:
+def unstarted_document(start: NotStartedOutcome, header: UnstartedHeader) -> answers.UnstartedDefragmentation:
     """Describe a kubelet that does not start, or cannot load its configuration."""
-    return {"apiVersion": API_VERSION, "kind": "Defragmentation", **head, "start": not_started_answer(start)}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Defragmentation",
+        **header,
+        "start": not_started_answer(start),
+    }
 
 
 def _name(step: Step, found: Moves | LargestMoves) -> str:

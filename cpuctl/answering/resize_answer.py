@@ -57,7 +57,7 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.answers import resize as answers
     from cpuctl.answers.downward import Reread, Rereading
-    from cpuctl.answers.start import NextPart, PlanningHead, UnstartedHead
+    from cpuctl.answers.start import NextPart, PlanningHeader, UnstartedHeader
     from cpuctl.operations.configuration import NotStartedOutcome
 
     FixFor = Callable[[str], str]
@@ -67,14 +67,14 @@ if TYPE_CHECKING:
 SOURCE = "KEP-5554"
 
 
-def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> answers.DecidedResize:
+def resize_document(resizes: Resizes, header: PlanningHeader, fix_for: FixFor) -> answers.DecidedResize:
     """Describe every decision in the order asked for, and the node afterwards."""
     node, path = resizes.node, resizes.path
     outcomes = [each.outcome for each in resizes.done]
     return {
         "apiVersion": API_VERSION,
         "kind": "Resize",
-        **head,
+        **header,
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "allocator": _allocator(resizes),
@@ -89,7 +89,7 @@ def resize_document(resizes: Resizes, head: PlanningHead, fix_for: FixFor) -> an
 
 
 def not_started_document(
-    start: NotStartedOutcome, head: UnstartedHead, check: str = ""
+    start: NotStartedOutcome, header: UnstartedHeader, check: str = ""
 ) -> answers.NotStartedResize:
     """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
     from cpuctl.answering.config.starts import not_started_answer
@@ -98,7 +98,7 @@ def not_started_document(
     return {
         "apiVersion": API_VERSION,
         "kind": "Resize",
-        **head,
+        **header,
         "start": not_started_answer(start),
         **following,
         "pods": [],

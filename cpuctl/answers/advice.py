@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict, final
 
-from cpuctl.answers.start import NotStarted, PlanningHead, PolicyInPlace, Started, UnstartedHead
+from cpuctl.answers.start import NotStarted, PlanningHeader, PolicyInPlace, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Bounds, Count
 
 
@@ -89,7 +89,7 @@ class Search(TypedDict):
 
 
 @final
-class AdvisedSettings(PlanningHead):
+class AdvisedSettings(PlanningHeader):
     """Settings that no others beat for these pods, each of them run on the engine."""
 
     apiVersion: ApiVersion
@@ -104,7 +104,7 @@ class AdvisedSettings(PlanningHead):
 
 
 @final
-class UnloadedAdvice(UnstartedHead):
+class UnloadedAdvice(UnstartedHeader):
     """A configuration that the kubelet cannot load."""
 
     apiVersion: ApiVersion

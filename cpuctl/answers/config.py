@@ -17,7 +17,7 @@ class KubeletRelease(TypedDict):
     version: Release
 
 
-class Head(TypedDict):
+class Header(TypedDict):
     sources: Sources
     kubelet: KubeletRelease
 
@@ -89,7 +89,7 @@ class ShownPools(TypedDict, total=False):
 
 
 @final
-class ConfigInForce(Head, ShownPools):
+class ConfigInForce(Header, ShownPools):
     """A kubelet's configuration in force, with the origin of every value."""
 
     apiVersion: ApiVersion
@@ -105,7 +105,7 @@ class ConfigInForce(Head, ShownPools):
 
 
 @final
-class UnloadedConfig(Head):
+class UnloadedConfig(Header):
     """A configuration that the kubelet cannot load: none is in force."""
 
     apiVersion: ApiVersion
@@ -201,7 +201,7 @@ class ConfigWarning(TypedDict):
 # config reserve
 
 
-class _Reserving(Head):
+class _Reserving(Header):
     apiVersion: ApiVersion
     kind: Literal["ConfigReserve"]
 
@@ -302,7 +302,7 @@ class ChangedPods(TypedDict, total=False):
     """
 
 
-class VersionsHead(Head, _Between):
+class VersionsHeader(Header, _Between):
     pass
 
 
@@ -318,7 +318,7 @@ class Changes(TypedDict):
     """Rules of validation and of the start after it that only one of the two releases has."""
 
 
-class BothStarts(VersionsHead):
+class BothStarts(VersionsHeader):
     apiVersion: ApiVersion
     kind: Literal["ConfigVersions"]
     start: Starts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict, final
 
 from cpuctl.answers.decisions import Refusal, Verdict
-from cpuctl.answers.start import NotStarted, PlanningHead, Started, UnstartedHead
+from cpuctl.answers.start import NotStarted, PlanningHeader, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Count, CPUList
 
 
@@ -51,7 +51,7 @@ class WhyNotPart(TypedDict, total=False):
 
 
 @final
-class FoundMoves(PlanningHead, WhyNotPart):
+class FoundMoves(PlanningHeader, WhyNotPart):
     """The fewest moves after which a pod fits: every step has been run on the engine."""
 
     apiVersion: ApiVersion
@@ -71,7 +71,7 @@ class FoundMoves(PlanningHead, WhyNotPart):
 
 
 @final
-class UnstartedDefragmentation(UnstartedHead):
+class UnstartedDefragmentation(UnstartedHeader):
     """A kubelet that would not start."""
 
     apiVersion: ApiVersion

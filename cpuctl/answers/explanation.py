@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, final
 from cpuctl.answers.decisions import Block, DevicesLeft, HintRound, MemoryTable, Node, PlacedContainer, Pod
 from cpuctl.answers.dra import ClaimDevicesPart
 from cpuctl.answers.resize import ResizeDecision
-from cpuctl.answers.start import NextPart, NotStarted, PlanningHead, Started, UnstartedHead
+from cpuctl.answers.start import NextPart, NotStarted, PlanningHeader, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Count, CPUList, Requires
 
 
@@ -296,7 +296,7 @@ class SaidPart(TypedDict, total=False):
 
 
 @final
-class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart):
+class ExplainedDecision(PlanningHeader, SharedPoolPart, HugePagesPart, ClaimDevicesPart, SaidPart):
     """Why a kubelet decides about a pod as it does, and what would change that."""
 
     apiVersion: ApiVersion
@@ -332,7 +332,7 @@ class ExplainedDecision(PlanningHead, SharedPoolPart, HugePagesPart, ClaimDevice
 
 
 @final
-class NotStartedExplanation(UnstartedHead, NextPart):
+class NotStartedExplanation(UnstartedHeader, NextPart):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

@@ -25,9 +25,9 @@ from cpuctl.answers.start import (
     LoadedRelease,
     NextPart,
     NotStarted,
-    PlanningHead,
+    PlanningHeader,
     Started,
-    UnstartedHead,
+    UnstartedHeader,
 )
 from cpuctl.answers.topology import PicturedCPU
 from cpuctl.answers.values import SHA256, ApiVersion, ContainerKind, Count, CPUList, Isolation
@@ -43,11 +43,11 @@ class StatePart(TypedDict, total=False):
     """The state files that the plan starts from, as they were then; not there for a fresh node."""
 
 
-class PlanHead(StatePart, PlanningHead):
+class PlanHeader(StatePart, PlanningHeader):
     pass
 
 
-class UnstartedPlanHead(StatePart, UnstartedHead):
+class UnstartedPlanHeader(StatePart, UnstartedHeader):
     pass
 
 
@@ -138,7 +138,7 @@ class PlanParts(DriverPart, MetricsPart, RepeatPart, CapacityPart, ExplainPart, 
 
 
 @final
-class StartedPlan(PlanHead, PlanParts):
+class StartedPlan(PlanHeader, PlanParts):
     """What a kubelet would decide about pods, in the order they were given."""
 
     apiVersion: ApiVersion
@@ -152,7 +152,7 @@ class StartedPlan(PlanHead, PlanParts):
 
 
 @final
-class NotStartedPlan(UnstartedPlanHead, NextPart):
+class NotStartedPlan(UnstartedPlanHeader, NextPart):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

@@ -39,7 +39,7 @@ class KnownNode(TypedDict):
     allocatable: dict[str, Amount] | None
 
 
-class ViewHead(TypedDict):
+class ViewHeader(TypedDict):
     sources: Sources
     kubelet: Component
     apiServer: Component
@@ -272,7 +272,7 @@ class Evicted(TypedDict):
     reason: str
 
 
-class PodsShow(ViewHead):
+class PodsShow(ViewHeader):
     """What follows from pods' resources: defaults, classes, sums, cgroups, OOM scores, and by which rules."""
 
     apiVersion: ApiVersion

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, final
 from cpuctl.answers.decisions import CPUsLeft, HintRound, Node, Step
 from cpuctl.answers.downward import Rereading
 from cpuctl.answers.sources import Sources
-from cpuctl.answers.start import KubeletPolicies, NextPart, NotStarted, Started, UnstartedHead
+from cpuctl.answers.start import KubeletPolicies, NextPart, NotStarted, Started, UnstartedHeader
 from cpuctl.answers.values import ApiVersion, Bounds, ContainerKind, Count, CPUList, Isolation, QOSClass
 
 Ruling = Literal[
@@ -263,7 +263,7 @@ class DecidedResize(TypedDict):
 
 
 @final
-class NotStartedResize(UnstartedHead, NextPart):
+class NotStartedResize(UnstartedHeader, NextPart):
     """A kubelet that would not start with this configuration on this machine, or may not."""
 
     apiVersion: ApiVersion

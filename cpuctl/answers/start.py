@@ -95,12 +95,12 @@ class LoadedRelease(TypedDict):
     version: Release
 
 
-class PlanningHead(TypedDict):
+class PlanningHeader(TypedDict):
     sources: Sources
     kubelet: KubeletPolicies
 
 
-class UnstartedHead(TypedDict):
+class UnstartedHeader(TypedDict):
     sources: Sources
     kubelet: KubeletPolicies | LoadedRelease
     """Its release alone where it cannot even load its configuration."""

@@ -95,8 +95,8 @@ def mount_of(mountinfo: str, path: str) -> Mount | None:
 
 def _mounts(text: str) -> Iterator[Mount]:
     for line in text.splitlines():
-        head, separator, tail = line.partition(" - ")
-        fields, kinds = head.split(" "), tail.split(" ")
+        options, separator, tail = line.partition(" - ")
+        fields, kinds = options.split(" "), tail.split(" ")
         if separator and len(fields) > _POINT:
             point = re.sub(_ESCAPE, lambda found: chr(int(found[1], 8)), fields[_POINT])
             yield Mount(point, kinds[0])

@@ -221,16 +221,16 @@ def _read_string(found: Json, reader: StateReader) -> ClaimsStateFile | Unreadab
     inner = decoded_text(DATA, outer.document["Data"], names_keys=reader.names_keys)
     if not inner.error:
         return string_claims(inner.document)
-    return UnreadableState(f"{_head(reader, 'GetEntries() on checkpoint')}: {inner.error}")
+    return UnreadableState(f"{_prefix(reader, 'GetEntries() on checkpoint')}: {inner.error}")
 
 
 def _unreadable(error: str, reader: StateReader) -> UnreadableState:
     """Put the reason why the file cannot be loaded into the kubelet's own message."""
-    head = _head(reader, "GetOrCreate() on checkpoint state")
-    return UnreadableState(f"{head}: failed to get checkpoint {CLAIMS_FILE}: {error}")
+    prefix = _prefix(reader, "GetOrCreate() on checkpoint state")
+    return UnreadableState(f"{prefix}: failed to get checkpoint {CLAIMS_FILE}: {error}")
 
 
-def _head(reader: StateReader, call: str) -> str:
+def _prefix(reader: StateReader, call: str) -> str:
     if reader.minor >= _SHORT_SINCE:
         return f"create ResourceClaim cache: {call}"
     return f"failed to create claimInfo cache: error calling {call}"

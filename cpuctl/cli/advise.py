@@ -201,9 +201,9 @@ class _Settings:
     def unloaded(self, refused: ConfigRefusedError, sources: Sources) -> "UnloadedAdvice":
         """Say why the kubelet cannot load its configuration."""
         from cpuctl.answering.advice_answer import unloaded_document
-        from cpuctl.answering.config.parts import unloaded_head
+        from cpuctl.answering.config.parts import unloaded_header
 
-        return unloaded_document(refused.whole_refusal, unloaded_head(sources))
+        return unloaded_document(refused.whole_refusal, unloaded_header(sources))
 
     def found(self, planning: Planning, style: Style, stop: StopSignal) -> "AdvisedSettings":
         """Try settings."""
@@ -226,17 +226,17 @@ class _Moves:
 
     def unloaded(self, refused: ConfigRefusedError, sources: Sources) -> "UnstartedDefragmentation":
         """Say why the kubelet cannot load its configuration."""
-        from cpuctl.answering.config.parts import unloaded_head
+        from cpuctl.answering.config.parts import unloaded_header
         from cpuctl.answering.defragmentation_answer import unstarted_document
 
-        return unstarted_document(refused.whole_refusal, unloaded_head(sources))
+        return unstarted_document(refused.whole_refusal, unloaded_header(sources))
 
     def found(
         self, planning: Planning, style: Style, stop: StopSignal
     ) -> "FoundMoves | UnstartedDefragmentation":
         """Try moves."""
         from cpuctl.answering.defragmentation_answer import defragmentation_document, unstarted_document
-        from cpuctl.answering.plan.plan_document import planning_head
+        from cpuctl.answering.plan.plan_document import planning_header
         from cpuctl.cli.progress import ProgressBar
         from cpuctl.operations.defragmentation import Defragmentation, defragment
 
@@ -244,7 +244,7 @@ class _Moves:
             done = defragment(planning, self._budget, progress, lambda: bool(stop))
         if isinstance(done, Defragmentation):
             return defragmentation_document(planning, done, self._budget)
-        return unstarted_document(done, {**planning_head(planning)})
+        return unstarted_document(done, {**planning_header(planning)})
 
 
 def _emit(document: Document, style: Style, snippet: int | None) -> None:

@@ -194,10 +194,10 @@ def _explanation(
     try:
         planning = read_planning(inputs, pods_needed=pods_needed, events=events, sources=sources)
     except ConfigRefusedError as refused:
-        from cpuctl.answering.config.parts import unloaded_head
+        from cpuctl.answering.config.parts import unloaded_header
         from cpuctl.answering.explain.explain_answer import not_started_document
 
-        document: Explanation = not_started_document(refused.whole_refusal, unloaded_head(sources))
+        document: Explanation = not_started_document(refused.whole_refusal, unloaded_header(sources))
     else:
         document = _explained(planning, asked(planning), style)
     print_sources(sources, style)
@@ -207,12 +207,12 @@ def _explanation(
 def _explained(planning: Planning, text: str, style: Style) -> "Explanation":
     from cpuctl.answering.command_lines import check_command
     from cpuctl.answering.explain.explain_answer import explained_document, not_started_document
-    from cpuctl.answering.plan.plan_document import planning_head
+    from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.operations.explain import Explained, explain_pod
 
     with ProgressBar(style) as progress:
         found = explain_pod(planning, text, progress)
     if not isinstance(found, Explained):
-        return not_started_document(found, {**planning_head(planning)}, check_command(planning.inputs))
+        return not_started_document(found, {**planning_header(planning)}, check_command(planning.inputs))
     return explained_document(planning, found)

@@ -178,13 +178,13 @@ def _answer(
     planning: Planning, asked: ResizeInputs, semantics: Semantics, resizes: "Resizes | NotStarted"
 ) -> "Resize":
     from cpuctl.answering.command_lines import check_command
-    from cpuctl.answering.plan.plan_document import planning_head
+    from cpuctl.answering.plan.plan_document import planning_header
     from cpuctl.answering.resize_answer import not_started_document, resize_document
 
-    head = planning_head(planning)
+    header = planning_header(planning)
     if not isinstance(resizes, Resizes):
-        return not_started_document(resizes, {**head}, check_command(planning.inputs))
-    return resize_document(resizes, head, partial(_fix, GateOptions(planning, asked, semantics, resizes)))
+        return not_started_document(resizes, {**header}, check_command(planning.inputs))
+    return resize_document(resizes, header, partial(_fix, GateOptions(planning, asked, semantics, resizes)))
 
 
 @contextmanager
@@ -199,10 +199,10 @@ def _answering_unloaded(sources: Sources, style: Style, *, exit_zero: bool) -> I
 
 
 def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Resize":
-    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.resize_answer import not_started_document
 
-    return not_started_document(refused.whole_refusal, unloaded_head(sources))
+    return not_started_document(refused.whole_refusal, unloaded_header(sources))
 
 
 def read_resizing(inputs: PlanningInputs, asked: ResizeInputs, sources: Sources) -> Planning:

@@ -37,8 +37,8 @@ def file_text(contents: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _raw(url: str) -> bytes:
-    head, _, data = url.partition(",")
-    if not head.endswith(";base64"):
+    media_type, _, data = url.partition(",")
+    if not media_type.endswith(";base64"):
         return unquote_to_bytes(data)
     return base64.b64decode("".join(data.split()), validate=True)
 

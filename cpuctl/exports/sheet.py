@@ -89,8 +89,8 @@ class Sheet(NamedTuple):
     def around(self, drawing: Drawing, footer: Drawing | None = None) -> Markup:
         """Put everything together: one SVG that needs nothing else."""
         inside = max(drawing.width, _NARROWEST, footer.width if footer else 0)
-        head, y = self._head(inside)
-        parts = [*head, _moved(drawing, MARGIN, y)]
+        header, y = self._header(inside)
+        parts = [*header, _moved(drawing, MARGIN, y)]
         y += drawing.height + 18
         legend, y = self._legend(inside, y)
         parts += legend
@@ -99,7 +99,7 @@ class Sheet(NamedTuple):
             y += footer.height + 8
         return self._svg(inside + 2 * MARGIN, y + MARGIN - 6, parts)
 
-    def _head(self, width: float) -> tuple[list[Markup], float]:
+    def _header(self, width: float) -> tuple[list[Markup], float]:
         y = MARGIN - 8
         parts: list[Markup] = []
         for line in wrapped(self.title, width, _TITLE, bold=True):

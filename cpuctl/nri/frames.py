@@ -71,8 +71,8 @@ def pack_message(message: Message) -> bytes:
     """Write a message; raise FramingError for one that no peer would take."""
     if len(message.payload) > LONGEST_MESSAGE:
         raise FramingError(f"a message of {len(message.payload)} bytes is longer than {LONGEST_MESSAGE}")
-    head = _MESSAGE.pack(len(message.payload), message.stream, message.type, message.flags)
-    return head + message.payload
+    header = _MESSAGE.pack(len(message.payload), message.stream, message.type, message.flags)
+    return header + message.payload
 
 
 class PieceReader:
@@ -113,11 +113,11 @@ class MessageReader:
             yield Message(stream, kind, flags, payload)
 
 
-def _taken(buffer: bytearray, head: int, length: int) -> bytes | None:
+def _taken(buffer: bytearray, header_length: int, length: int) -> bytes | None:
     """Take the first frame away, and return what stands behind its head; None where it is not whole yet."""
-    end = head + length
+    end = header_length + length
     if len(buffer) < end:
         return None
-    payload = bytes(buffer[head:end])
+    payload = bytes(buffer[header_length:end])
     del buffer[:end]
     return payload

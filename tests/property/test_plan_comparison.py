@@ -15,7 +15,7 @@ from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, node_with, shared
 
 if TYPE_CHECKING:
-    from cpuctl.answers.plan import PlanHead
+    from cpuctl.answers.plan import PlanHeader
 
 POLICIES = st.sampled_from(["none", "best-effort", "restricted", "single-numa-node"])
 PODS = st.lists(st.integers(0, 6), max_size=7).map(
@@ -27,7 +27,7 @@ def side(policy: str, pods: list[StoredPod], *, whole_cores: bool = False) -> Pl
     told = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
     node = node_with(told=told, threaded=True)
     admissions = [node.admit(pod) for pod in pods]
-    head: PlanHead = {"sources": {}, "kubelet": kubelet_answer(told)}
+    head: PlanHeader = {"sources": {}, "kubelet": kubelet_answer(told)}
     verdicts = {each.pod.uid: verdict_answer(each.verdict) for each in admissions}
     return started_side(policy, plan_document(node, admissions, head, {}), verdicts, None)
 

@@ -31,7 +31,7 @@ from tests.support.drawn_machines import nested_machines, regular_machines, tang
 from tests.support.topologies import machine_info
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import Head
+    from cpuctl.answers.config import Header
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 MIB = 1 << 20
@@ -91,7 +91,7 @@ def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: Machi
     if isinstance(found, NoProposal):
         return
     loaded = load_configuration(ConfigSources(main=(text, "kubelet.yaml")))
-    head: Head = {"sources": {}, "kubelet": {"version": "1.36"}}
+    head: Header = {"sources": {}, "kubelet": {"version": "1.36"}}
     answer = reserve_document(loaded, Reserved(found, ()), head)
     assert "proposal" in answer
     proposal = answer["proposal"]

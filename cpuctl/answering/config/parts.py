@@ -12,18 +12,18 @@ from cpuctl.kubelet.releases.recorded import Topic
 from cpuctl.kubelet.version import KubeletVersion
 
 if TYPE_CHECKING:
-    from cpuctl.answers.config import Head, Pools
+    from cpuctl.answers.config import Header, Pools
     from cpuctl.answers.sources import Sources
     from cpuctl.engine.start import Started
 
 
-def answer_head(loaded: LoadedKubelet, sources: InputSources) -> Head:
+def answer_header(loaded: LoadedKubelet, sources: InputSources) -> Header:
     """Return where the inputs come from, and the kubelet's version."""
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.CONFIGURATION,))
     return {"sources": sources.entries, "kubelet": {"version": str(loaded.kubelet.version)}}
 
 
-def unloaded_head(sources: InputSources) -> Head:
+def unloaded_header(sources: InputSources) -> Header:
     """Return the same for a kubelet that cannot load its configuration."""
     release = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
     return {"sources": sources.entries, "kubelet": {"version": str(release)}}

@@ -30,22 +30,22 @@ _CODES = "reserved-"
 
 
 def reserve_document(
-    loaded: LoadedConfiguration, found: Reserved | NoProposal, head: answers.Head
+    loaded: LoadedConfiguration, found: Reserved | NoProposal, header: answers.Header
 ) -> answers.Proposed | answers.Unproposed:
     """Describe settings with which the kubelet starts, or why there are none."""
     if isinstance(found, NoProposal):
-        return _unproposed(loaded, found, head)
-    return _proposed(loaded, found.proposal, found.lints, head)
+        return _unproposed(loaded, found, header)
+    return _proposed(loaded, found.proposal, found.lints, header)
 
 
 def _proposed(
-    loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], head: answers.Head
+    loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], header: answers.Header
 ) -> answers.Proposed:
     settings = _settings(loaded.config, proposal)
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigReserve",
-        **head,
+        **header,
         "proposal": {
             "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
             "memory": None if proposal.memory is None else _memory(proposal.memory, proposal.started),
@@ -67,18 +67,20 @@ def _proposed(
     }
 
 
-def _unproposed(loaded: LoadedConfiguration, refused: NoProposal, head: answers.Head) -> answers.Unproposed:
+def _unproposed(
+    loaded: LoadedConfiguration, refused: NoProposal, header: answers.Header
+) -> answers.Unproposed:
     refusal: answers.Refusal = {"why": refused.why}
     if refused.outcome is not None:
         refusal["start"] = start_to_fix(loaded, refused.outcome)
-    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}
 
 
-def unloaded_document(refused: ConfigRefusedError, head: answers.Head) -> answers.Unproposed:
+def unloaded_document(refused: ConfigRefusedError, header: answers.Header) -> answers.Unproposed:
     """Say that the kubelet cannot load the configuration to which settings would be added."""
     start = not_started_answer(refused.whole_refusal)
     refusal: answers.Refusal = {"why": "the kubelet would not start for another reason", "start": start}
-    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head, "refusal": refusal}
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **header, "refusal": refusal}
 
 
 def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> answers.ChosenCPUs:

@@ -30,19 +30,19 @@ _STAGES: Final[Mapping[str, answers.GateStageName]] = {
 
 def unloaded_document(refused: ConfigRefusedError, sources: Sources) -> answers.UnloadedConfig:
     """Say why a kubelet cannot load its configuration, as its check does."""
-    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.config.starts import not_started_answer
 
     start = not_started_answer(refused.whole_refusal)
     assert start["outcome"] != "Undetermined"
-    return {"apiVersion": API_VERSION, "kind": "ConfigShow", **unloaded_head(sources), "start": start}
+    return {"apiVersion": API_VERSION, "kind": "ConfigShow", **unloaded_header(sources), "start": start}
 
 
 def show_document(
     loaded: LoadedConfiguration,
     gates: FeatureGates,
     reservation: ReservationSummary | str,
-    head: answers.Head,
+    header: answers.Header,
     pools: answers.Pools | None,
 ) -> answers.ConfigInForce:
     """Describe an effective configuration; *reservation* is a text where the kubelet refuses it.
@@ -53,7 +53,7 @@ def show_document(
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigShow",
-        **head,
+        **header,
         "dropIns": list(loaded.drop_ins),
         "settings": [entry for name in loaded.settings for entry in _entries(loaded.settings[name], (name,))],
         "featureGates": list(_gates(gates)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.answering import API_VERSION
-from cpuctl.answering.config.parts import unloaded_head, unread_inputs
+from cpuctl.answering.config.parts import unloaded_header, unread_inputs
 from cpuctl.answering.config.show_answer import stage_name
 from cpuctl.answering.config.starts import start_answer
 from cpuctl.engine.release_effects import Effects
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def versions_document(
-    comparison: Comparison, head: answers.Head, *, everything: bool
+    comparison: Comparison, header: answers.Header, *, everything: bool
 ) -> answers.ComparedVersions:
     """Describe what differs between two releases; *everything* or what concerns the configuration."""
     changes, starts, effects = comparison.changes, comparison.starts, comparison.effects
@@ -50,29 +50,29 @@ def versions_document(
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
-        **head,
+        **header,
         "from": str(comparison.loaded.kubelet.version),
         "to": str(comparison.target),
         "start": {"from": start_answer(starts[0]), "to": start_answer(starts[1])},
         **parts,
         "leftOut": len(found) - shown,
         **pods,
-        "notLookedAt": unread_inputs(head["sources"], comparison.unseen),
+        "notLookedAt": unread_inputs(header["sources"], comparison.unseen),
     }
 
 
 def uncompared_document(uncompared: Uncompared, sources: Sources) -> answers.UncomparedVersions:
     """Describe a configuration that the kubelet to come from cannot load."""
-    head = unloaded_head(sources)
+    header = unloaded_header(sources)
     files = "state files, which a kubelet reads once it has loaded its configuration"
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",
-        **head,
-        "from": head["kubelet"]["version"],
+        **header,
+        "from": header["kubelet"]["version"],
         "to": str(uncompared.target),
         "start": {"from": start_answer(uncompared.refusal), "to": start_answer(uncompared.other)},
-        "notLookedAt": unread_inputs(head["sources"], uncompared.unseen or files),
+        "notLookedAt": unread_inputs(header["sources"], uncompared.unseen or files),
     }
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cpuctl.answers import explanation as answers
     from cpuctl.answers.decisions import MemoryTable, Pod
     from cpuctl.answers.dra import ClaimDevicesPart
-    from cpuctl.answers.start import NextPart, PlanningHead, UnstartedHead
+    from cpuctl.answers.start import NextPart, PlanningHeader, UnstartedHeader
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.scenario import Replay
     from cpuctl.engine.explain.searches.searches import Search
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 def explained_document(planning: Planning, explained: Explained) -> answers.ExplainedDecision:
     """Describe a decision under a planning, with the commands that try what would change it."""
-    from cpuctl.answering.plan.plan_document import mixed_cores, planning_head
+    from cpuctl.answering.plan.plan_document import mixed_cores, planning_header
 
     entry = planning.sources.entries.get("events")
     events = (option_names.EVENTS, entry["value"]) if entry else ()
     ask_with = partial(planning_command, planning.inputs, ("explain", explained.name, *events))
     mixed = mixed_cores(planning.source.machine, [explained.admission])
     resize = _pending(planning, explained.resize)
-    return explanation_document(explained, ask_with, planning_head(planning), mixed, resize)
+    return explanation_document(explained, ask_with, planning_header(planning), mixed, resize)
 
 
 def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResize | None:
@@ -69,7 +69,7 @@ def _pending(planning: Planning, pending: Pending | None) -> answers.PendingResi
 def explanation_document(
     explained: Explained,
     ask_with: AskWith,
-    head: PlanningHead,
+    header: PlanningHeader,
     mixed: Iterable[answers.MixedCores],
     resize: answers.PendingResize | None,
 ) -> answers.ExplainedDecision:
@@ -84,7 +84,7 @@ def explanation_document(
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
-        **head,
+        **header,
         "start": {"outcome": "Started"},
         "node": node_answer(replay.before),
         **_shared_pool(replay.after),
@@ -176,7 +176,7 @@ def _pages(explained: Explained) -> answers.HugePagesPart:
 
 
 def not_started_document(
-    start: NotStartedOutcome, head: UnstartedHead, check: str = ""
+    start: NotStartedOutcome, header: UnstartedHeader, check: str = ""
 ) -> answers.NotStartedExplanation:
     """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
     from cpuctl.answering.config.starts import not_started_answer
@@ -185,7 +185,7 @@ def not_started_document(
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
-        **head,
+        **header,
         "start": not_started_answer(start),
         **following,
     }

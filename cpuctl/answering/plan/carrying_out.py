@@ -104,7 +104,7 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
         for file, value in (("cpuset.cpus", each.cpus), ("cpuset.mems", each.mems)):
             if value:
                 found[f"{file}.{_QOS_SUFFIX}/{each.name}"] = value
-    head = _comment(
+    header = _comment(
         "Annotations for the NRI plug-in memory-qos, to be added to the manifests (of workloads, to the "
         "template's metadata) before pods are created. Its configuration has to list the files, or it "
         "fails the creation of every container that has such an annotation:",
@@ -113,7 +113,7 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
         "all of these run; any node that the pod comes to takes the same CPU numbers.",
         *(f"Runs already, and cannot be reached: {each.full_name}" for each in containers if each.runs),
     )
-    return head + (_yaml(*_annotated(annotations)) if annotations else "")
+    return header + (_yaml(*_annotated(annotations)) if annotations else "")
 
 
 def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
@@ -144,7 +144,7 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
         "metadata": metadata,
         "spec": spec,
     }
-    head = _comment(
+    header = _comment(
         "A BalloonsPolicy for the NRI plug-in balloons, and the annotations that send containers into their "
         "balloons, to be added to the manifests before pods are created. For one node alone, call it "
         "node.NAME in place of default.",
@@ -157,18 +157,18 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
             for number, each in enumerate(fits, 1)
         ),
     )
-    return head + _yaml(policy, *_annotated(annotations))
+    return header + _yaml(policy, *_annotated(annotations))
 
 
 def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001
     """Write a shell script that moves containers which run: first those that give CPUs up."""
-    head = "#!/bin/sh\n" + _comment(
+    header = "#!/bin/sh\n" + _comment(
         "Moves containers to their planned CPUs, once they run on this node: first those that share, so that "
         "what others get is free by then.",
         "Limits: after the containers have started, not before; a kubelet with the static policy writes its "
         "own sets again with the next pass of its loop, and a container that restarts begins anew.",
     )
-    lines = [head, "set -eu\n", _CRICTL]
+    lines = [header, "set -eu\n", _CRICTL]
     for each in sorted(containers, key=lambda each: each.own):
         words = (each.namespace, each.pod, each.name, each.cpus, each.mems)
         lines.append(f"move {' '.join(_shell_word(word) for word in words)}\n")
@@ -233,8 +233,8 @@ def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
 def _drop_in(unit: str, cpus: str, mems: str = "", note: str = "") -> str:
     kind = "Scope" if unit.endswith(".scope") else "Slice"
     memory = f"AllowedMemoryNodes={mems}\n" if mems else ""
-    head = _comment(f"/etc/systemd/system/{unit}.d/50-cpuctl.conf", *([note] if note else []))
-    return f"{head}[{kind}]\nAllowedCPUs={cpus}\n{memory}"
+    header = _comment(f"/etc/systemd/system/{unit}.d/50-cpuctl.conf", *([note] if note else []))
+    return f"{header}[{kind}]\nAllowedCPUs={cpus}\n{memory}"
 
 
 WAYS: Mapping[str, Callable[[Sequence[Carried], StartedPlan], str]] = {

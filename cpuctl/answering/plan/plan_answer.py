@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from cpuctl.answers.plan import (
         NotStartedPlan,
         PendingCount,
-        PlanHead,
+        PlanHeader,
         PlanParts,
         PlanWarning,
         StartedPlan,
         Summary,
-        UnstartedPlanHead,
+        UnstartedPlanHeader,
     )
     from cpuctl.answers.start import NextPart, StaticPolicy
     from cpuctl.engine.alignment import Alignment
@@ -65,13 +65,13 @@ _POOL_WARNINGS = {
 
 
 def plan_document(
-    node: Node, admissions: Sequence[Admission], head: PlanHead, parts: PlanParts
+    node: Node, admissions: Sequence[Admission], header: PlanHeader, parts: PlanParts
 ) -> StartedPlan:
     """Describe a started node, every decision in order, and what is left; *parts* come behind it."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
-        **head,
+        **header,
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "summary": _summary(node, admissions),
@@ -116,7 +116,7 @@ def _claim_warnings(node: Node) -> Iterator[PlanWarning]:
 
 
 def not_started_document(
-    start: NotStartedOutcome, head: UnstartedPlanHead, check: str = ""
+    start: NotStartedOutcome, header: UnstartedPlanHeader, check: str = ""
 ) -> NotStartedPlan:
     """Describe a kubelet that does not start, or may not; *check* is the command that says what to change."""
     from cpuctl.answering.config.starts import not_started_answer
@@ -125,7 +125,7 @@ def not_started_document(
     return {
         "apiVersion": API_VERSION,
         "kind": "Plan",
-        **head,
+        **header,
         "start": not_started_answer(start),
         **following,
         "pods": [],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.answers.start import (
         KubeletPolicies,
         LoadedRelease,
-        PlanningHead,
+        PlanningHeader,
         PolicyInPlace,
         PolicyPart,
     )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cpuctl.operations.policies import ChosenPolicy
 
 
-def planning_head(planning: Planning) -> PlanningHead:
+def planning_header(planning: Planning) -> PlanningHeader:
     """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
     kubelet = kubelet_answer(planning.kubelet, planning.policy)
     return {"sources": planning.sources.entries, "kubelet": kubelet}
@@ -74,7 +74,7 @@ def planned_document(
     """Describe a plan whose inputs come from the *sources*; *explain* is the command that tells more."""
     from cpuctl.answering.plan.plan_answer import not_started_document, plan_document
 
-    head: answers.PlanHead = {
+    header: answers.PlanHeader = {
         "sources": sources.entries,
         "kubelet": kubelet_answer(plan.kubelet, plan.policy),
         **_state_answer(planner.planning.initial.digests),
@@ -82,7 +82,7 @@ def planned_document(
     if not isinstance(plan.node, Node):
         from cpuctl.answering.command_lines import check_command
 
-        return not_started_document(plan.node, {**head}, check_command(planner.planning.inputs))
+        return not_started_document(plan.node, {**header}, check_command(planner.planning.inputs))
 
     from cpuctl.answering.metrics import metrics_answer
 
@@ -94,7 +94,7 @@ def planned_document(
         **_room(plan, plan.node),
         **more,
     }
-    document = plan_document(plan.node, plan.admissions, head, parts)
+    document = plan_document(plan.node, plan.admissions, header, parts)
     mixed = mixed_cores(planner.planning.source.machine, plan.admissions)
     document["warnings"].extend(map(_mixed_warning, mixed))
     return document

@@ -36,7 +36,7 @@ class _Item(NamedTuple):
 class Side(NamedTuple):
     """One side of a comparison: what it is called, its pods and how their cgroups are written down."""
 
-    head: answers.ComparedSide
+    header: answers.ComparedSide
     pods: Sequence[PodFacts]
     view: CgroupView
 
@@ -49,8 +49,8 @@ def diff_document(before: Side, after: Side, sources: Sources) -> answers.PodsDi
         "apiVersion": API_VERSION,
         "kind": "PodsDiff",
         "sources": sources,
-        "before": before.head,
-        "after": after.head,
+        "before": before.header,
+        "after": after.header,
         "summary": {
             "same": statuses.count("same"),
             "changed": statuses.count("changed"),

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from cpuctl.pods.out_of_memory import Ranked
 
 
-def show_document(shown: ShownPods, view: CgroupView, head: answers.ViewHead) -> answers.PodsShow:
+def show_document(shown: ShownPods, view: CgroupView, header: answers.ViewHeader) -> answers.PodsShow:
     """Describe pods and what governs their namespaces."""
     return {
         "apiVersion": API_VERSION,
         "kind": "PodsShow",
-        **head,
+        **header,
         "pods": [_pod(facts, view) for facts in shown.pods],
         "limitRanges": [_limit_range(each) for each in shown.limit_ranges],
         "quotas": [_quota(quota, used) for quota, used in shown.quotas],
@@ -33,7 +33,7 @@ def show_document(shown: ShownPods, view: CgroupView, head: answers.ViewHead) ->
     }
 
 
-def view_head(view: NodeView, sources: Sources) -> answers.ViewHead:
+def view_header(view: NodeView, sources: Sources) -> answers.ViewHeader:
     """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
     memory, allocatable = view.node.memory, view.node.allocatable
     return {

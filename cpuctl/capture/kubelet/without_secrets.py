@@ -42,14 +42,14 @@ def reduced_configuration(text: str, *, strict: bool = False) -> str:
     which a kubelet does not accept in a drop-in; never with a piece of that text.
     """
     try:
-        found, head = read_config_object(text, "")
+        found, type_meta = read_config_object(text, "")
     except NoObjectError as none:
         broken = isinstance(none.error, BrokenTextError)
         raise ValueError("it is no YAML or JSON" if broken else f"it is no {KIND}") from None
     except InputError:
         raise ValueError("it is no YAML or JSON") from None
     document = found.document
-    if head.kind != KIND or not isinstance(document.value, dict):
+    if type_meta.kind != KIND or not isinstance(document.value, dict):
         raise ValueError(f"it is no {KIND}")
     if strict and document.repeats:
         raise ValueError("it gives a key twice")

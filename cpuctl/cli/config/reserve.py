@@ -145,10 +145,10 @@ def reserve(
 
 
 def _unloaded(refused: ConfigRefusedError, sources: Sources) -> "Unproposed":
-    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.config.reserve_answer import unloaded_document
 
-    return unloaded_document(refused, unloaded_head(sources))
+    return unloaded_document(refused, unloaded_header(sources))
 
 
 def _reason(refusal: "Refusal") -> str:
@@ -203,7 +203,7 @@ def _answer(
     memory: "MemoryReserve | None",
     sources: Sources,
 ) -> "Proposed | Unproposed":
-    from cpuctl.answering.config.parts import answer_head
+    from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.reserve_answer import reserve_document
     from cpuctl.operations.reserve import reserve as reserved
 
@@ -211,4 +211,4 @@ def _answer(
         found = reserved(source, loaded, cpus, memory)
     except ValueError as error:
         raise UsageError(str(error), where="--reserved-cpus") from None
-    return reserve_document(loaded.configuration, found, answer_head(loaded, sources))
+    return reserve_document(loaded.configuration, found, answer_header(loaded, sources))

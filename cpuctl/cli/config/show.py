@@ -56,7 +56,7 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Show the effective configuration."""
-    from cpuctl.answering.config.parts import answer_head
+    from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.show_answer import show_document, unloaded_document
     from cpuctl.engine.node_resources import reservations_of_node
     from cpuctl.golang.text import GoError
@@ -72,13 +72,13 @@ def show(
         print_sources(sources, style)
         emit(unloaded_document(refused, sources), style)
         raise typer.Exit(EXIT_NO) from None
-    head, pools = answer_head(loaded, sources), _pools(source, loaded)
+    header, pools = answer_header(loaded, sources), _pools(source, loaded)
     print_sources(sources, style)
     try:
         kept: ReservationSummary | str = reservations_of_node(source.info, loaded.kubelet.config)
     except GoError as error:
         kept = str(error)
-    emit(show_document(loaded.configuration, loaded.kubelet.gates, kept, head, pools), style)
+    emit(show_document(loaded.configuration, loaded.kubelet.gates, kept, header, pools), style)
 
 
 def _pools(source: "MachineSource", loaded: LoadedKubelet) -> "Pools | None":

@@ -88,7 +88,7 @@ def versions(
 ) -> None:
     """List what changes between two releases."""
     refuse_stdin_twice(machine, kubelet_config, *filename)
-    from cpuctl.answering.config.parts import answer_head
+    from cpuctl.answering.config.parts import answer_header
     from cpuctl.answering.config.versions_answer import uncompared_document, versions_document
     from cpuctl.operations.configuration import Uncompared, VersionsInputs, compare_on
 
@@ -109,6 +109,6 @@ def versions(
         print_sources(sources, style)
         emit(uncompared_document(comparison, sources), style)
         raise typer.Exit(EXIT_NO)
-    document = versions_document(comparison, answer_head(comparison.loaded, sources), everything=everything)
+    document = versions_document(comparison, answer_header(comparison.loaded, sources), everything=everything)
     print_sources(sources, style)
     emit(document, style)

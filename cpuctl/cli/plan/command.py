@@ -370,7 +370,7 @@ def _unloaded(
     planner_of: Callable[[Planning], Planner],
 ) -> "NotStartedPlan | PlanComparison":
     """Report a kubelet that cannot load its configuration: nothing is planned for it, nor written."""
-    from cpuctl.answering.config.parts import unloaded_head
+    from cpuctl.answering.config.parts import unloaded_header
     from cpuctl.answering.plan.plan_answer import not_started_document
     from cpuctl.answering.plan.plan_document import unloaded_comparison
     from cpuctl.operations.comparison import compare_unloaded
@@ -379,9 +379,9 @@ def _unloaded(
         needed = not inputs.state
         sides = compare_unloaded(inputs, compared, sources, planner_of, pods_needed=needed)
         return unloaded_comparison(sides, sources)
-    head = unloaded_head(sources)
+    header = unloaded_header(sources)
     return not_started_document(
-        refused.whole_refusal, {"sources": head["sources"], "kubelet": head["kubelet"]}
+        refused.whole_refusal, {"sources": header["sources"], "kubelet": header["kubelet"]}
     )
 
 

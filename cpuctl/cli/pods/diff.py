@@ -151,7 +151,7 @@ def _side(
     view = view_on(machine, inputs, sources)
     found = found if machine is None else found.on(machine.machine)
     node = view.node._replace(limit_ranges=found.limit_ranges)
-    head: ComparedSide = {
+    header: ComparedSide = {
         "pods": source_name(name),
         "kubelet": {"version": str(view.kubelet.version)},
         "apiServer": {"version": view.server_version},
@@ -159,4 +159,4 @@ def _side(
             sorted({**view.kubelet.config.feature_gates, **view.kubelet.gate_flags}.items())
         ),
     }
-    return Side(head=head, pods=[pod_facts(pod, node) for pod in found.pods], view=cgroup_view(view))
+    return Side(header=header, pods=[pod_facts(pod, node) for pod in found.pods], view=cgroup_view(view))

@@ -63,7 +63,7 @@ def show(
 ) -> None:
     """Read pods and node, and show what follows."""
     from cpuctl.answering.pods.facts_answer import cgroup_view
-    from cpuctl.answering.pods.show_answer import show_document, view_head
+    from cpuctl.answering.pods.show_answer import show_document, view_header
 
     kubelet = kubelet_inputs(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
@@ -79,6 +79,6 @@ def show(
     )
     view = load_view(inputs, sources)
     shown = show_pods(found, view, load_usage(usage, sources), sources)
-    document = show_document(shown, cgroup_view(view), view_head(view, sources))
+    document = show_document(shown, cgroup_view(view), view_header(view, sources))
     print_sources(sources, style)
     emit(document, style)

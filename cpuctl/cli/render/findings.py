@@ -38,7 +38,7 @@ class Form(NamedTuple, Generic[FindingT_contra]):
     ``detail`` stands behind the message of a line. ``note`` is what else there is to know.
     """
 
-    head: Callable[[FindingT_contra], tuple[str, ...]]
+    prefix: Callable[[FindingT_contra], tuple[str, ...]]
     columns: Mapping[str, Callable[[FindingT_contra], str]]
     detail: Callable[[FindingT_contra], str] = lambda _: ""
     note: Callable[[FindingT_contra], str] = lambda _: ""
@@ -56,7 +56,7 @@ def _object(named: LintedObject | None) -> str:
 
 
 CONFIGURATION: Form[ConfigFinding] = Form(
-    head=lambda each: (each["severity"], each["where"] or "", each["setting"] or ""),
+    prefix=lambda each: (each["severity"], each["where"] or "", each["setting"] or ""),
     columns={
         "SEVERITY": lambda each: each["severity"],
         "CODE": lambda each: each["code"],
@@ -69,7 +69,7 @@ CONFIGURATION: Form[ConfigFinding] = Form(
     },
 )
 FILES: Form[FileFinding] = Form(
-    head=lambda each: (each["severity"], each["file"]),
+    prefix=lambda each: (each["severity"], each["file"]),
     columns={
         "SEVERITY": lambda each: each["severity"],
         "CODE": lambda each: each["code"],
@@ -81,7 +81,7 @@ FILES: Form[FileFinding] = Form(
     },
 )
 NODE: Form[NodeFinding] = Form(
-    head=lambda each: (each["severity"], each["code"], each["subject"]),
+    prefix=lambda each: (each["severity"], each["code"], each["subject"]),
     columns={
         "SEVERITY": lambda each: each["severity"],
         "CODE": lambda each: each["code"],
@@ -95,7 +95,7 @@ NODE: Form[NodeFinding] = Form(
 )
 MANIFESTS: Form[ManifestFinding] = Form(
     # As compilers write them, which editors know.
-    head=lambda each: (_spot(each), each["severity"], each["code"]),
+    prefix=lambda each: (_spot(each), each["severity"], each["code"]),
     columns={
         "SEVERITY": lambda each: each["severity"],
         "CODE": lambda each: each["code"],
@@ -118,7 +118,7 @@ def findings_block(findings: Sequence[FindingT], form: Form[FindingT], *, wide: 
 def finding_lines(findings: Iterable[FindingT], form: Form[FindingT]) -> Iterator[Cell]:
     """Write a line for every finding, and one for what to do where that is known."""
     for each in findings:
-        text = ": ".join(filter(None, (*form.head(each), each["message"])))
+        text = ": ".join(filter(None, (*form.prefix(each), each["message"])))
         yield Cell(text + form.detail(each), STYLES[each["severity"]])
         if note := form.note(each):
             yield Cell(f"  note: {note}")

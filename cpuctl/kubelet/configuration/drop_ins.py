@@ -261,20 +261,20 @@ def _read(path: str, content: bytes, directory: str, strict: bool) -> Settings: 
     if not content:
         raise merge_refused(InputError(EMPTY, where=path), f"{failed} error: {empty(path)}")
     try:
-        found, head = read_config_object(content, path)
+        found, type_meta = read_config_object(content, path)
     except NoObjectError as none:
         raise merge_refused(none.error, f"{failed} error: {none.text}") from None
     document = found.document
     if document.repeats:
         raise _repeated(document, failed)
     if strict:
-        _check_head(document, head, failed)
+        _check_type(document, type_meta, failed)
     members = settings_of(document, OriginKind.DROP_IN).members or {}
     return {name: setting for name, setting in members.items() if name not in ("apiVersion", "kind")}
 
 
-def _check_head(document: Document, head: TypeMeta, failed: str) -> None:
-    kind, version = head.kind, head.api_version
+def _check_type(document: Document, type_meta: TypeMeta, failed: str) -> None:
+    kind, version = type_meta.kind, type_meta.api_version
     if (kind, version) == (KIND, API_VERSION):
         return
     group_version = version if "/" in version else f"/{version}"

@@ -66,8 +66,8 @@ def read_main_file(
     if not text:
         raise _refused(InputError(EMPTY, where=source, hint=BEGIN), empty(source), source)
     try:
-        found, head = read_config_object(text, source)
-        _check_head(found.document, head)
+        found, type_meta = read_config_object(text, source)
+        _check_type(found.document, type_meta)
     except NoObjectError as none:
         raise _refused(none.error, f"failed to decode: {none.text}", source) from None
     document = found.document
@@ -98,14 +98,15 @@ def empty(source: str) -> str:
     return f'kubelet config file "{source}" was empty'
 
 
-def _check_head(document: Document, head: TypeMeta) -> None:
+def _check_type(document: Document, type_meta: TypeMeta) -> None:
     """Refuse another kind of document."""
-    if not head.version_at or not head.api_version.rpartition("/")[2]:
+    if not type_meta.version_at or not type_meta.api_version.rpartition("/")[2]:
         raise without(document, "apiVersion", "apiVersion", API_VERSION)
-    for cursor, wanted in ((head.kind_at, KIND), (head.version_at, API_VERSION)):
+    for cursor, wanted in ((type_meta.kind_at, KIND), (type_meta.version_at, API_VERSION)):
         if cursor and cursor.value != wanted:
-            text = f'no kind "{head.kind}" is registered for version "{head.api_version}" in scheme ...'
-            hint = HINT if head.kind == KIND else instead(head.kind, head.api_version)
+            kind, version = type_meta.kind, type_meta.api_version
+            text = f'no kind "{kind}" is registered for version "{version}" in scheme ...'
+            hint = HINT if kind == KIND else instead(kind, version)
             raise NoObjectError(cursor.expected(wanted, hint=hint), text)
 
 

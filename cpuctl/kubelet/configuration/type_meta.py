@@ -126,10 +126,10 @@ def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Type
         if error.go:
             raise NoObjectError(error, error.go) from None
         raise
-    head = _head(found.document)
-    if not head.kind:
+    type_meta = _type_meta(found.document)
+    if not type_meta.kind:
         raise without(found.document, "kind", "Kind", KIND)
-    return found, head
+    return found, type_meta
 
 
 def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectError:
@@ -142,7 +142,7 @@ def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectE
     return NoObjectError(error, f"Object '{shown}' is missing in '{document.text}'")
 
 
-def _head(document: Document) -> TypeMeta:
+def _type_meta(document: Document) -> TypeMeta:
     if document.value is None:
         return TypeMeta(None, None)
     ordered = document.syntax is Syntax.JSON
@@ -153,11 +153,11 @@ def _head(document: Document) -> TypeMeta:
         # The struct has no name in Go.
         text = mistake.text.replace(f"field {_HEAD}.", "field .")
         raise NoObjectError(_unexpected(document, mistake.path), _PARSING + text)
-    head = TypeMeta(_member(document, "kind"), _member(document, "apiVersion"))
-    if head.version_at and head.api_version.count("/") > 1:
-        error = head.version_at.expected(API_VERSION, hint=HINT)
-        raise NoObjectError(error, f"unexpected GroupVersion string: {head.api_version}")
-    return head
+    type_meta = TypeMeta(_member(document, "kind"), _member(document, "apiVersion"))
+    if type_meta.version_at and type_meta.api_version.count("/") > 1:
+        error = type_meta.version_at.expected(API_VERSION, hint=HINT)
+        raise NoObjectError(error, f"unexpected GroupVersion string: {type_meta.api_version}")
+    return type_meta
 
 
 def _unexpected(document: Document, path: Path) -> InputError:

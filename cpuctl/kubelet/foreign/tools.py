@@ -62,19 +62,19 @@ def _found(content: str, source: str) -> ToolFile | None:
     except InputError:
         return None
     mappings = [each for each in documents if isinstance(each.value, dict)]
-    heads = [_head(each.value) for each in mappings]
-    if any(group == _KUBEADM for group, _ in heads):
+    types = [_type_meta(each.value) for each in mappings]
+    if any(group == _KUBEADM for group, _ in types):
         return kubeadm(map(lined, mappings))
-    for head, document in zip(heads, mappings, strict=True):
-        if head in KINDS:
-            return KINDS[head](lined(document), source)
+    for type_meta, document in zip(types, mappings, strict=True):
+        if type_meta in KINDS:
+            return KINDS[type_meta](lined(document), source)
     for document in mappings:
         if reader := _without_kind(document.value):
             return reader(lined(document), source)
     return None
 
 
-def _head(value: Any) -> tuple[str, str]:  # noqa: ANN401  # a mapping of whatever the file holds
+def _type_meta(value: Any) -> tuple[str, str]:  # noqa: ANN401  # a mapping of whatever the file holds
     return str(value.get("apiVersion") or "").partition("/")[0], str(value.get("kind") or "")
 
 

@@ -218,12 +218,12 @@ class _Call:
         raise ValueError(f"more than {_MOST_FRAMES} frames")
 
     def _frame(self) -> _Frame:
-        head = self._receive(9)
-        length = int.from_bytes(head[:3])
+        header = self._receive(9)
+        length = int.from_bytes(header[:3])
         if length > _LARGEST_FRAME:
             raise ValueError(f"a frame of {length} bytes")
-        stream = int.from_bytes(head[5:]) & _WINDOW
-        return _Frame(head[3], head[4], stream, self._receive(length))
+        stream = int.from_bytes(header[5:]) & _WINDOW
+        return _Frame(header[3], header[4], stream, self._receive(length))
 
     def _receive(self, count: int) -> bytes:
         got = bytearray()

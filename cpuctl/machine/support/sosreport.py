@@ -93,8 +93,8 @@ class _Row(NamedTuple):
 
 def lscpu_rows(text: str) -> dict[int, _Row]:
     """Read the table; CPUs that are offline have no core there."""
-    head, *lines = text.splitlines() or [""]
-    columns = {name: place for place, name in enumerate(head.split())}
+    header, *lines = text.splitlines() or [""]
+    columns = {name: place for place, name in enumerate(header.split())}
     caches = next((name for name in columns if name.endswith(":L3")), "")
     if not {"CPU", "SOCKET", "CORE"} <= columns.keys():
         return {}

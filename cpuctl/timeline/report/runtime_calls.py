@@ -48,7 +48,7 @@ class _Running(NamedTuple):
 
 
 class RuntimeCalls:
-    """Collects the calls of a replay; ``running`` are the containers that run, and the CPUs they were given."""
+    """Collects the calls of a replay; ``running`` are the containers that run, and the CPUs they have."""
 
     def __init__(self) -> None:
         self.calls: list[RuntimeCall] = []

@@ -24,7 +24,7 @@ def blocks(document: FoundMoves | UnstartedDefragmentation, *, wide: bool) -> It
     if "steps" not in document:
         yield start_block(document["start"], f"Kubelet {document['kubelet']['version']}")
         return
-    yield Lines(tuple(_head(document)))
+    yield Lines(tuple(_opening(document)))
     if document["steps"]:
         columns = (Column("STEP", "right"), Column("DO"), Column("POD"), Column("CPUS"))
         rows = tuple(_row(number, step) for number, step in enumerate(document["steps"], 1))
@@ -32,7 +32,7 @@ def blocks(document: FoundMoves | UnstartedDefragmentation, *, wide: bool) -> It
     yield Lines(tuple(_below(document)))
 
 
-def _head(document: FoundMoves) -> Iterator[Cell]:
+def _opening(document: FoundMoves) -> Iterator[Cell]:
     moves, largest = document["moves"], document["largest"]
     if document["pod"]:
         name, now = document["pod"]["name"], document["pod"]["now"]

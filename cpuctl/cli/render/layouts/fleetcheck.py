@@ -34,8 +34,8 @@ def blocks(document: FleetCheck, *, wide: bool) -> Iterator[Block]:
 
 
 def _finding(finding: FleetFinding, *, wide: bool) -> Iterator[Cell]:
-    head = (finding["severity"], finding["code"], finding["about"] or finding["where"], finding["message"])
-    yield Cell(": ".join(filter(None, head)), STYLES[finding["severity"]])
+    parts = (finding["severity"], finding["code"], finding["about"] or finding["where"], finding["message"])
+    yield Cell(": ".join(filter(None, parts)), STYLES[finding["severity"]])
     if wide:
         if finding["about"] and finding["where"]:
             yield Cell(f"  where: {finding['where']}")

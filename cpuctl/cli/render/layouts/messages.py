@@ -25,7 +25,7 @@ def blocks(document: Messages, *, wide: bool) -> Iterator[Block]:
     """Lay out messages, each under its line; wide shows the values in them, too."""
     release = document["release"]
     for each in document["messages"]:
-        rows = tuple((Cell(head), cell) for head, cell in _facts(each, release, wide=wide))
+        rows = tuple((Cell(label), cell) for label, cell in _facts(each, release, wide=wide))
         yield Table((Column("MESSAGE"), Column(each["text"])), rows)
     yield Lines.of(_summary(document), *(() if document["messages"] else _ELSEWHERE))
     if document["explanation"] is not None:

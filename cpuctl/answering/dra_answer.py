@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.cgroups.values import CgroupValues
     from cpuctl.pods.model import Pod
 
-_FIXED = "--fixed of cpuctl dra allocate shows what it should get"
+_FIXED = "cpuctl dra allocate --fixed shows what it should get"
 
 
 def devices_document(driver: LoadedDriver, sources: Mapping[str, Source]) -> DriverDevices:
@@ -153,16 +153,16 @@ def claim_warnings(claims: NodeClaims, pods: Iterable[PodClaims]) -> Iterator[tu
         name = pod.pod.full_name
         yield from ((name, f"pod {name}: {text}") for text in _advice(pod, claims))
         if pod.problem:
-            yield name, f"pod {name} is admitted, and does not start: {pod.problem}"
+            yield name, f"pod {name} is admitted but does not start: {pod.problem}"
         for claim in pod.distinct:
             named = f"claim {claim.claim} of pod {name}"
             if isinstance(claim.prepared, Undetermined):
-                yield name, f"which CPUs {named} gets is not known: {claim.prepared.text}"
+                yield name, f"which CPUs {named} gets is unknown: {claim.prepared.text}"
             if isinstance(claim.prepared, Prepared) and claim.prepared.strays:
-                text = f"{named} gets CPUs {claim.prepared.strays}, which are outside its devices"
+                text = f"{named} gets CPUs {claim.prepared.strays}, which are not among its devices"
                 yield name, f"{text}: core ids repeat across sockets ({_FIXED})"
             if claim.cpus and not claim.containers:
-                yield name, f"{named} is named by no container, and keeps its CPUs from others"
+                yield name, f"{named} is used by no container, but keeps its CPUs from others"
 
 
 def _pod(pod: PodClaims, machine: DriverMachine) -> answers.PodClaims:

@@ -101,11 +101,12 @@ def _promises_pages(node: MemoryNode) -> bool:
 def _risk(found: PagesAtRisk) -> str:
     where = named(CPUSet.of(found.numa_nodes), "NUMA node")
     return (
-        f"{_bytes(found.promised)} of {found.resource} on {where} are promised to {some_of(found.holders)}, "
-        f"but {_bytes(found.missing)} of them may be gone when they are wanted: {some_of(found.takers)}, of "
-        f"which the Memory Manager keeps no books, may take {_bytes(found.outside)} from any NUMA node, and "
-        f"only {_bytes(found.allocatable - found.promised)} there are promised to nobody (kubernetes issue "
-        "134395)"
+        f"{_bytes(found.promised)} of {found.resource} on {where} are guaranteed to "
+        f"{some_of(found.holders)}, but {_bytes(found.missing)} of them may be gone when needed: "
+        f"{some_of(found.takers)}, which the Memory Manager does not track, may take "
+        f"{_bytes(found.outside)} from any NUMA node, and only "
+        f"{_bytes(found.allocatable - found.promised)} there are not guaranteed to anyone (kubernetes "
+        "issue 134395)"
     )
 
 

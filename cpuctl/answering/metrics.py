@@ -47,7 +47,7 @@ def metrics_answer(node: Node) -> list[Metric]:
 def plan_metrics(plan: StartedPlan | NotStartedPlan) -> Iterator[Metric]:
     """List a plan's metrics, and whether the kubelet starts, how often its pods fit, and what else does."""
     labels = {"outcome": plan["start"]["outcome"]}
-    yield gauge("plan_start", "What comes of the kubelet's start.", labels, 1)
+    yield gauge("plan_start", "Whether the kubelet would start.", labels, 1)
     if "node" not in plan:
         return
     yield from plan.get("metrics", ())
@@ -84,7 +84,7 @@ def _of_fragmentation(fragmentation: Fragmentation) -> Iterator[Metric]:
     }
     for name, scatter in levels.items():
         if scatter:
-            help_ = "How many of the free CPUs are not together that could be, in percent."
+            help_ = "Percentage of free CPUs that are not in one block although they could be."
             yield gauge("plan_fragmentation_percent", help_, {"of": name}, scatter["percent"])
 
 
@@ -92,19 +92,19 @@ def audit_metrics(audit: Audit) -> Iterator[Metric]:
     """List what an audit found; what was not there to be looked at has no sample, as 0 would be an answer."""
     summary = audit["summary"]
     for severity in _SEVERITIES:
-        help_ = "What is wrong, or can disturb."
+        help_ = "Findings by severity."
         yield gauge("audit_findings", help_, {"severity": severity}, summary[severity])
     codes = Counter((each["code"], each["severity"]) for each in audit["findings"])
     for (code, severity), count in sorted(codes.items()):
         labels = {"code": code, "severity": severity}
-        yield gauge("audit_findings_by_code", "What is wrong, by the code of the finding.", labels, count)
+        yield gauge("audit_findings_by_code", "Findings by code.", labels, count)
     for what in ("containers", "threads", "interrupts"):
         if (looked_at := summary[what]) is not None:
-            yield gauge("audit_looked_at", "How many were looked at.", {"what": what}, looked_at)
-    help_ = "Checks that say nothing, as what they need was not there."
+            yield gauge("audit_looked_at", "Number of objects that were checked.", {"what": what}, looked_at)
+    help_ = "Checks that were skipped because their input was missing."
     silent = {name for each in audit["unchecked"] for name in each["checks"]}
     yield gauge("audit_unchecked", help_, {}, len(silent))
-    yield gauge("audit_unreadable", "What is there and could not be read.", {}, len(audit["unreadable"]))
+    yield gauge("audit_unreadable", "Inputs that exist but could not be read.", {}, len(audit["unreadable"]))
     for container in audit["containers"]:
         if container["verdict"] == "not checked":
             continue
@@ -115,7 +115,7 @@ def audit_metrics(audit: Audit) -> Iterator[Metric]:
             "path": container["path"],
         }
         right = int(container["verdict"] == "ok")
-        yield gauge("audit_container_ok", "Whether a container is as its kubelet expects it.", owner, right)
+        yield gauge("audit_container_ok", "Whether a container has what its kubelet expects.", owner, right)
 
 
 _TABLE: Final = ("total", "systemReserved", "allocatable", "reserved", "free")
@@ -135,7 +135,7 @@ def add_verdict_metrics(document: answers.CheckpointVerify) -> None:
     document["metrics"] = [
         _gauge("starts", "Whether the kubelet would start on its state files.", {}, int(starts)),
         *(
-            _gauge("findings", "What is wrong with the state files.", {"severity": each}, summary[each])
+            _gauge("findings", "Findings about the state files.", {"severity": each}, summary[each])
             for each in _SEVERITIES
         ),
     ]
@@ -161,7 +161,9 @@ def _of_devices(devices: answers.HeldDevices | None) -> Iterator[Metric]:
         return
     for each in devices["registered"]:
         labels = {"resource": each["resource"]}
-        yield _gauge("registered_devices", "Healthy devices that a plugin told.", labels, each["devices"])
+        yield _gauge(
+            "registered_devices", "Healthy devices that a device plugin reported.", labels, each["devices"]
+        )
     for holder in devices["holders"]:
         labels = _owner(holder) | {"resource": holder["resource"]}
         yield _gauge("container_devices", "Devices that a container holds.", labels, len(holder["devices"]))
@@ -171,9 +173,9 @@ def _of_cpus(cpus: answers.HeldCPUs | None) -> Iterator[Metric]:
     if cpus is None:
         return
     yield _gauge("shared_cpus", "CPUs in the shared pool.", {}, cpus["sharedCPUs"])
-    yield _gauge("exclusive_cpus", "CPUs that somebody holds exclusively.", {}, cpus["exclusiveCPUs"])
+    yield _gauge("exclusive_cpus", "CPUs that are held exclusively.", {}, cpus["exclusiveCPUs"])
     gone = sum(holder["owner"] in ("podGone", "containerGone") for holder in cpus["holders"])
-    yield _gauge("gone_owners", "Entries whose pod or container does not run (with --pods).", {}, gone)
+    yield _gauge("gone_owners", "Entries whose pod or container is not running (with --pods).", {}, gone)
     for holder in cpus["holders"]:
         if holder["holding"] == "container":
             help_ = "CPUs that a container holds exclusively."
@@ -197,7 +199,7 @@ def _of_memory(memory: answers.HeldMemory | None) -> Iterator[Metric]:
                 labels = _owner(holder) | {"numa_nodes": block["numaNodes"], "resource": block["resource"]}
                 amounts[tuple(labels.items())] += block["bytes"]
     for series, amount in amounts.items():
-        help_ = "Memory that is set aside for a container."
+        help_ = "Memory that is allocated to a container."
         yield _gauge("container_memory_bytes", help_, dict(series), amount)
 
 

@@ -99,7 +99,7 @@ def verify_state(
         return unloaded_document(refused, sources.entries)
     case = read_checkpoint_case(inputs, host, sources)
     if not case.states:
-        sources.warnings.append("there are no state files: the kubelet would write new ones")
+        sources.warnings.append("no state files: the kubelet would write new ones")
     kubelet = kubelet_answer(host.kubelet, case.reader)
     document = verdict_document(advised(case), case.states, sources.entries, kubelet)
     spell_out_fixes(document["findings"], checkpoint_commands(asked, released=host.kubelet.released))

@@ -349,7 +349,7 @@ def _cgroup(values: CgroupValues) -> answers.Cgroup:
 
 _STAYS = "variables stay as they are until their container starts again"
 _RESTARTS = "its container starts again"
-_NOT_GRANTED = "volumes tell what is asked for, granted or not"
+_NOT_GRANTED = "volumes show what is requested, granted or not"
 
 
 def inside_answer(outcome: ResizeOutcome, node: Node, rules: ResizeRules) -> list[Rereading]:

@@ -42,7 +42,7 @@ class Audit(ClaimsPart):
     unchecked: list[Unchecked]
     """What of the node was not there to be checked."""
     unreadable: list[Unreadable]
-    """What is there and could not be read."""
+    """Inputs that exist but could not be read."""
 
 
 class Summary(FindingCounts):

@@ -25,7 +25,7 @@ class CgroupsShow(TypedDict):
     groups: list[Group]
     """Every group at or below kubepods, a group before those below it."""
     unreadable: list[Unreadable]
-    """What is there and could not be read."""
+    """Inputs that exist but could not be read."""
 
 
 class GroupSummary(TypedDict):

@@ -77,7 +77,7 @@ class LostMemory(TypedDict):
 
 
 class PagesAtRisk(TypedDict):
-    """Huge pages that are promised to pods, and may be gone when they want them; all in bytes."""
+    """Huge pages that are guaranteed to pods, and may be gone when they want them; all in bytes."""
 
     resource: str
     numaNodes: CPUList

@@ -171,33 +171,33 @@ def _gaps(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     state = snapshot.state.cpu
     yield from _unconfigured(snapshot)
     if state is None and not snapshot.state.cpu_problem:
-        yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is not known", _OF_STATE
+        yield f"the kubelet's {CPU_FILE}: who has exclusive CPUs is unknown", _OF_STATE
     if snapshot.state.devices is None and not snapshot.state.devices_problem and _ask_for_devices(snapshot):
-        yield f"{DEVICES_FILE}: which devices containers hold is not known", _OF_DEVICES
+        yield f"{DEVICES_FILE}: which devices containers hold is unknown", _OF_DEVICES
     yield from _unanswered(snapshot)
     if snapshot.configured.tells_assigned and not snapshot.pods_known:
-        yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
+        yield "pods (--pods): which containers read their CPUs from a volume is unknown", _OF_VOLUMES
     if not all(file.looked_at for file in snapshot.downward_files):
-        yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
+        yield "volume files: the CPUs that some containers read there are unknown", _OF_VOLUMES
     yield from _uncounted(snapshot)
     yield from _unclaimed(snapshot)
     if snapshot.hierarchies is None:
         with_claims = _OF_CLAIMS if snapshot.prepared is not None else ()
-        yield "control groups: what containers are configured to is not known", _OF_GROUPS + with_claims
+        yield "control groups: the settings of containers are unknown", _OF_GROUPS + with_claims
     if not snapshot.others and not any(observed.tasks for observed in snapshot.containers):
-        yield "processes: where threads may run is not known", _OF_TASKS
+        yield "processes: where threads may run is unknown", _OF_TASKS
     if state is not None and (state.policy_name == POLICY_NONE or not snapshot.exclusive):
         return  # nothing that an interrupt could disturb
     interrupts = snapshot.interrupts
     if not interrupts.known and interrupts.default is None:
-        yield "interrupts: where they come to is not known", _OF_INTERRUPTS
+        yield "interrupts: where they are delivered is unknown", _OF_INTERRUPTS
     elif interrupts.known and all(each.allowed is None for each in interrupts.known):
-        yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
+        yield "interrupt affinities (/proc/irq): only interrupt counts are known", _OF_INTERRUPTS
 
 
 def _unconfigured(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     if why := snapshot.configured.untold:
-        missing = f"the kubelet's configuration: {why}; reserved CPUs and quotas are not known"
+        missing = f"the kubelet's configuration: {why}; reserved CPUs and quotas are unknown"
         # Claims are compared with it where the driver runs.
         yield missing, _OF_CONFIGURATION + (_OF_CLAIMS if snapshot.prepared is not None else ())
 
@@ -206,10 +206,13 @@ def _uncounted(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name promised huge pages of which nothing tells whether they are there."""
     state = snapshot.state
     if state.memory is None and not state.memory_problem and snapshot.configured.memory_policy == "Static":
-        yield f"the kubelet's {MEMORY_FILE}: which huge pages are promised is not known", _OF_PAGES
+        yield f"the kubelet's {MEMORY_FILE}: which huge pages are guaranteed is unknown", _OF_PAGES
     if doubtful := [str(page) for page in promised_pages(snapshot) if page.doubtful]:
         yield (
-            f"huge pages in use: what is left of {some_of(doubtful)} for those who are promised it",
+            (
+                f"huge pages in use: how much is left of {some_of(doubtful)} for pods with guaranteed huge "
+                "pages is unknown"
+            ),
             _OF_PAGES,
         )
 
@@ -218,11 +221,11 @@ def _unclaimed(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name what is missing of claims where the driver for CPUs has prepared some."""
     state, driver = snapshot.state.claims, f"{DRIVER}/"
     if snapshot.prepared is not None and state is None:
-        yield f"the kubelet's {CLAIMS_FILE}: which pods use claims is not known", _OF_CLAIMS
+        yield f"the kubelet's {CLAIMS_FILE}: which pods use claims is unknown", _OF_CLAIMS
     if snapshot.prepared is None and any(
         device.startswith(driver) for each in snapshot.claims.values() for device in each.devices
     ):
-        yield f"the driver's {CDI_FILE}: which CPUs claims have is not known", _OF_CLAIMS
+        yield f"the driver's {CDI_FILE}: which CPUs claims have is unknown", _OF_CLAIMS
 
 
 def _unanswered(snapshot: NodeSnapshot) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -46,7 +46,7 @@ def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Ite
             severity=Severity.ERROR,
             code="claims-static",
             place=NodePart(prepared.path),
-            message="the driver dra.cpu runs beside a CPU Manager with the policy static: both give away the "
+            message="the driver dra.cpu runs next to a CPU Manager with policy static: both assign the "
             "same CPUs",
             expected="cpuManagerPolicy none",
             detected=_STATIC,
@@ -57,7 +57,8 @@ def _beside_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) -> Ite
             severity=Severity.WARNING,
             code="claims-reserved",
             place=NodePart(prepared.path),
-            message=f"claims have {named(reserved)}, which the kubelet reserves: the driver reserves others",
+            message=f"claims have {named(reserved)}, which the kubelet reserves: the driver reserves "
+            "different ones",
             expected=f"--reserved-cpus {snapshot.configured.reserved}",
             detected=str(reserved),
         )
@@ -87,8 +88,9 @@ def _unknown_to_the_kubelet(snapshot: NodeSnapshot, prepared: PreparedClaims) ->
             severity=Severity.WARNING,
             code="claim-stale",
             place=NodePart(claim_name(snapshot, uid)),
-            message=f"{named(prepared.cpus[uid])} are kept for it, and {CLAIMS_FILE} has no pod that uses it",
-            expected="a claim that is prepared for a pod",
+            message=f"{named(prepared.cpus[uid])} are kept for it, but {CLAIMS_FILE} lists no pod that "
+            "uses it",
+            expected="a claim prepared for a pod",
             detected=str(prepared.cpus[uid]),
         )
 
@@ -118,7 +120,7 @@ def _on_claimed(
         severity=Severity.ERROR,
         code="claim-shared",
         place=NodePart.of(observed),
-        message=f"it names no claim, and may run on {named(cpus)} of {', '.join(whose)}",
+        message=f"it uses no claim, but may run on {named(cpus)} of {', '.join(whose)}",
         expected=str((observed.effective or CPUSet()) - cpus) or "other CPUs",
         detected=str(observed.effective),
         fix=f"crictl update --cpuset-cpus {snapshot.machine.online - prepared.claimed} "
@@ -136,10 +138,10 @@ def _throttled(observed: ObservedContainer) -> Iterator[Finding]:
         code="claim-throttled",
         place=NodePart.of(observed),
         message=f"it has {named(observed.expected.cpus or CPUSet())} by its claims, and is throttled at "
-        f"{cpu.quota / cpu.period:g} CPUs: a kubelet lifts no quota for claims (kubernetes issue 70585)",
+        f"{cpu.quota / cpu.period:g} CPUs: kubelets do not lift quotas for claims (kubernetes issue 70585)",
         expected="no quota",
         detected=f"{cpu.quota} us in {cpu.period} us",
-        fix="leave its CPU limit out",
+        fix="remove its CPU limit",
     )
 
 

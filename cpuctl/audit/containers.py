@@ -51,7 +51,7 @@ def check_mems(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="mems-differ",
             place=NodePart.of(observed),
-            message=f"its memory belongs on {named(wanted, 'NUMA node')}, but may come from "
+            message=f"its memory should be on {named(wanted, 'NUMA node')}, but may come from "
             f"{_nodes(cpuset.effective_mems or cpuset.mems)}",
             expected=str(wanted),
             detected=_text(detected),
@@ -114,7 +114,7 @@ def _nameless(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[F
         severity=Severity.ERROR,
         code="cpuset-differs",
         place=NodePart.of(observed),
-        message=f"no container of its pod has these CPUs, but {allowed}; --pods tells which one it is"
+        message=f"no container of its pod has these CPUs; allowed are {allowed}; --pods shows which one it is"
         + equal_to(snapshot, observed, configured or observed.effective),
         expected=allowed,
         detected=_configured_text(observed.group),
@@ -132,7 +132,7 @@ def _left_over(snapshot: NodeSnapshot, observed: ObservedContainer) -> Iterator[
         severity=Severity.NOTE,
         code="cpuset-left-over",
         place=NodePart.of(observed),
-        message="under the CPU Manager policy none no kubelet gives it CPUs, but it has some of its own"
+        message="with CPU Manager policy none the kubelet gives it no CPUs, but it has a CPU set of its own"
         + equal_to(snapshot, observed, effective),
         expected=str(whole),
         detected=str(effective),
@@ -147,7 +147,7 @@ def _effective(snapshot: NodeSnapshot, observed: ObservedContainer, group: Cgrou
         severity=Severity.ERROR,
         code="effective-differs",
         place=NodePart(str(observed.owner), observed.owner, group.path),
-        message=f"it is given CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
+        message=f"it is assigned CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
         + _conflicts(snapshot, observed, effective - wanted)
         + (equal_to(snapshot, observed, effective) if effective - wanted else ""),
         expected=str(wanted),
@@ -172,12 +172,12 @@ def _culprit(snapshot: NodeSnapshot, group: Cgroup, wanted: CPUSet) -> tuple[str
         # Those above have what they have taken, too.
         if lost := wanted & taken if path not in (group.path, *ancestors(group.path)) else CPUSet():
             return (
-                f", because the partition {path} has taken {named(lost)}",
+                f", because partition {path} has taken {named(lost)}",
                 f"echo member > {file_of(snapshot, path, 'cpuset.cpus.partition')}",
             )
     top = snapshot.host_groups.get("/")
     if top and top.effective and not wanted & snapshot.machine.online <= top.effective:
-        return f", because whoever runs this node leaves it {top.effective} only", f"cat {file}*"
+        return f", because this node's host allows it only {top.effective}", f"cat {file}*"
     return "", f"cat {file}*"
 
 
@@ -200,7 +200,7 @@ def _conflicts(snapshot: NodeSnapshot, observed: ObservedContainer, extra: CPUSe
 def _configured_text(group: Cgroup) -> str:
     cpus = group.cpuset.cpus
     if cpus is None:
-        return "no cpuset.cpus here"
+        return "no cpuset.cpus set"
     return str(cpus) if cpus else f"none of its own, so {_text(group.cpuset.effective)}"
 
 
@@ -247,7 +247,7 @@ def _spilled(observed: ObservedContainer, allowed: CPUSet) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="memory-spill",
         place=NodePart.of(observed),
-        message=f"{spilled >> 20} of its {sum(amounts.values()) >> 20} MiB of own memory have come from "
+        message=f"{spilled >> 20} of its {sum(amounts.values()) >> 20} MiB of memory are on "
         f"{named(nodes, 'NUMA node')}",
         expected=f"node {allowed}",
         detected=", ".join(f"node {node}: {size >> 20} MiB" for node, size in sorted(amounts.items())),
@@ -299,7 +299,7 @@ def _unused(observed: ObservedContainer, wanted: CPUSet) -> Iterator[Finding]:
             code="cpus-unused",
             place=NodePart.of(observed),
             message=f"its {are(unused)} exclusive, but none of its {count(len(observed.tasks), 'thread')} "
-            f"may run on {'them' if len(unused) > 1 else 'it'}: it has pinned itself to "
+            f"may run on {'them' if len(unused) > 1 else 'it'}: it is pinned to "
             f"{named(observed.running_on)}",
             expected=str(wanted),
             detected=str(observed.running_on),

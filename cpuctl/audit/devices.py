@@ -29,7 +29,7 @@ def check_devices(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="devices-unusable",
             place=NodePart(DEVICES_FILE),
-            message=f"a kubelet that starts now takes every device for free: {state.devices_problem}",
+            message=f"a kubelet started now treats every device as free: {state.devices_problem}",
             fix="cpuctl checkpoint verify",
         )
     if state.devices is None:
@@ -49,7 +49,7 @@ def _gone(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator[Finding
                 code="stale-devices",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
                 message=f"{_some(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
-                "they come back when the next pod is admitted (kubernetes issue 137010)",
+                "they are freed when the next pod is admitted (kubernetes issue 137010)",
                 expected="no entry",
                 detected=_some(entry.names),
             )
@@ -75,8 +75,8 @@ def _other_count(pod: StoredPod, container: Container, resource: str, asked: int
         severity=Severity.WARNING,
         code="devices-differ",
         place=NodePart.in_pod(pod, pod.uid, container.name),
-        message=f"it asks for {asked} of {resource}, and {count or 'none'} are recorded for it: a kubelet "
-        "that starts again may give what it uses to others, or not admit it again",
+        message=f"it asks for {asked} of {resource}, and {count or 'none'} are recorded for it: after a "
+        "restart the kubelet may give its devices to others, or not admit it again",
         expected=str(asked),
         detected=str(count),
         fix=delete_pod(pod),
@@ -98,8 +98,8 @@ def _unregistered(snapshot: NodeSnapshot, devices: DevicesStateFile) -> Iterator
                 severity=Severity.NOTE,
                 code="device-unregistered",
                 place=NodePart(_subject(snapshot, entry), _owner(snapshot, entry)),
-                message=f"it holds {_some(lost)} of {entry.resource}, not healthy to its plugin: a "
-                "kubelet that starts again keeps the pod, and gives nobody these devices",
+                message=f"it holds {_some(lost)} of {entry.resource}, unhealthy according to its plugin: a "
+                "restarted kubelet keeps the pod, but gives these devices to no one",
                 detected=_some(lost),
             )
 

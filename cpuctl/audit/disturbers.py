@@ -70,7 +70,7 @@ def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="kernel-threads",
             place=NodePart("kernel"),
-            message=f"{count(len(movable), 'kernel thread')} that can be moved may run on exclusive CPUs: "
+            message=f"{count(len(movable), 'kernel thread')} that could be moved may run on exclusive CPUs: "
             f"{_names(movable)}",
             expected=str(snapshot.housekeeping),
             detected=str(union(task.cpus for task in movable)),
@@ -83,7 +83,7 @@ def check_kernel_threads(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="kernel-work",
             place=NodePart("unbound workqueues"),
-            message=f"work of the kernel may be done on exclusive {named(work & snapshot.exclusive)}",
+            message=f"kernel work may run on exclusive {named(work & snapshot.exclusive)}",
             expected=str(kept),
             detected=str(work),
             fix=f"echo {kept.kernel_mask} > /sys/devices/virtual/workqueue/cpumask",
@@ -189,7 +189,7 @@ def check_irqbalance(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="irqbalance",
             place=NodePart("irqbalance"),
-            message=f"it runs, and may send interrupts to exclusive {named(missing)}",
+            message=f"it is running, and may send interrupts to exclusive {named(missing)}",
             expected=f"{wanted} banned",
             detected=f"{banned} banned" if banned else "none banned",
             # Not every package brings the file.
@@ -205,7 +205,7 @@ def _coming(snapshot: NodeSnapshot, interrupt: Interrupt, comes: CPUSet) -> Find
         severity=Severity.WARNING,
         code="interrupt",
         place=NodePart(f"IRQ {interrupt.number} ({', '.join(interrupt.actions)})"),
-        message=f"it comes to exclusive {named(comes & snapshot.exclusive)} of "
+        message=f"it is delivered to exclusive {named(comes & snapshot.exclusive)} of "
         f"{snapshot.holders(comes)}{often}",
         expected=str(kept),
         detected=str(comes),
@@ -240,8 +240,8 @@ def _came(snapshot: NodeSnapshot, interrupts: list[Interrupt]) -> Finding:
         severity=Severity.NOTE,
         code="interrupts-came",
         place=NodePart("interrupts"),
-        message=f"{count(len(often), 'interrupt')} came to exclusive CPUs since boot, and where "
-        f"{'they' if len(often) > 1 else 'it'} may come now is not recorded: {shown}{more}",
+        message=f"{count(len(often), 'interrupt')} were delivered to exclusive CPUs since boot, and where "
+        f"{'they' if len(often) > 1 else 'it'} may be delivered now is not recorded: {shown}{more}",
         expected=f"none on {snapshot.exclusive}",
         detected=count(sum(each.fired for each in often), "time"),
         fix="cat /proc/irq/*/effective_affinity_list",
@@ -262,7 +262,7 @@ def _default(snapshot: NodeSnapshot) -> Iterator[Finding]:
         severity=Severity.NOTE,
         code="interrupts-default",
         place=NodePart("new interrupts"),
-        message=f"an interrupt that comes into being may be sent to exclusive {named(default & exclusive)}",
+        message=f"newly created interrupts may be sent to exclusive {named(default & exclusive)}",
         expected=str(kept),
         detected=str(default & snapshot.machine.online),
         fix=f"echo {kept.kernel_mask} > /{DEFAULT_AFFINITY}",
@@ -289,7 +289,7 @@ def check_siblings(snapshot: NodeSnapshot) -> Iterator[Finding]:
             code="siblings-shared",
             place=NodePart(name),
             message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(snapshot, uid, siblings)}",
-            expected="whole cores, as full-pcpus-only promises" if wrong else "whole cores",
+            expected="whole cores, as full-pcpus-only guarantees" if wrong else "whole cores",
             detected=str(siblings),
             fix=f"{first}{option}{_delete(snapshot, uid)}",
         )
@@ -320,7 +320,7 @@ def _no_parts_of_cores(snapshot: NodeSnapshot) -> str:
         for uid in snapshot.held
         if any(len(cpus) % threads for cpus in snapshot.state.entries[uid].values())
     ]
-    return f"let {' and '.join(asking)} ask for multiples of {threads} CPUs, then " if asking else ""
+    return f"let {' and '.join(asking)} request multiples of {threads} CPUs, then " if asking else ""
 
 
 def _delete(snapshot: NodeSnapshot, uid: str) -> str:
@@ -343,15 +343,15 @@ def check_isolation(snapshot: NodeSnapshot) -> Iterator[Finding]:
             yield from _isolated_threads(observed, snapshot.isolated)
     yield from _isolated_pool(snapshot, (machine.isolated & pool) - reserved)
     if machine.isolated and (missing := (snapshot.exclusive - machine.isolated) & machine.online):
-        yield _missing("isolcpus", missing, machine.isolated, "other threads may be moved to them")
+        yield _missing("isolcpus", missing, machine.isolated, "the scheduler may move other threads to them")
     if machine.nohz_full and (missing := (snapshot.exclusive - machine.nohz_full) & machine.online):
-        yield _missing("nohz_full", missing, machine.nohz_full, "the scheduler's tick goes on there")
+        yield _missing("nohz_full", missing, machine.nohz_full, "the scheduler tick keeps running there")
     if noisy := machine.nohz_full & reserved:
         yield Finding(
             severity=Severity.NOTE,
             code="nohz-reserved",
             place=NodePart("nohz_full"),
-            message=f"{are(noisy)} reserved for the system, whose programs gain nothing from nohz_full",
+            message=f"{are(noisy)} reserved for the system, whose programs do not benefit from nohz_full",
             expected=str(machine.nohz_full - noisy) or "none",
             detected=str(machine.nohz_full),
             fix=_boot("nohz_full", machine.nohz_full - noisy),
@@ -364,7 +364,8 @@ def _isolated_reserved(isolated: CPUSet, reserved: CPUSet) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="isolated-reserved",
             place=NodePart("isolcpus"),
-            message=f"{are(cpus)} reserved for the system, but isolated: its programs do not spread there",
+            message=f"{are(cpus)} reserved for the system, but isolated: its programs are not balanced "
+            "across them",
             expected="no reserved CPU",
             detected=str(cpus),
             fix=f"{_boot('isolcpus', isolated - reserved)}, or reserve other CPUs",
@@ -381,8 +382,8 @@ def _isolated_threads(observed: ObservedContainer, isolated: CPUSet) -> Iterator
             code="isolated-threads",
             place=NodePart.of(observed),
             message=f"{len(loose)} of its threads may run on all of the isolated {named(cpus)}: the kernel"
-            " moves none of them, so most stay on the CPU on which the first began",
-            expected="threads that pin themselves, each to a CPU",
+            " moves none of them, so most stay on the CPU where the first one started",
+            expected="threads pinned to one CPU each",
             detected=str(cpus),
             fix=_pinned(loose, isolated),
         )

@@ -136,9 +136,9 @@ def _taken(snapshot: NodeSnapshot, page: Page) -> Finding:
         severity=Severity.ERROR,
         code="huge-pages-taken",
         place=NodePart(str(page)),
-        message=f"containers are promised {_bytes(page.promised)} and have {_bytes(page.had_at_most)} of it, "
-        f"but only {_bytes(free)} are free: {_whose(snapshot, takers)}{more}; no books are kept of pods that "
-        "are not Guaranteed (kubernetes issue 134395)",
+        message=f"containers are guaranteed {_bytes(page.promised)} and have {_bytes(page.had_at_most)} of "
+        f"it, but only {_bytes(free)} are free: {_whose(snapshot, takers)}{more}; pods that are not "
+        "Guaranteed are not tracked (kubernetes issue 134395)",
         expected=f"{_bytes(page.promised - page.had_at_most)} free",
         detected=f"{_bytes(free)} free",
         fix=_give_back(snapshot, next(iter(takers), "")),
@@ -161,7 +161,7 @@ def _takers(snapshot: NodeSnapshot, page: Page) -> dict[str, int]:
 
 def _whose(snapshot: NodeSnapshot, takers: dict[str, int]) -> str:
     if not takers:
-        return "no container is known to have the others"
+        return "it is unknown who has the rest"
     names = [f"{snapshot.pod_name(uid)} ({_bytes(size)})" for uid, size in takers.items()]
     return f"{some_of(names)} {'have' if len(takers) > 1 else 'has'} taken pages"
 
@@ -192,14 +192,14 @@ def _differing(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 
 def _other_number(node: int, resource: str, saved: int, there: int, surplus: int) -> Finding:
-    extra = f", {surplus} of them surplus pages that go away with their user" if surplus else ""
+    extra = f", {surplus} of them surplus pages that disappear with their user" if surplus else ""
     directory = f"/sys/devices/system/node/node{node}/hugepages/hugepages-{page_bytes(resource) >> 10}kB"
     return Finding(
         severity=Severity.ERROR,
         code="huge-pages-differ",
         place=NodePart(f"{resource} on NUMA node {node}"),
-        message=f"the Memory Manager's books have {saved} pages and the kernel {there}{extra}: the kubelet "
-        "does not start again with them",
+        message=f"the Memory Manager's state has {saved} pages and the kernel {there}{extra}: the "
+        "kubelet would not start with it",
         expected=str(saved),
         detected=str(there),
         fix=f"echo {saved} > {directory}/nr_hugepages",

@@ -61,8 +61,8 @@ def check_state(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="state-closed",
             place=NodePart(path),
-            message="it cannot be read, so nobody knows what the kubelet has given to whom",
-            expected="a file that can be read",
+            message="it cannot be read, so the kubelet's assignments are unknown",
+            expected="a readable file",
             detected="permission denied",
             fix="sudo cpuctl audit",
         )
@@ -90,7 +90,7 @@ def _file(snapshot: NodeSnapshot, file: _File) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="state-policy",
             place=NodePart(file.name),
-            message=f"it was written under another {file.manager} policy: a kubelet does not start with it",
+            message=f"it was written with another {file.manager} policy: a kubelet does not start with it",
             expected=file.configured,
             detected=file.saved.policy_name,
             fix=_REPAIR,
@@ -108,8 +108,8 @@ def _missing(file: _File) -> Finding:
         severity=Severity.WARNING,
         code="state-missing",
         place=NodePart(file.name),
-        message=f"there is none, although the {file.manager} policy {file.configured} is configured: "
-        "what the kubelet has given to whom is not known",
+        message=f"it is missing, although {file.manager} policy {file.configured} "
+        "is configured: the kubelet's assignments are unknown",
         expected="a state file",
         detected="none",
         fix=RESTART,
@@ -124,7 +124,7 @@ def check_reserved(snapshot: NodeSnapshot) -> Iterator[Finding]:
     for uid, containers in state.entries.items():
         for name, cpus in containers.items():
             if taken := cpus & reserved:
-                yield _reserved(f"{snapshot.pod_name(uid)}/{name}", taken, "it has them for its own")
+                yield _reserved(f"{snapshot.pod_name(uid)}/{name}", taken, "it has them exclusively")
     if snapshot.configured.strict_reservation and (taken := state.default_cpu_set & reserved):
         yield _reserved("shared pool", taken, "strict-cpu-reservation keeps them free")
 
@@ -151,7 +151,7 @@ def _twice(snapshot: NodeSnapshot, state: CPUStateFile) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 code="given-twice",
                 place=NodePart(snapshot.pod_name(uid)),
-                message=f"{are(double)} its own, but the shared pool's or another pod's, too",
+                message=f"{are(double)} assigned to it, but also to the shared pool or another pod",
                 expected="CPUs of its own",
                 detected=str(double),
                 fix=_REPAIR,
@@ -174,7 +174,7 @@ def check_hotplug(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.ERROR,
             code="cpus-unknown",
             place=NodePart("node"),
-            message=f"{are(new)} online, but not in the kubelet's state: it does not start again with it",
+            message=f"{are(new)} online, but not in the kubelet's state: the kubelet would not start with it",
             expected=str(known),
             detected=str(online),
             fix=_switch(new, 0),
@@ -191,7 +191,8 @@ def _gone(snapshot: NodeSnapshot, known: CPUSet, gone: CPUSet) -> Finding:
         severity=Severity.ERROR,
         code="cpus-offline",
         place=NodePart("node"),
-        message=f"{are(gone)} {where}, but in the kubelet's state{whose}: it does not start again with it",
+        message=f"{are(gone)} {where}, but in the kubelet's state{whose}: the kubelet would not start with "
+        "it",
         expected=str(known),
         detected=str(snapshot.machine.online),
         fix=_switch(gone, 1) if can_come_back else _REPAIR,
@@ -230,7 +231,8 @@ def check_finished_init_containers(snapshot: NodeSnapshot) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 code="finished-init-container",
                 place=NodePart.in_pod(pod, uid, names),
-                message=f"it has ended, and holds {named(stranded)}: no other container of its pod does",
+                message=f"it has ended but still holds {named(stranded)}, which no other container of its "
+                "pod uses",
                 expected="CPUs that app containers use",
                 detected=str(stranded),
                 fix=delete_pod(pod),
@@ -253,8 +255,8 @@ def check_unclaimed(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     severity=Severity.NOTE,
                     code="entry-unclaimed",
                     place=NodePart(f"{snapshot.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
-                    message=f"{are(cpus)} its own, but no container of its pod has them: it does not run, "
-                    "or --pods tells which one it is",
+                    message=f"{are(cpus)} assigned to it, but no container of its pod has them: it is not "
+                    "running, or --pods shows which one it is",
                     expected=str(cpus),
                     detected=" or ".join(str(each) for each in sets if each) or "none",
                 )
@@ -273,7 +275,8 @@ def check_missing_groups(snapshot: NodeSnapshot) -> Iterator[Finding]:
                     severity=Severity.WARNING,
                     code="group-missing",
                     place=NodePart.in_pod(pod, uid, status.name),
-                    message="it runs, as the API server says, but has no control group: it has ended since",
+                    message="it is running according to the API server, but has no control group: it has "
+                    "ended since",
                     expected=f"a group of container {status.container_id[:12]}",
                     detected="none",
                     fix=show_pod(pod),

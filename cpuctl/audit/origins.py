@@ -58,7 +58,7 @@ def equal_to(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet |
 def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -> Iterator[str]:
     yield from _units(snapshot, observed, cpus)
     if cpus == snapshot.shared_pool and observed.expected.cpus != cpus:
-        yield "the shared pool (a runtime update writes it for containers without CPUs of their own)"
+        yield "the shared pool (written for containers without exclusive CPUs by a runtime update)"
     yield from _others(snapshot, observed, cpus)
     first = _first_process(snapshot)
     if cpus == first:
@@ -66,7 +66,7 @@ def _equals(snapshot: NodeSnapshot, observed: ObservedContainer, cpus: CPUSet) -
     if cpus == snapshot.machine.online:
         yield "the whole machine"
     elif snapshot.machine.isolated and cpus == snapshot.machine.online - snapshot.machine.isolated:
-        yield "every program that nobody confines (all CPUs that are not isolated)"
+        yield "every unconfined program (all CPUs that are not isolated)"
     if snapshot.configured.reserved and cpus == snapshot.configured.reserved:
         yield "the system (the reserved CPUs)"
     above = snapshot.groups.get(observed.group.parent)
@@ -122,8 +122,8 @@ def check_agents(snapshot: NodeSnapshot) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="agents-contend",
         place=NodePart("node"),
-        message=f"{_listed(contending)} beside a CPU Manager whose policy is {state.policy_name}: what one "
-        "writes the other does not read back",
+        message=f"{_listed(contending)} beside a CPU Manager whose policy is {state.policy_name}: neither "
+        "sees what the other writes",
         expected="one of them",
         detected=", ".join(contending),
         fix=f"take {' and '.join(contending)} off this node",
@@ -135,7 +135,7 @@ def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
     agents = [_listed(running)] if (running := _running(snapshot)) else []
     if settings := [each for each in snapshot.cpu_settings or () if not each.unit]:
         agents.append(
-            f"systemd gives all programs {settings[-1].key}={settings[-1].value} ({settings[-1].file})"
+            f"systemd sets for all programs {settings[-1].key}={settings[-1].value} ({settings[-1].file})"
         )
     if _is_shielded(snapshot):
         agents.append("a shield of cset is up (groups system and user)")
@@ -146,7 +146,7 @@ def check_other_agents(snapshot: NodeSnapshot) -> Finding | None:
         severity=Severity.NOTE,
         code="agents-present",
         place=NodePart("node"),
-        message=f"CPUs are set by others, too: {'; '.join(agents)}{gap}",
+        message=f"CPUs are also set by others: {'; '.join(agents)}{gap}",
         expected="the kubelet",
         detected=", ".join([*running, *(["systemd"] if settings else [])]) or "cset",
     )

@@ -42,7 +42,7 @@ def _valid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterator[
         severity=Severity.WARNING,
         code="partition",
         place=_place(snapshot, path),
-        message="it is a partition, which a kubelet never makes: it has taken "
+        message="it is a partition, which kubelets never create: it has taken "
         f"{named(cpuset.taken) if cpuset.taken else 'no CPUs yet'} from {above} and all groups outside"
         f"{_of_whom(snapshot, path, lost)}",
         expected="member",
@@ -59,8 +59,8 @@ def _invalid(snapshot: NodeSnapshot, path: str, cpuset: CpusetValues) -> Iterato
         severity=Severity.WARNING,
         code="partition-invalid",
         place=_place(snapshot, path),
-        message="somebody wanted it to be a partition, and the kernel made it none: "
-        f"{cpuset.invalid_partition}; it is like any group until that changes",
+        message="it was meant to be a partition, but the kernel rejected it: "
+        f"{cpuset.invalid_partition}; until that changes it is an ordinary group",
         expected="member",
         detected=cpuset.partition,
         fix=f"echo member > {file_of(snapshot, path, _PARTITION)}",
@@ -72,7 +72,7 @@ def _idle(snapshot: NodeSnapshot, path: str, exclusive: CPUSet) -> Finding:
         severity=Severity.NOTE,
         code="exclusive-idle",
         place=_place(snapshot, path),
-        message=f"its {_EXCLUSIVE} is {exclusive}, which keeps nobody away: neither it nor a group below it "
+        message=f"its {_EXCLUSIVE} is {exclusive}, which has no effect: neither it nor a group below it "
         "is a partition",
         expected="none",
         detected=str(exclusive),

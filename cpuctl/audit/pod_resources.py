@@ -63,7 +63,7 @@ def _unlisted(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="answer-lacks-pod",
             place=NodePart(name),
-            message=f"the kubelet does not list it, and {CPU_FILE} gives it CPUs {held}",
+            message=f"the kubelet does not list it, but {CPU_FILE} gives it CPUs {held}",
             expected=str(held),
             detected="not listed",
         )
@@ -99,8 +99,8 @@ def _allocatable(snapshot: NodeSnapshot) -> Iterator[Finding]:
         severity=Severity.WARNING,
         code="allocatable-differs",
         place=NodePart("allocatable CPUs"),
-        message=f"the kubelet answers {listed or 'none'}, and its configuration leaves {promised} on this "
-        "machine: it has not started again since one of both has changed",
+        message=f"the kubelet reports {listed or 'none'}, but its configuration leaves {promised} on "
+        "this machine: one of them has changed since the kubelet started",
         expected=str(promised),
         detected=str(listed) or "none",
         fix=RESTART,

@@ -43,8 +43,8 @@ def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
             severity=Severity.NOTE,
             code="assigned-cpuset-gate",
             place=NodePart(_GATE),
-            message=f"the gate is off: the kubelet keeps files of {ASSIGNED_CPUSET} up to date all the same, "
-            "but an API server with the gate off drops the field, and the file, when a pod is written anew",
+            message=f"the gate is off: the kubelet still keeps {ASSIGNED_CPUSET} files up to date, but "
+            "an API server with the gate off drops the field, and the file, when a pod is rewritten",
             expected="on",
             detected="off",
             fix=f"switch on {_GATE} at the API server",
@@ -53,15 +53,15 @@ def check_volumes(snapshot: NodeSnapshot) -> Iterator[Finding]:
 
 def _unserved(snapshot: NodeSnapshot, observed: ObservedContainer, volume: DownwardFile) -> Finding:
     kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
-    what = "nobody keeps the file up to date" if volume.text is not None else "there is no file"
+    what = "the file is not kept up to date" if volume.text is not None else "the file is missing"
     return Finding(
         severity=Severity.WARNING,
         code="assigned-cpuset-unserved",
         place=NodePart.of(observed),
-        message=f"{kubelet}: {what}, and its pod cannot start again",
+        message=f"{kubelet}: {what}, and its pod could not start again",
         expected=_cpus(_expected(snapshot, observed)),
         detected=_shown(volume.text),
-        fix=f"take {ASSIGNED_CPUSET} out of the pod, or upgrade the kubelet",
+        fix=f"remove {ASSIGNED_CPUSET} from the pod, or upgrade the kubelet",
     )
 
 
@@ -70,7 +70,7 @@ def _missing(observed: ObservedContainer, volume: DownwardFile) -> Finding:
         severity=Severity.ERROR,
         code="assigned-cpuset-missing",
         place=NodePart.of(observed),
-        message=f"its pod reads {ASSIGNED_CPUSET} in /{volume.path}, and there is no such file",
+        message=f"its pod reads {ASSIGNED_CPUSET} in /{volume.path}, but the file does not exist",
         expected="a file",
         detected="none",
         fix=RESTART,
@@ -88,7 +88,7 @@ def _compared(
             severity=Severity.NOTE,
             code="assigned-cpuset-pending",
             place=NodePart.of(observed),
-            message=f"it is to give up {named(wanted - cpus)} when its delay has passed: it reads the rest",
+            message=f"it should give up {named(wanted - cpus)} after its delay: it reads the rest",
             expected=_cpus(wanted),
             detected=_cpus(cpus),
         )
@@ -130,7 +130,7 @@ def _shown(text: str | None) -> str:
     if text is None:
         return "none"
     cpus = _listed(text)
-    return "no list of CPUs" if cpus is None else _cpus(cpus)
+    return "not a CPU list" if cpus is None else _cpus(cpus)
 
 
 def _cpus(cpus: CPUSet) -> str:

@@ -210,7 +210,7 @@ class Node(Copied):
         """Return the verdict on a pod, or that it waits: a driver may keep one that is admitted."""
         problem = self.claims.problem(admission.pod.uid) if self.claims is not None else ""
         if problem and isinstance(admission.verdict, Admitted):
-            return Pending(f"it is admitted, and does not start: {problem}")
+            return Pending(f"it is admitted but does not start: {problem}")
         return admission.verdict
 
     def _known(self, pod: StoredPod) -> StoredPod:

@@ -234,7 +234,7 @@ def _kubelet(
     except NodeAccessError as error:
         if inputs.config is not None:
             raise
-        sources.warnings.append(f"{error}: reserved CPUs and quotas are not known (try again with sudo)")
+        sources.warnings.append(f"{error}: reserved CPUs and quotas are unknown (try again with sudo)")
         return load_kubelet(inputs, sources, machine=None).kubelet, str(error)
     except ConfigRefusedError as refused:
         if not goes_without:

@@ -105,7 +105,7 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     entries(node, DATABASE, server="1")
     (finding,) = node.findings("siblings")
     assert (str(finding.severity), finding.detected) == ("error", "5")
-    ask = "let shop/database-0 ask for multiples of 2 CPUs"
+    ask = "let shop/database-0 request multiples of 2 CPUs"
     assert finding.fix == f"{ask}, then kubectl -n shop delete pod database-0"
     promise(node, full_cores=False)
     (finding,) = node.findings("siblings")
@@ -253,7 +253,7 @@ def test_interrupts_are_counted_on_exclusive_cpus() -> None:
         f"    {heading}\n 24: 9 9 9 9 9 9 9 9 x eth0\n 25: 1 2 4 8 16 32 64 128 y nvme0q1\nNMI: 1 1 1 1\n"
     )
     (finding,) = node.findings()
-    assert finding.message == "it comes to exclusive CPU 5 of shop/database-0, 34 times since boot"
+    assert finding.message == "it is delivered to exclusive CPU 5 of shop/database-0, 34 times since boot"
 
 
 def test_hundreds_of_programs_are_one_finding_with_a_bounded_command() -> None:

@@ -81,7 +81,7 @@ class Mended(NamedTuple):
 
 
 MOVED = Mended("claim-shared", f"crictl update --cpuset-cpus 0,2-4,6-7 {FRONT}")
-LIMITLESS = Mended("claim-throttled", "leave its CPU limit out")
+LIMITLESS = Mended("claim-throttled", "remove its CPU limit")
 DRIVEN = Mended("claims-static", "set cpuManagerPolicy: none, and remove cpu_manager_state")
 
 
@@ -154,7 +154,7 @@ def test_claims_that_share_cpus() -> None:
 def test_a_claim_that_no_pod_uses() -> None:
     (finding,) = audit(seen(driver_node(), used=False, named=False), ("claims",))[-1:]
     assert finding.code == "claim-stale"
-    assert finding.message.startswith("CPUs 1,5 are kept for it, and dra_manager_state has no pod")
+    assert finding.message.startswith("CPUs 1,5 are kept for it, but dra_manager_state lists no pod")
 
 
 def test_the_driver_beside_a_kubelet_that_gives_cpus_away_or_reserves_some() -> None:

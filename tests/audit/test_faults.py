@@ -331,7 +331,7 @@ FAULTS = [
     Fault(
         "threads with several isolated CPUs",
         isolated_and_loose,
-        "isolated-threads", "threads that pin themselves, each to a CPU", OWN,
+        "isolated-threads", "threads pinned to one CPU each", OWN,
         "taskset -cp 1 90; taskset -cp 5 91", "warning",
     ),
     Fault(

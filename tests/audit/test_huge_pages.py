@@ -70,8 +70,8 @@ def test_promised_pages_that_a_burstable_pod_has_taken(version: int) -> None:
     (finding,) = node.findings()
     assert finding.code == "huge-pages-taken"
     assert finding.message == (
-        "containers are promised 12Mi and have 0 of it, but only 8Mi are free: shop/web-0 (8Mi) has taken "
-        "pages; no books are kept of pods that are not Guaranteed (kubernetes issue 134395)"
+        "containers are guaranteed 12Mi and have 0 of it, but only 8Mi are free: shop/web-0 (8Mi) has taken "
+        "pages; pods that are not Guaranteed are not tracked (kubernetes issue 134395)"
     )
     assert finding.place.subject == "hugepages-2Mi on NUMA node 0"
 
@@ -98,7 +98,7 @@ def test_pages_of_several_nodes_are_one_promise() -> None:
     node.files["sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages"] = "3\n"
     (finding,) = node.findings()
     assert (finding.expected, finding.detected) == ("16Mi free", "14Mi free")
-    assert "no container is known to have the others; 3 of the free pages of the machine are reserved" in (
+    assert "it is unknown who has the rest; 3 of the free pages of the machine are reserved" in (
         finding.message
     )
 
@@ -127,7 +127,10 @@ def test_what_older_kernels_do_not_tell_is_said() -> None:
     node.put("hugetlb", node.server, "hugetlb.2MB.current", str(6 * MI))
     assert node.codes("hugepages") == []
     assert missing(node) == [
-        "huge pages in use: what is left of hugepages-2Mi on NUMA node 0 for those who are promised it"
+        (
+            "huge pages in use: how much is left of hugepages-2Mi on NUMA node 0 for pods with guaranteed "
+            "huge pages is unknown"
+        )
     ]
     free(node, 6, 8)
     assert missing(node) == []
@@ -147,17 +150,17 @@ def test_surplus_pages_are_told_where_the_books_have_fewer() -> None:
     (finding,) = node.findings()
     assert finding.code == "huge-pages-differ"
     assert finding.message == (
-        "the Memory Manager's books have 8 pages and the kernel 9, 1 of them surplus pages that go away with "
-        "their user: the kubelet does not start again with them"
+        "the Memory Manager's state has 8 pages and the kernel 9, 1 of them surplus pages that disappear "
+        "with their user: the kubelet would not start with it"
     )
 
 
 def test_books_that_are_not_there_are_no_clean_books() -> None:
     node = clean_node()
     node.memory = None
-    assert missing(node) == ["the kubelet's memory_manager_state: which huge pages are promised is not known"]
+    assert missing(node) == ["the kubelet's memory_manager_state: which huge pages are guaranteed is unknown"]
     node.configured = node.configured._replace(memory_policy="None")
     assert missing(node) == []
     for path in [path for path in node.files if path.startswith("sys/fs/cgroup/")]:
         del node.files[path]
-    assert missing(node) == ["control groups: what containers are configured to is not known"]
+    assert missing(node) == ["control groups: the settings of containers are unknown"]

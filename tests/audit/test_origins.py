@@ -79,8 +79,8 @@ CASES = [
     Case(
         "a runtime update",
         lambda node: moved(node, POOL),
-        "; 0,2-4,6-7 is what the shared pool (a runtime update writes it for containers without CPUs of "
-        "their own) has",
+        "; 0,2-4,6-7 is what the shared pool (written for containers without exclusive CPUs by a "
+        "runtime update) has",
     ),
     Case(
         "no list any more",
@@ -116,7 +116,7 @@ def test_what_threads_have_is_told_too() -> None:
     finding, present = node.findings("threads")
     assert "; 0,4 is what systemd's CPUAffinity=0,4" in finding.message
     assert (present.code, str(present.severity), present.detected) == ("agents-present", "note", "systemd")
-    assert "systemd gives all programs CPUAffinity=0,4 (/etc/systemd/system.conf)" in present.message
+    assert "systemd sets for all programs CPUAffinity=0,4 (/etc/systemd/system.conf)" in present.message
 
 
 def test_what_equals_nothing_is_not_claimed_and_gaps_are_told() -> None:

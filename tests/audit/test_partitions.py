@@ -22,14 +22,14 @@ def test_a_partition_beside_the_kubelets_groups_is_told_as_the_reason() -> None:
     effective, partition = node.findings("cpusets")
     assert (effective.code, partition.code) == ("effective-differs", "partition")
     assert effective.message == (
-        "it is given CPUs 0,2-4,6-7, but the kernel lets it run on 0,2,4,6-7, "
-        "because the partition /machine.slice has taken CPU 3"
+        "it is assigned CPUs 0,2-4,6-7, but the kernel lets it run on 0,2,4,6-7, "
+        "because partition /machine.slice has taken CPU 3"
     )
     assert (
         effective.fix == partition.fix == "echo member > /sys/fs/cgroup/machine.slice/cpuset.cpus.partition"
     )
     assert partition.message == (
-        "it is a partition, which a kubelet never makes: it has taken CPU 3 from / and all groups outside, "
+        "it is a partition, which kubelets never create: it has taken CPU 3 from / and all groups outside, "
         "CPU 3 of the shared pool among them"
     )
 
@@ -73,5 +73,5 @@ def test_a_node_that_is_left_fewer_cpus_from_outside_is_told_so(version: int) ->
     node.files[f"{node.at('cpuset')}/{name}"] = "0-4\n"
     node.cpuset(node.server, cpus=OWN, effective="1", mems="0")
     (found,) = node.findings("cpusets")
-    assert found.message.endswith(", because whoever runs this node leaves it 0-4 only")
+    assert found.message.endswith(", because this node's host allows it only 0-4")
     assert found.fix.startswith("cat /sys/fs/cgroup/")

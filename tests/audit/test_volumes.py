@@ -71,7 +71,7 @@ def test_cpus_that_are_to_be_given_up_are_no_longer_told() -> None:
     node.configured = node.configured._replace(delays=True)
     (found,) = read(node)
     assert (found.code, str(found.severity)) == ("assigned-cpuset-pending", "note")
-    assert "to give up CPU 5 when" in found.message
+    assert "give up CPU 5 after" in found.message
 
 
 def test_a_container_that_shares_reads_nothing() -> None:
@@ -100,7 +100,7 @@ def test_a_file_that_is_missing() -> None:
 
 def test_what_is_no_list_of_cpus_is_not_shown() -> None:
     (found,) = read(telling("root:x:0:0"))
-    assert found.detected == "no list of CPUs"
+    assert found.detected == "not a CPU list"
     assert "root" not in found.message
 
 
@@ -127,7 +127,7 @@ def test_a_recording_without_volumes_is_not_checked() -> None:
     pods = node.pods()
     snapshot = node.snapshot({uid: pod._replace(field_refs=(OF_SERVER,)) for uid, pod in pods.items()})
     (gap,) = unchecked(snapshot, ["volumes"])
-    assert gap.missing.startswith("files of volumes")
+    assert gap.missing.startswith("volume files")
 
 
 def test_without_the_pods_nobody_knows_who_reads_what() -> None:

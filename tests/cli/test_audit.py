@@ -256,7 +256,7 @@ def test_a_node_without_control_groups_has_nothing_to_show(run: Run, cpuctl: Cpu
     assert missing == ["the kubelet's cpu_manager_state", "control groups", "processes", "interrupts"]
     table = cpuctl("audit", "-q", "-m", machine)
     assert "nothing found in what could be checked" in table.out
-    assert "not checked (interrupts): interrupts: where they come to is not known" in table.out
+    assert "not checked (interrupts): interrupts: where they are delivered is unknown" in table.out
     assert cpuctl("audit", "-m", machine, "--exit-zero").code == 0
     only = answer(cpuctl("audit", "-m", machine, "--check", "quota", "-o", "json"), 3)
     assert [each["checks"] for each in only["unchecked"]] == [["quota"], ["quota"]]
@@ -283,7 +283,7 @@ def test_interrupts_are_read_where_their_directories_were_not_collected(run: Run
     assert (finding["code"], finding["severity"]) == ("interrupts-came", "note")
     assert "24 (eth0): " in finding["message"]
     (gap,) = told["unchecked"]
-    assert gap["missing"] == "interrupts' affinities (/proc/irq): only how often they came is known"
+    assert gap["missing"] == "interrupt affinities (/proc/irq): only interrupt counts are known"
 
 
 def test_a_node_of_which_everything_is_there_has_nothing_unchecked(run: Run, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_what_a_kubelet_keeps_to_is_not_known_where_it_cannot_load_it(run: Run, 
     assert gap["missing"] == (
         "the kubelet's configuration: it cannot be loaded: clean: var/lib/kubelet/config.yaml:3: maxPods: "
         'expected a whole number, found the text "many" (cpuctl config check); reserved CPUs and quotas are '
-        "not known"
+        "unknown"
     )
     planned = run("audit", "-m", "clean", "-o", "plan")
     assert (planned.code, planned.out) == (4, "")

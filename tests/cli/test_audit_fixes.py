@@ -328,14 +328,14 @@ MENDED = {
     ),
     "a core of two, as pods ask for parts of cores": Situation(
         "siblings-shared",
-        "let shop/database-0 ask for multiples of 2 CPUs, then set the CPU Manager policy option "
+        "let shop/database-0 request multiples of 2 CPUs, then set the CPU Manager policy option "
         f"full-pcpus-only, then {DELETE}",
         lambda _: None,
         asks_for_one,
     ),
     "a core of two, as pods ask for parts of cores, and the kubelet has not begun anew": Situation(
         "siblings-shared",
-        f"let shop/database-0 ask for multiples of 2 CPUs, then {DELETE}",
+        f"let shop/database-0 request multiples of 2 CPUs, then {DELETE}",
         lambda node: node.configure(WHOLE_CORES),
         asks_for_one,
     ),
@@ -405,7 +405,7 @@ PERSON: dict[str, Callable[[Node], object]] = {
     "switch on DownwardAPIAssignedResources at the API server": lambda node: node.tell(*V37, *TELLS),
     "take assigned.cpuset out of the pod": lambda node: node.read_nothing(),
     "upgrade the kubelet": lambda node: node.tell(*V37, *TELLS),
-    "let shop/database-0 ask for multiples of 2 CPUs": lambda node: node.ask_for("2"),
+    "let shop/database-0 request multiples of 2 CPUs": lambda node: node.ask_for("2"),
     "set the CPU Manager policy option full-pcpus-only": lambda node: node.configure(WHOLE_CORES),
 }
 """What is no command, and done by hand."""
@@ -419,7 +419,7 @@ NOT_RUN = {
         "crictl inspect 5e",
         *(
             f"{first}{option}crictl pods --label x"
-            for first in ("", "let a/b ask for multiples of 2 CPUs, then ")
+            for first in ("", "let a/b request multiples of 2 CPUs, then ")
             for option in ("", "set the CPU Manager policy option full-pcpus-only, then ")
         ),
     ],

@@ -83,7 +83,7 @@ def test_a_script_moves_who_shares_first(tmp_path: Path, cpuctl: Cpuctl) -> None
 
 def test_drop_ins_keep_the_host_off_and_bound_pods_that_are_there(tmp_path: Path, cpuctl: Cpuctl) -> None:
     text = told(cpuctl, "systemd")
-    assert '# Has no UID yet that its slice could be called after: "default/a"' in text
+    assert '# Has no UID yet to name its slice after: "default/a"' in text
     resources = {"limits": {"cpu": "4", "memory": "1Gi"}}
     spec = {"containers": [{"name": "app", "resources": resources}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "real", "uid": UID}, "spec": spec}
@@ -129,7 +129,7 @@ def test_names_are_never_more_than_names(way: str) -> None:
 
 def test_what_cannot_be_reached_is_told() -> None:
     folded = memory_qos(ODD, PLAN).replace("\n# ", " ")
-    assert f'Runs already, and cannot be reached: "shop/web/{"c" * 60}"' in folded
+    assert f'Already running, so it cannot be changed: "shop/web/{"c" * 60}"' in folded
     long = [Carried("a", "b", "c" * 60, "2-3", "", own=True, runs=False)]
     folded = balloons(long, PLAN).replace("\n# ", " ")
     assert f'Name too long for an annotation, left out: "a/b/{"c" * 60}"' in folded

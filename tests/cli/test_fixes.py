@@ -168,7 +168,7 @@ def _without_reservations(config: Config) -> None:
 
 
 CHANGES: dict[str, Callable[..., None]] = {
-    r"take (\w+) out of featureGates$": _without_gate,
+    r"remove (\w+) from featureGates$": _without_gate,
     r"remove it$": _without_gate,
     r"leave out (.+)$": _without_each,
     r"(\w+Policy): (\w+)": _with_policy,

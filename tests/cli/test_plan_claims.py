@@ -146,7 +146,7 @@ def test_a_pod_that_is_admitted_and_does_not_start_is_no_success(cpuctl: Cpuctl,
     result = cpuctl("plan", "-f", manifest, *MACHINE)
     assert result.code == 3
     problem = "claim default/c is pod default/a's already: a claim is one container's"
-    assert f"warning: pod default/b is admitted, and does not start: {problem}" in result.out
+    assert f"warning: pod default/b is admitted but does not start: {problem}" in result.out
     explained = answer(cpuctl, "explain", "b", "-f", manifest, *MACHINE, schema="explanation")
     assert explained["pod"]["claimProblem"] == problem
 
@@ -342,7 +342,7 @@ def test_a_copy_that_does_not_start_does_not_fit(cpuctl: Cpuctl, tmp_path: Path,
     found = answer(cpuctl, *words, "--repeat", rounds)["repeat"]
     problem = "claim default/c is pod default/a's already: a claim is one container's"
     assert (found["fitted"], found["stop"]["pod"]) == (1, "default/a-2")
-    assert found["stop"]["message"] == f"it is admitted, and does not start: {problem}"
+    assert found["stop"]["message"] == f"it is admitted but does not start: {problem}"
     assert problem in cpuctl(*words, "--repeat", rounds, "-q").out
 
 

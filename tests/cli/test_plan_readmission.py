@@ -26,12 +26,12 @@ topologyManagerScope: pod
 featureGates: {PodLevelResourceManagers: true}
 """
 LOST = (
-    "pod telco/gateway runs already, and this kubelet allocates to it anew: CPUs 1-5 and 5Gi of memory (NUMA "
-    "node 0) belong to nobody from then on, and the next start of the kubelet refuses its state files "
+    "pod telco/gateway is running, and this kubelet allocates to it again: CPUs 1-5 and 5Gi of memory (NUMA "
+    "node 0) belong to nobody from then on, and at its next start the kubelet rejects its state files "
     "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; fixed in 1.38)"
 )
 REFUSED = (
-    "pod telco/gateway runs already, and this kubelet rejects it, as if its own share were not there for it "
+    "pod telco/gateway is running, and this kubelet rejects it, ignoring what it already holds "
     "(kubernetes/kubernetes#140989, kubernetes/kubernetes#140906; fixed in 1.38)"
 )
 

@@ -583,7 +583,7 @@ def test_the_file_that_holds_a_bad_flag_is_named(kind: str, tmp_path: Path, cpuc
     result = cpuctl("config", "check", "-m", machine, "--kubelet-version", "1.36", "-o", "json")
     env, sysconfig = "/var/lib/kubelet/kubeadm-flags.env:1", "/etc/sysconfig/kubelet:3"
     findings = json.loads(result.out)["findings"]
-    places = {each["message"].partition(" (the kubelet comes")[0]: each["where"] for each in findings}
+    places = {each["message"].partition(" (checked once")[0]: each["where"] for each in findings}
     invalid = (
         'invalid argument "many" for "--max-pods" flag: strconv.ParseInt: parsing "many": invalid syntax'
     )

@@ -40,13 +40,13 @@ def followed(config: Config, fix: str) -> Config:
     """Do what a fix says."""
     changed: Config = json.loads(json.dumps(config))
     for step in fix.split("; "):
-        if gates := re.fullmatch(r"take (.+) out of featureGates", step):
+        if gates := re.fullmatch(r"take (.+) from featureGates", step):
             for gate in gates[1].split(" and "):
                 del changed["featureGates"][gate]
         elif left_out := re.fullmatch(r"leave out (.+)", step):
             for name in left_out[1].split(", "):
                 _leave_out(changed, name.split("."))
-        elif group := re.fullmatch(r"set (.+), or take (.+) out of enforceNodeAllocatable", step):
+        elif group := re.fullmatch(r"set (.+), or remove (.+) from enforceNodeAllocatable", step):
             changed[group[1]] = "/group"
         elif step == "set imageGCHighThresholdPercent above imageGCLowThresholdPercent":
             changed["imageGCHighThresholdPercent"] = changed.get("imageGCLowThresholdPercent", 80) + 1

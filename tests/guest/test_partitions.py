@@ -78,7 +78,7 @@ def test_one_of_the_host_is_the_reason_why_pods_have_fewer(folder: Path) -> None
     assert told["greedy"]["cpuset.cpus.partition"] == "root"
     assert int(lost) not in CPUSet.parse(told["front"]["cpuset.cpus.effective"])
     (finding,) = found(folder, "neighbour")["effective-differs"]
-    assert f"because the partition /greedy has taken CPU {lost}" in finding["message"]
+    assert f"because partition /greedy has taken CPU {lost}" in finding["message"]
     (finding,) = found(folder, "neighbour")["partition"]
     assert finding["path"] == "/greedy"
 

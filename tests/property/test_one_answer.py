@@ -148,7 +148,7 @@ def looked(path: str, document: dict[str, Any]) -> bool:
     else:
         unseen = str(document.get("notLookedAt", ""))
         missed = "'state files" in unseen or "have none" in unseen
-    unloaded = "once it has loaded its configuration" in unseen
+    unloaded = "after loading its configuration" in unseen
     assert unloaded or not missed or "cpuctl checkpoint verify" in unseen
     return unloaded or not missed
 

@@ -73,7 +73,7 @@ def unloaded_findings(refused: ConfigRefusedError) -> Iterator[StateFinding]:
     fix = refused.hint or leave_out(setting_place(refused.where))
     yield StateFinding(Severity.ERROR, "not-started", StatePlace(""), str(refused), fix=fix)
     for each in refused.others:
-        message = f"{each} (the kubelet comes to it once the first error is fixed)"
+        message = f"{each} (checked once the first error is fixed)"
         fix = each.hint or leave_out(setting_place(each.where))
         yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message, fix=fix)
 

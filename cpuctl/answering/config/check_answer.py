@@ -110,10 +110,10 @@ def unloaded_document(
     """Describe a configuration that the kubelet cannot even load; its *release* may not be known."""
     start = start_answer(refused.whole_refusal)
     findings = [_unloaded(refused, "not-loaded", refused.message)]
-    later = "the kubelet comes to it once the first error is fixed"
+    later = "checked once the first error is fixed"
     findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
     document = _document(sources, release, start, findings)
-    states = "state files, which the kubelet reads once it has loaded its configuration"
+    states = "state files, which the kubelet reads after loading its configuration"
     document["notLookedAt"].insert(0, {"settings": [], "what": states})
     return document
 
@@ -183,12 +183,12 @@ _NO_CPU = "unable to determine reserved CPU resources for static policy"
 _MANY_NODES = "unsupported on machines with more than"
 
 UNSET: Mapping[str, str] = {
-    "kubeReservedCgroup": "set kubeReservedCgroup, or take kube-reserved out of enforceNodeAllocatable",
-    "systemReservedCgroup": "set systemReservedCgroup, or take system-reserved out of enforceNodeAllocatable",
+    "kubeReservedCgroup": "set kubeReservedCgroup, or remove kube-reserved from enforceNodeAllocatable",
+    "systemReservedCgroup": "set systemReservedCgroup, or remove system-reserved from enforceNodeAllocatable",
     "imageGCLowThresholdPercent": "set imageGCHighThresholdPercent above imageGCLowThresholdPercent",
-    "containerRuntimeEndpoint": "set containerRuntimeEndpoint, or leave --container-runtime-endpoint out",
+    "containerRuntimeEndpoint": "set containerRuntimeEndpoint, or remove --container-runtime-endpoint",
     "failCgroupV1": "set failCgroupV1: false, or boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
-    "reservedMemory": f"set what {RESERVE} prints",
+    "reservedMemory": f"use what {RESERVE} prints",
 }
 """What to do about a setting that a kubelet misses, or whose default it refuses."""
 
@@ -203,12 +203,12 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
         )
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Nothing but the reservation is picked before there are pods.
-        return f"list the reserved CPUs in {_RESERVED}: the kubelet picks none then"
+        return f"list the reserved CPUs in {_RESERVED}: the kubelet then picks none itself"
     if isinstance(outcome, KubeletFault) or getattr(outcome, "stage", "") == "featureGates":
         gates = loaded.settings.get("featureGates")
         given = (gates.members if gates else None) or {}
         names = [name for name in given if re.search(rf"\b{re.escape(name)}\b", text)]
-        return f"take {' and '.join(names)} out of featureGates" if names else ""
+        return f"remove {' and '.join(names)} from featureGates" if names else ""
     if not isinstance(outcome, StartRefused):
         return ""
     if outcome.stage == "nodeAllocatable":
@@ -218,7 +218,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     if _MANY_NODES in text:
         return (
             "topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
-            ' {max-allowable-numa-nodes: "N"}, N being as many as the machine has'
+            ' {max-allowable-numa-nodes: "N"}, N being the number of NUMA nodes'
         )
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
@@ -241,7 +241,7 @@ def _list_of(loaded: LoadedConfiguration) -> str:
         mask = parse_given_mask(text)
     except ValueError:
         return ""
-    return "" if mask is None else f"write {_RESERVED}: {mask}, as kubelets read lists and no masks"
+    return "" if mask is None else f"write {_RESERVED}: {mask}, as kubelets read CPU lists, not masks"
 
 
 def _written(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str:

@@ -64,7 +64,7 @@ def versions_document(
 def uncompared_document(uncompared: Uncompared, sources: Sources) -> answers.UncomparedVersions:
     """Describe a configuration that the kubelet to come from cannot load."""
     header = unloaded_header(sources)
-    files = "state files, which a kubelet reads once it has loaded its configuration"
+    files = "state files, which a kubelet reads after loading its configuration"
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigVersions",

@@ -106,12 +106,12 @@ def memory_qos(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa
                 found[f"{file}.{_QOS_SUFFIX}/{each.name}"] = value
     header = _comment(
         "Annotations for the NRI plug-in memory-qos, to be added to the manifests (of workloads, to the "
-        "template's metadata) before pods are created. Its configuration has to list the files, or it "
-        "fails the creation of every container that has such an annotation:",
+        "template's metadata) before pods are created. Its configuration must list the files, otherwise "
+        "every container with such an annotation fails to be created:",
         "unifiedannotations: [cpuset.cpus, cpuset.mems]",
-        "Limits: cgroup v2 only; on creation only, so that containers that share get what is left once "
-        "all of these run; any node that the pod comes to takes the same CPU numbers.",
-        *(f"Runs already, and cannot be reached: {each.full_name}" for each in containers if each.runs),
+        "Limits: cgroup v2 only; applied at creation only, so shared containers get what is left once all "
+        "of these run; any node that the pod is scheduled to uses the same CPU numbers.",
+        *(f"Already running, so it cannot be changed: {each.full_name}" for each in containers if each.runs),
     )
     return header + (_yaml(*_annotated(annotations)) if annotations else "")
 
@@ -146,11 +146,11 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
     }
     header = _comment(
         "A BalloonsPolicy for the NRI plug-in balloons, and the annotations that send containers into their "
-        "balloons, to be added to the manifests before pods are created. For one node alone, call it "
-        "node.NAME in place of default.",
-        "Limits: it steers, and cannot name CPUs: each balloon has the planned size, and lies close to the "
-        "planned CPUs (preferCloseToDevices) as far as the policy finds these free. Containers that share "
-        "get the CPUs of the default balloon, not the planned shared pool.",
+        "balloons, to be added to the manifests before pods are created. For a single node, name "
+        "it node.NAME instead of default.",
+        "Limits: it guides placement but cannot name CPUs: each balloon has the planned size and is "
+        "placed close to the planned CPUs (preferCloseToDevices) where the policy finds these free. "
+        "Shared containers get the CPUs of the default balloon, not the planned shared pool.",
         *(f"Name too long for an annotation, left out: {each.full_name}" for each in own if each not in fits),
         *(
             f"planned-{number} stands for {each.cpus}: {each.full_name}"
@@ -163,10 +163,10 @@ def balloons(containers: Sequence[Carried], plan: StartedPlan) -> str:
 def crictl(containers: Sequence[Carried], plan: StartedPlan) -> str:  # noqa: ARG001
     """Write a shell script that moves containers which run: first those that give CPUs up."""
     header = "#!/bin/sh\n" + _comment(
-        "Moves containers to their planned CPUs, once they run on this node: first those that share, so that "
-        "what others get is free by then.",
-        "Limits: after the containers have started, not before; a kubelet with the static policy writes its "
-        "own sets again with the next pass of its loop, and a container that restarts begins anew.",
+        "Moves containers to their planned CPUs once they run on this node: shared ones first, so that "
+        "the CPUs of the others are free by then.",
+        "Limits: takes effect only after containers have started; a kubelet with the static policy writes "
+        "its own sets again in its next reconcile pass, and a restarted container starts over.",
     )
     lines = [header, "set -eu\n", _CRICTL]
     for each in sorted(containers, key=lambda each: each.own):
@@ -182,7 +182,7 @@ move() {
         --label "io.kubernetes.pod.namespace=$1" --label "io.kubernetes.pod.name=$2" \\
         --label "io.kubernetes.container.name=$3")
     if [ -z "$ids" ]; then
-        printf '%s\\n' "does not run: $1/$2/$3" >&2
+        printf '%s\\n' "not running: $1/$2/$3" >&2
         return 0
     fi
     for id in $ids; do
@@ -209,10 +209,10 @@ def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
     parts = [
         _comment(
             "Drop-ins for systemd: write each to its path, then run systemctl daemon-reload.",
-            "Limits: cgroup v2 only. Slices of the host are kept off planned CPUs, kernel threads and "
-            "interrupts are not. A pod's slice bounds its containers together, and cannot tell them apart; "
-            "it is called after the UID, which a pod has once it is created, and which goes with it. The "
-            "kubelet has to use the systemd cgroup driver.",
+            "Limits: cgroup v2 only. Slices of the host are kept off planned CPUs; kernel threads and "
+            "interrupts are not. A pod's slice limits its containers as a group, not one by one; it is "
+            "named after the pod's UID, which exists once the pod is created and changes when it is "
+            "recreated. The kubelet must use the systemd cgroup driver.",
         )
     ]
     if own and (host := everyone - own):
@@ -221,7 +221,7 @@ def systemd(containers: Sequence[Carried], plan: StartedPlan) -> str:
         mine = [each for each in containers if (each.namespace, each.pod) == (pod.namespace, pod.pod)]
         name = json.dumps(f"{pod.namespace}/{pod.pod}")
         if not _UID.fullmatch(pod.uid):
-            parts.append(_comment(f"Has no UID yet that its slice could be called after: {name}"))
+            parts.append(_comment(f"Has no UID yet to name its slice after: {name}"))
             continue
         slice_name = f"kubepods-pod{pod.uid.replace('-', '_')}.slice"
         cpus = str(union(CPUSet.parse(each.cpus) for each in mine))

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 MOST_SETS = 100
 """Of the sets that a policy looked at, so many are told."""
 _TAKEN = (
-    "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
-    "for free that is not (kubernetes issue 124066)"
+    "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet considers a "
+    "core free that is not (kubernetes issue 124066)"
 )
 _POOL_WARNINGS = {
     PoolWarning.EMPTY: (
         "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
-        "kubelet that restarts now refuses its own state file (default cpuset cannot be empty)"
+        "kubelet restarted now would reject its own state file (default cpuset cannot be empty)"
     ),
     PoolWarning.ONLY_RESERVED: (
         "takes the last free CPUs: containers without exclusive CPUs share the reserved CPUs with the system"
@@ -407,13 +407,13 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarn
             name, cpus = admission.pod.full_name, cpu_list(taken)
             text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
             if taken & missed:
-                text += "; the kubelet refuses its own cpu_manager_state when it restarts"
+                text += "; after a restart the kubelet rejects its own cpu_manager_state"
             yield {"pod": name, "takenCPUs": cpus, "message": text}
         for container, resources in admission.wrapped_memory.items():
             name, what = admission.pod.full_name, " and ".join(resources)
             text = (
                 f"pod {name}: {what} is requested by a container but not by spec.resources, so what is left "
-                f"for container {container} wraps around: the kubelet writes down nearly 2^64 bytes"
+                f"for container {container} wraps around: the kubelet records nearly 2^64 bytes"
             )
             yield {"pod": name, "message": text}
 
@@ -421,7 +421,7 @@ def _warnings(admissions: Iterable[Admission], missed: int) -> Iterator[PlanWarn
 def _overdrawn(node: Node) -> Iterator[PlanWarning]:
     for beyond in wrapped_amounts(node.memory.state.tables):
         text = f"reservedMemory and huge pages take more {beyond} than it has: the kubelet's sums wrap around"
-        yield {"message": f"{text}, and it hands out memory that is not there"}
+        yield {"message": f"{text}, and it hands out memory that does not exist"}
 
 
 def _lists(masks: Mapping[int, int]) -> dict[str, str]:
@@ -456,10 +456,10 @@ def readmission_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarnin
 
 def _lost_text(found: Readmission) -> str:
     if not found.lost:
-        return "runs already, and this kubelet rejects it, as if its own share were not there for it"
+        return "is running, and this kubelet rejects it, ignoring what it already holds"
     return (
-        f"runs already, and this kubelet allocates to it anew: {' and '.join(_lost(found))} belong to nobody "
-        "from then on, and the next start of the kubelet refuses its state files"
+        f"is running, and this kubelet allocates to it again: {' and '.join(_lost(found))} belong to nobody "
+        "from then on, and at its next start the kubelet rejects its state files"
     )
 
 

@@ -224,7 +224,7 @@ def mixed_cores(machine: Machine, admissions: Sequence[Admission]) -> Iterator[M
                 pod, name = admission.pod.full_name, placed.container.name
                 message = (
                     f"pod {pod}: container {name} spans performance cores (CPUs {fast}) and efficiency cores "
-                    f"(CPUs {slow}){guessed}: no kubelet tells them apart"
+                    f"(CPUs {slow}){guessed}: kubelets do not distinguish them"
                 )
                 yield {
                     "pod": pod,

@@ -73,8 +73,9 @@ def device_warnings(admissions: Iterable[Admission]) -> Iterator[PlanWarning]:
         }
         if resources and admission.asked:
             message = (
-                f"pod {admission.pod.full_name} may get other devices of {', '.join(resources)} than here: "
-                "the device plugin or chance decides, and this plan takes them where the fewest are free"
+                f"pod {admission.pod.full_name} may get different devices of {', '.join(resources)} than "
+                "shown here: the device plugin (or chance) decides; this plan takes them where the fewest "
+                "are free"
             )
             yield {"pod": admission.pod.full_name, "message": message}
 

@@ -220,7 +220,7 @@ def _claimed(world: World, life: PodLife) -> Iterator[str]:
     known = None if world.claims is None else world.claims.pods.get(life.uid)
     for each in known.distinct if known is not None else ():
         if isinstance(each.prepared, Undetermined):
-            yield f"which CPUs claim {each.claim} gets is not known: {each.prepared.text}"
+            yield f"which CPUs claim {each.claim} gets is unknown: {each.prepared.text}"
         elif each.cpus:
             yield f"claim {each.claim} {each.cpus}"
 

@@ -22,27 +22,27 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'advise') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --defragment --budget --what-if --keep --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --policy --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy --order --repeat --capacity --compare --svg --html --write-state --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='--message -f --filename -T --template -m --machine --state --pods --events --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --policy -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'advise') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --defragment --budget --what-if --keep --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --driver-args --ephemeral-storage --memory --skip-apiserver --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --edited --policy --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
-        'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-f --filename -m --machine --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --policy --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'pods diff') options='-f --filename -m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-f --filename -m --machine --driver-args --skip-apiserver --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --until --follow --speed --new --policy --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'policies') options='-h --help' ;;
         'policies list') options='-o --output --no-color -q --quiet -h --help' ;;
         'policies show') options='-o --output --no-color -q --quiet -h --help' ;;
         'policies new') options='--force -h --help' ;;
-        'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
-        'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
+        'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --numa-memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
+        'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --numa-memory --svg --force --publisher -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology distances') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'topology synthetic') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'topology devices') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'config') options='-h --help' ;;
-        'config reserve') options='-m --machine --cgroup-version --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'config reserve') options='-m --machine --cgroup-version --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-count --per-numa --whole-cores --keep-p-cores --spread --numa-node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config show') options='-m --machine --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
         'config check') options='-m --machine --cgroup-version --ephemeral-storage --memory --state --driver-args --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config versions') options='-f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates --help-kubelet --from --to --all -o --output --no-color -q --quiet -h --help' ;;
@@ -50,8 +50,8 @@ _cpuctl_options() {
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint verify') options='--state -m --machine --pods --memory --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint migrate') options='--state --pods -m --machine --memory --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint migrate') options='--state --pods -m --machine --memory --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to -y --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint repair') options='--state -m --machine --pods --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint new') options='-f --filename -T --template -m --machine --devices --assume-devices --driver-args --memory --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'audit') options='-m --machine --root --state --pods --pod-resources --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
@@ -65,10 +65,10 @@ _cpuctl_options() {
         'dra allocate') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --cpu-device-mode --group-by --reserved-cpus --expose-pcie-roots --publish-node-allocatable-resource-mapping --hostname-override --fixed --exit-zero -o --output --no-color -q --quiet -h --help' ;;
         'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
         'fleet') options='-h --help' ;;
-        'fleet list') options='-f --filename -T --template --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet check') options='--nrt --pods --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check --strict -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet diff') options='--nodes --nodes-before --pods --pods-before --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --driver-args --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat --policy -j --jobs --scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet list') options='-f --filename -T --template --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -j --jobs --dask-scheduler --svg --html --force --publisher -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet check') options='--nrt --pods --nodes --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --dask-scheduler --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet diff') options='--nodes --nodes-before --pods --pods-before --resume --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -j --jobs --dask-scheduler --exit-code -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'fleet plan') options='-f --filename -T --template --nodes --pods --nrt --devices --driver-args --skip-apiserver --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --scheduler-plugin --drain --without --repeat --policy -j --jobs --dask-scheduler -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'schema') options='-h --help' ;;
         'completion') options='-h --help' ;;
         *) options='' ;;
@@ -107,7 +107,7 @@ _cpuctl_value() {
         'resize:--pods' | \
         'resize:--devices' | \
         'resize:--kubelet-config' | \
-        'resize:--to' | \
+        'resize:--edited' | \
         'resize:...' | \
         'pods show:-f' | \
         'pods show:--filename' | \
@@ -267,8 +267,8 @@ _cpuctl_value() {
         'config reserve:--ephemeral-storage' | \
         'config reserve:--memory' | \
         'config reserve:--kubelet-args' | \
-        'config reserve:--reserved-cpus' | \
-        'config reserve:--node' | \
+        'config reserve:--cpu-count' | \
+        'config reserve:--numa-node' | \
         'config show:--ephemeral-storage' | \
         'config show:--memory' | \
         'config show:--kubelet-args' | \
@@ -308,16 +308,16 @@ _cpuctl_value() {
         'fleet list:--kubelet-args' | \
         'fleet list:-j' | \
         'fleet list:--jobs' | \
-        'fleet list:--scheduler' | \
+        'fleet list:--dask-scheduler' | \
         'fleet list:--publisher' | \
         'fleet check:--kubelet-args' | \
         'fleet check:-j' | \
         'fleet check:--jobs' | \
-        'fleet check:--scheduler' | \
+        'fleet check:--dask-scheduler' | \
         'fleet diff:--kubelet-args' | \
         'fleet diff:-j' | \
         'fleet diff:--jobs' | \
-        'fleet diff:--scheduler' | \
+        'fleet diff:--dask-scheduler' | \
         'fleet plan:-T' | \
         'fleet plan:--template' | \
         'fleet plan:--driver-args' | \
@@ -327,7 +327,7 @@ _cpuctl_value() {
         'fleet plan:--without' | \
         'fleet plan:-j' | \
         'fleet plan:--jobs' | \
-        'fleet plan:--scheduler') value='nothing' ;;
+        'fleet plan:--dask-scheduler') value='nothing' ;;
         'plan:-m' | \
         'plan:--machine' | \
         'explain:-m' | \
@@ -446,7 +446,7 @@ _cpuctl_value() {
         'pods show:--apiserver-version' | \
         'pods diff:--kubelet-version' | \
         'pods diff:--apiserver-version' | \
-        'pods diff:--to-kubelet-version' | \
+        'pods diff:--to' | \
         'pods lint:--kubelet-version' | \
         'pods lint:--apiserver-version' | \
         'replay:--kubelet-version' | \
@@ -458,7 +458,7 @@ _cpuctl_value() {
         'config versions:--from' | \
         'config versions:--to' | \
         'checkpoint verify:--kubelet-version' | \
-        'checkpoint migrate:--to-kubelet' | \
+        'checkpoint migrate:--to' | \
         'checkpoint repair:--kubelet-version' | \
         'checkpoint new:--kubelet-version' | \
         'audit:--kubelet-version' | \
@@ -597,7 +597,9 @@ _cpuctl_value() {
         'checkpoint dump:--output' | \
         'checkpoint verify:-o' | \
         'checkpoint verify:--output') value='words table wide json yaml prom' ;;
-        'audit:--check') value='checks' ;;
+        'audit:--check' | \
+        'fleet check:--check' | \
+        'fleet diff:--check') value='checks' ;;
         'audit:-o' | \
         'audit:--output') value='words table wide json yaml jsonl plan prom' ;;
         'cgroups apply:...') value='container' ;;
@@ -609,10 +611,8 @@ _cpuctl_value() {
         'dra allocate:--group-by') value='words numanode socket machine' ;;
         'fleet list:-o' | \
         'fleet list:--output') value='words table wide json yaml jsonl prom nrt' ;;
-        'fleet check:--check') value='words config state audit nrt' ;;
         'fleet check:-o' | \
         'fleet check:--output') value='words table wide json yaml jsonl prom' ;;
-        'fleet diff:--check') value='words config state audit' ;;
         'schema:1') value='words advice audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions claimallocation configcheck configreserve configshow configversions defragmentation devices explanation fleetcheck fleetdiff fleetlist fleetplan messages nriplan nrireplay plan plancomparison podresources podsdiff podslint podsshow policies policydescription replay resize timeline topology' ;;
         'completion:1') value='words bash zsh fish' ;;
         *) value='' ;;

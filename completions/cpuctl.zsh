@@ -30,23 +30,23 @@ _cpuctl_commands() {
         '')
             verbs=(
                 'plan:Dry-run pods: which CPUs each container would get, and why.'
-                'explain:Why a pod is admitted or rejected, and what would change it.'
-                'advise:Which settings serve pods best here, each tried on the engine.'
-                'resize:Dry-run an in-place resize of a running pod, CPU by CPU.'
-                'pods:Show what follows from pods'\'' resources; check manifests.'
+                'explain:Explain why a pod is admitted or rejected, and what would help.'
+                'advise:Recommend kubelet settings for these pods on this machine.'
+                'resize:Dry-run an in-place resize of a running pod.'
+                'pods:Show QoS, sums and cgroups of pods; compare and check manifests.'
                 'replay:Replay a node'\''s history over time, and check expectations.'
-                'policies:Policies to try in the kubelet'\''s place: what if.'
+                'policies:Show policies to try instead of the kubelet'\''s (what if).'
                 'topology:Show a machine'\''s NUMA nodes, sockets, cores and caches.'
-                'config:The kubelet'\''s configuration: show, check, reserve, upgrade.'
-                'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
-                'audit:Check a node: wrong CPU sets, noisy neighbours, and the fixes.'
-                'cgroups:The kubelet'\''s control groups: show them, set them right.'
-                'nri:Tell the container runtime which CPUs containers get (NRI).'
-                'dra:CPUs as devices (DRA): slices, and what claims get.'
+                'config:Show and check the kubelet'\''s configuration; check an upgrade.'
+                'checkpoint:Show, verify, migrate and repair the kubelet'\''s state files.'
+                'audit:Find wrong CPU sets and noisy neighbours on a node, with fixes.'
+                'cgroups:Show the kubelet'\''s control groups, and correct their CPU sets.'
+                'nri:Set the CPUs of containers from the container runtime (NRI).'
+                'dra:Show CPUs as devices (DRA), and dry-run resource claims.'
                 'capture:Record a node in one archive that every command reads.'
-                'fleet:Ask many nodes at once: list, check, compare, plan.'
-                'schema:Print the JSON Schema of an answer.'
-                'completion:Print the script that completes words in a shell.'
+                'fleet:List, check, compare and plan many nodes at once.'
+                'schema:Print the JSON Schema of what a command prints or reads.'
+                'completion:Print the completion script for bash, zsh or fish.'
             )
             ;;
         'pods')
@@ -132,92 +132,92 @@ _cpuctl_run() {
         'plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
-                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
-                '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
-                '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
-                '(--repeat)'--repeat='[Plan the pods N times over, copies being called NAME-2 and so on; max\: as often as all of them fit.]:N|max:(max)' \
-                '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were rejected.]' \
-                '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; or a policy (as --policy); a dot is no change.]:A B: :A B: ' \
+                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--order)'--order='[Order of the pods\: given, priority (highest first), qos (Guaranteed, Burstable, BestEffort), or largest-first (by exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
+                '(--repeat)'--repeat='[Plan the pods N times; copies are called NAME-2 and so on. max\: as many times as all of them fit.]:N|max:(max)' \
+                '(--capacity)'--capacity'[Also show what else fits\: copies, the largest requests, how fragmented free CPUs are, and which pods to move to make room for rejected ones.]' \
+                '(--compare)'--compare'[Compare two kubelets side by side. Each is a list of changes to the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a configuration file, perhaps with such a list; a policy (as --policy); or . for unchanged.]:A B: :A B: ' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
-                '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
+                '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
+                '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
-                '(-o --output)'{-o+,--output=}'[table, wide, json, yaml; prom\: what the kubelet'\''s metrics read; nrt\: the NodeResourceTopology that an exporter would publish then; nri\: what a plug-in of the Node Resource Interface would answer the container runtime. To carry the plan out\: memory-qos and balloons (NRI plug-ins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-o --output)'{-o+,--output=}'[Output format\: table, wide, json, yaml; prom\: the kubelet'\''s metrics; nrt\: the NodeResourceTopology that an exporter would publish; nri\: what an NRI plug-in would answer the container runtime. To carry out the plan\: memory-qos and balloons (NRI plug-ins), crictl (a script), systemd (drop-ins).]:FORMAT:(table wide json yaml prom nrt nri memory-qos balloons crictl systemd)' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
         'explain')
             _arguments \
-                '*'--message='[Tell what a line of an event, status or log means; - for lines on stdin.]:TEXT: ' \
+                '*'--message='[Explain a line of an event, status or log means; - for lines on stdin.]:TEXT: ' \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--events)'--events='[Events, as kubectl get events -o json prints them\: the pod rejected last is explained.]:FILE:_files' \
-                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
-                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
-                '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--events)'--events='[Events (kubectl get events -o json)\: explains the pod that was rejected last.]:FILE:_files' \
+                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[POD]: _cpuctl_ask pod'
             ;;
         'advise')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
-                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
-                '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--include-completed)'--include-completed'[Treat completed pods (Succeeded, Failed) as new ones.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--defragment)'--defragment'[Instead\: the fewest moves of pods on the node after which the given pod fits or, where none is given, the largest there can be.]' \
                 '(--budget)'--budget='[Settings to try on the engine, at most (2000), or evictions and admissions (20000).]:N: ' \
@@ -225,45 +225,45 @@ _cpuctl_run() {
                 '*'--keep='[Leave a setting as it is\: a field of the configuration, such as cpuManagerPolicy, or an option of a policy, such as full-pcpus-only. May be given several times.]:SETTING:(cpuManagerPolicy cpuManagerPolicyOptions reservedSystemCPUs topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions memoryManagerPolicy full-pcpus-only distribute-cpus-across-numa align-by-socket distribute-cpus-across-cores strict-cpu-reservation prefer-align-cpus-by-uncorecache prefer-closest-numa-nodes)' \
                 '(--snippet)'--snippet='[Only a KubeletConfiguration with the settings of row N, to paste.]:N: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
         'resize')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
-                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--state)'--state='[The kubelet'\''s state files to start from\: cpu_manager_state, memory_manager_state, or the directory with both. Default\: an empty node.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '*'--set='[New resources, memory=N as well; N stands for request and limit, N/M tells them apart.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
-                '*'--to='[Manifests of pods that run, with new resources.]:PODS:_files' \
-                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '*'--edited='[Manifests of pods that run, with new resources.]:PODS:_files' \
+                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--resize-semantics)'--resize-semantics='[The preview as the KEP says, or as its reference has it.]:kep|reference:(kep reference)' \
                 '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
-                '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--write-state)'--write-state='[Write the resulting state files to DIR.]:DIR:_files -/' \
+                '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
@@ -274,46 +274,46 @@ _cpuctl_run() {
         'pods show')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; OOM scores depend on its memory. Without it none is known.]:SOURCE: _cpuctl_machine' \
-                '(--memory)'--memory='[The node'\''s memory, where no machine is named.]:AMOUNT: ' \
-                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--oci-runtime)'--oci-runtime='[runc-1.2.6, crun-1.23, ...\: the weights of containers depend on it.]:NAME-VERSION: ' \
-                '(--usage)'--usage='[Memory that pods use, for their order of eviction\: a mapping of \[NAMESPACE/\]NAME to an amount, or what kubectl get podmetrics -A -o json prints.]:FILE:_files' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands; OOM scores depend on its memory. Default\: none.]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[The node'\''s memory, if no machine is named.]:AMOUNT: ' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
+                '(--oci-runtime)'--oci-runtime='[The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.]:NAME-VERSION: ' \
+                '(--usage)'--usage='[Memory that pods use, for the order of eviction\: a mapping of \[NAMESPACE/\]NAME to an amount, or the output of kubectl get podmetrics -A -o json.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
         'pods diff')
             _arguments \
                 '*'{-f+,--filename=}'[The same as OLD and, given again, as NEW.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; OOM scores depend on its memory. Without it none is known.]:SOURCE: _cpuctl_machine' \
-                '(--memory)'--memory='[The node'\''s memory, where no machine is named.]:AMOUNT: ' \
-                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--oci-runtime)'--oci-runtime='[runc-1.2.6, crun-1.23, ...\: the weights of containers depend on it.]:NAME-VERSION: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands; OOM scores depend on its memory. Default\: none.]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[The node'\''s memory, if no machine is named.]:AMOUNT: ' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
+                '(--oci-runtime)'--oci-runtime='[The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.]:NAME-VERSION: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--to-kubelet-version)'--to-kubelet-version='[Compare with this minor of the kubelet.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--to-feature-gates)'--to-feature-gates='[Compare with these gates of the kubelet.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
+                '(--to)'--to='[Compare with this kubelet version.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--to-feature-gates)'--to-feature-gates='[Compare with these feature gates of the kubelet.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[OLD]:_files' \
                 '2::[NEW]:_files'
@@ -321,23 +321,23 @@ _cpuctl_run() {
         'pods lint')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; without it none is known.]:SOURCE: _cpuctl_machine' \
-                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
-                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands, whose kubelet is asked, too. Default\: none.]:SOURCE: _cpuctl_machine' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s version. Default\: the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s feature gates. Default\: the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--static)'--static'[Static pods\: files that a kubelet reads itself, by its own rules.]' \
-                '(--strict --warnings-as-errors)'{--strict,--warnings-as-errors}'[Exit 3 also where there are warnings.]' \
+                '(--static)'--static'[Check static pods\: files that the kubelet reads itself, by its own rules.]' \
+                '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
@@ -345,26 +345,26 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '(-m --machine)'{-m+,--machine=}'[Another machine than the timeline'\''s; that of a log (default\: live).]:SOURCE: _cpuctl_machine' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--until)'--until='[Stop after so much of the timeline, e.g. 30s.]:DURATION: ' \
                 '(--follow)'--follow'[Tell what happens when it happens.]' \
                 '(--speed)'--speed='[How fast time goes by with --follow, e.g. 10x.]:FACTOR: ' \
                 '(--new)'--new'[Print a commented example of a timeline.]' \
-                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one entry a line, nri what a plug-in of the Node Resource Interface would answer the container runtime, event by event.]:table|wide|json|yaml|jsonl|nri:(table wide json yaml jsonl nri)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[TIMELINE]:_files'
             ;;
@@ -375,99 +375,99 @@ _cpuctl_run() {
         'policies list')
             _arguments \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'policies show')
             _arguments \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)'
             ;;
         'policies new')
             _arguments \
-                '(--force)'--force'[Write over a file that is there.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1:FILE:_files'
             ;;
         'topology')
             _cpuctl_group 'topology' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
+                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:COLUMN,...: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
-                '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
+                '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'topology show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
+                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:COLUMN,...: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
-                '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
+                '(--numa-memory)'--numa-memory'[Also show the memory of each NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is the NodeResourceTopology that an exporter would publish.]:table|wide|json|yaml|lscpu|numactl|hwloc-xml|nrt:(table wide json yaml lscpu numactl hwloc-xml nrt)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology map')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology distances')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology synthetic')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'topology devices')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
@@ -477,92 +477,92 @@ _cpuctl_run() {
             ;;
         'config reserve')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--reserved-cpus)'--reserved-cpus='[Also choose N CPUs for reservedSystemCPUs.]:N: ' \
+                '(--cpu-count)'--cpu-count='[Also choose N CPUs for reservedSystemCPUs.]:N: ' \
                 '(--per-numa)'--per-numa'[As many from every NUMA node, N in all or a few more.]' \
                 '(--whole-cores)'--whole-cores'[Whole cores\: N CPUs or a few more.]' \
                 '(--keep-p-cores)'--keep-p-cores'[Performance cores last, where the machine tells them apart.]' \
                 '(--spread)'--spread='[How much of every NUMA node\: alike (even, the default), by its size (proportional), or all of one node.]:even|proportional|one-node:(even proportional one-node)' \
-                '(--node)'--node='[All memory of this NUMA node.]:NODE: ' \
+                '(--numa-node)'--numa-node='[All memory of this NUMA node.]:N: ' \
                 '(--snippet)'--snippet'[Only a KubeletConfiguration with the settings, for a drop-in file.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config check')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
-                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; default\: the live host'\''s, else storage is ignored.]:QUANTITY: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version. Default\: the machine'\''s, or 2.]:1|2:(1 2)' \
+                '(--ephemeral-storage)'--ephemeral-storage='[Size of the kubelet'\''s file system. Default\: the live host'\''s; otherwise storage is ignored.]:QUANTITY: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--state)'--state='[Would it start on these state files of the kubelet?]:STATE:_files' \
                 '(--driver-args)'--driver-args='[The flags of the driver dra.cpu that is to run beside it\: what does not go together is said.]:FLAGS: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
+                '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'config versions')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--state)'--state='[Would it start on these state files of the kubelet?]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--from)'--from='[The release to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--to)'--to='[The release to go to; else the next minor.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--all)'--all'[Also what this configuration cannot notice.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
@@ -572,152 +572,152 @@ _cpuctl_run() {
             ;;
         'checkpoint dump')
             _arguments \
-                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
+                '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
                 '(-m --machine)'{-m+,--machine=}'[The node, as for other commands\: where STATE is, and what --map and --svg draw.]:SOURCE: _cpuctl_machine' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--map)'--map'[Draw the machine with who holds which CPU.]' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--map)'--map'[Draw the machine with the owner of each CPU.]' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[STATE]:_files'
             ;;
         'checkpoint verify')
             _arguments \
-                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--pod-resources)'--pod-resources='[Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
+                '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[STATE]:_files'
             ;;
         'checkpoint diff')
             _arguments \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--exit-code)'--exit-code'[Exit 3 if anything differs or would change.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1:A:_files' \
                 '2:B:_files'
             ;;
         'checkpoint migrate')
             _arguments \
-                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; the result is proven on it. Without it none is known.]:SOURCE: _cpuctl_machine' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its state files are taken from there; with options of the kubelet and without -m, its machine, too.]:DIR:_files -/' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine, as for other commands, on which the result is verified. Default\: none.]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its state files are read there and, with kubelet options but no -m, its machine.]:DIR:_files -/' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--to-kubelet)'--to-kubelet='[The minor that is to read the files, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--yes)'--yes'[Write in place, with a backup; without it only tell what would change.]' \
-                '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
-                '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
-                '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
+                '(--to)'--to='[The kubelet version that is to read the files, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without it only show what would change.]' \
+                '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
+                '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
+                '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
+                '(--exit-code)'--exit-code'[Exit 3 if anything differs or would change.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[STATE]:_files'
             ;;
         'checkpoint repair')
             _arguments \
-                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--state)'--state='[State files (same as the argument STATE).]:STATE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its machine, kubelet configuration and state files are read there.]:DIR:_files -/' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--yes)'--yes'[Write in place, with a backup; without it only tell what would change.]' \
-                '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
-                '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
-                '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
+                '(-y --yes)'{-y,--yes}'[Write in place, with a backup; without it only show what would change.]' \
+                '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
+                '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
+                '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
+                '(--exit-code)'--exit-code'[Exit 3 if anything differs or would change.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[STATE]:_files'
             ;;
         'checkpoint new')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
-                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
-                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Assume that every NUMA node has enough of the devices that pods request and --devices does not list.]' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--memory)'--memory='[Memory of a machine that was recorded without it.]:AMOUNT: ' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk\: its machine, kubelet configuration and state files are read there.]:DIR:_files -/' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
-                '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
+                '(--force-kubelet-running)'--force-kubelet-running'[Write even while a kubelet uses these files\: it may overwrite them.]' \
+                '(--write-state)'--write-state='[Write the new files to DIR instead (no --yes needed).]:DIR:_files -/' \
+                '(--force)'--force'[Overwrite existing files; state files are backed up.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
         'checkpoint versions')
             _arguments \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'audit')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory that holds sys/, a recording.]:SOURCE: _cpuctl_machine' \
-                '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
-                '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--pod-resources)'--pod-resources='[Ask the kubelet at its pod resources socket, or read a file of its answers (List, GetAllocatableResources) as JSON. Alone, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--pod-resources)'--pod-resources='[Query the kubelet'\''s pod resources socket, or read its answers (List, GetAllocatableResources) from a JSON file. Without a value, or with '\''live'\''\: the socket in the kubelet'\''s directory.]:[SOCKET]: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:A,B: _cpuctl_ask checks' \
+                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, hugepages, stale, devices, claims, answers, foreign, kernel, interrupts, siblings, isolation, volumes.]:CHECK,...: _cpuctl_ask checks' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one finding a line, plan the changes to apply, prom metrics for node_exporter.]:table|wide|json|yaml|jsonl|plan|prom:(table wide json yaml jsonl plan prom)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
@@ -727,38 +727,38 @@ _cpuctl_run() {
             ;;
         'cgroups show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory that holds sys/, a recording.]:SOURCE: _cpuctl_machine' \
-                '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
-                '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--oci-runtime)'--oci-runtime='[runc-1.2.6, crun-1.23, ...\: the weights of containers depend on it.]:NAME-VERSION: ' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--oci-runtime)'--oci-runtime='[The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.]:NAME-VERSION: ' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
+                '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'cgroups apply')
             _arguments \
                 '(-f --filename)'{-f+,--filename=}'[A plan or a CPU Manager state; - for stdin.]:FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory that holds sys/, a recording.]:SOURCE: _cpuctl_machine' \
-                '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
-                '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
-                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.]:FILE:_files' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory with sys/, or a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[Root of the node'\''s file system, e.g. /host in a debugging pod, or a mounted disk.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files. Default\: the node'\''s own.]:STATE:_files' \
+                '(--pods)'--pods='[The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(-y --yes)'{-y,--yes}'[Write; otherwise nothing is changed.]' \
                 '(--no-wait)'--no-wait'[Do not wait for the kubelet to rewrite it.]' \
@@ -769,8 +769,8 @@ _cpuctl_run() {
                 '(--force-exclusive)'--force-exclusive'[Write CPUs that are exclusive to another container.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where a dry run has something to write.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[NS/POD/CONTAINER=CPUS]...: _cpuctl_ask container'
             ;;
@@ -781,13 +781,13 @@ _cpuctl_run() {
         'nri run')
             _arguments \
                 '(--plan)'--plan='[Carry out a plan\: what cpuctl plan -o json has printed; - for stdin.]:FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--policy)'--policy='[Give CPUs away as containers come\: static (the kubelet'\''s), another NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(--state-file)'--state-file='[Where a policy keeps, from one run to the next, who holds what.]:FILE:_files' \
@@ -795,7 +795,7 @@ _cpuctl_run() {
                 '(--index)'--index='[Two digits\: runtimes ask plug-ins in the order of their indices.]:NN: ' \
                 '(--dry-run)'--dry-run'[Only log what would be answered; containers pass untouched.]' \
                 '(-o --output)'{-o+,--output=}'[log is lines on stderr; jsonl also writes every answer to stdout, a JSON object a line.]:log|jsonl:(log jsonl)' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'dra')
@@ -804,13 +804,13 @@ _cpuctl_run() {
             ;;
         'dra slices')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--cpu-device-mode)'--cpu-device-mode='[A device a CPU, or a device a group of CPUs.]:grouped|individual:(grouped individual)' \
                 '(--group-by)'--group-by='[What makes a group of CPUs.]:numanode|socket|machine:(numanode socket machine)' \
@@ -819,21 +819,21 @@ _cpuctl_run() {
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count claims'\'' CPUs as the node'\''s (KEP-5517), as the driver'\''s setting of that name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1::[SOURCE]: _cpuctl_machine'
             ;;
         'dra allocate')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, a sosreport, a must-gather (PATH#NODE), synthetic\:... (its forms\: cpuctl topology synthetic -h), or what lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.]:SOURCE: _cpuctl_machine' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a sosreport, a must-gather (PATH#NODE), synthetic\:... (see cpuctl topology synthetic -h), or the output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--cpu-device-mode)'--cpu-device-mode='[A device a CPU, or a device a group of CPUs.]:grouped|individual:(grouped individual)' \
                 '(--group-by)'--group-by='[What makes a group of CPUs.]:numanode|socket|machine:(numanode socket machine)' \
@@ -842,10 +842,10 @@ _cpuctl_run() {
                 '(--publish-node-allocatable-resource-mapping)'--publish-node-allocatable-resource-mapping'[Count claims'\'' CPUs as the node'\''s (KEP-5517), as the driver'\''s setting of that name.]' \
                 '(--hostname-override)'--hostname-override='[The node'\''s name; else what the machine'\''s etc/hostname says.]:NAME: ' \
                 '(--fixed)'--fixed'[As a driver would pick that tells cores of several sockets apart which share an id.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[PODS]...:_files'
             ;;
@@ -856,8 +856,8 @@ _cpuctl_run() {
                 '(--timestamp)'--timestamp'[Record the time; without it, the same node gives the same bytes.]' \
                 '(--force)'--force'[Replace FILE when it exists; the old one is kept as a backup.]' \
                 '(-o --output)'{-o+,--output=}'[Output format.]:table|wide|json|yaml:(table wide json yaml)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1:FILE:_files'
             ;;
@@ -868,26 +868,26 @@ _cpuctl_run() {
         'fleet list')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not. Each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(--svg)'--svg='[Also draw the fleet, a strip a node, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Overwrite existing files.]' \
                 '(--publisher)'--publisher='[Whose object -o nrt writes\: rte, the resource topology exporter (rte,fingerprint=all or none\: which pods its fingerprint covers), or nfd, node-feature-discovery'\''s topology updater.]:NAME: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered, prom Prometheus'\'' text format, nrt a List of the NodeResourceTopologies that exporters would publish.]:table|wide|json|yaml|jsonl|prom|nrt:(table wide json yaml jsonl prom nrt)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:RECORDINGS...:_files'
             ;;
@@ -897,21 +897,21 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.]:FILE:_files' \
                 '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not. Each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--resume)'--resume='[Take over the answers in FILE, which an earlier run wrote with -o jsonl, and ask the rest.]:FILE:_files' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--check)'--check='[Make only these checks.]:config,state,audit,nrt:(config state audit nrt)' \
-                '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
+                '(--check)'--check='[Only these checks\: config, state, audit, nrt.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--strict)'--strict'[Exit 3 also for warnings.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line, written as it is answered.]:table|wide|json|yaml|jsonl|prom:(table wide json yaml jsonl prom)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:RECORDINGS...:_files'
             ;;
@@ -922,21 +922,21 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the nodes of AFTER, as kubectl get pods -A -o json prints them, for --check state and audit.]:FILE:_files' \
                 '(--pods-before)'--pods-before='[The pods that ran on those of BEFORE.]:FILE:_files' \
                 '(--resume)'--resume='[Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o jsonl, and ask the rest.]:FILE:_files' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
-                '(--check)'--check='[Tell what these checks find no more, and what they find anew.]:config,state,audit:(config state audit)' \
+                '(--check)'--check='[Also compare what these checks find\: config, state, audit.]:CHECK,...: _cpuctl_ask checks' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
-                '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
+                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--exit-code)'--exit-code'[Exit 3 if anything differs.]' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one node a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '1:BEFORE:_files' \
                 '2:AFTER:_files'
@@ -944,31 +944,31 @@ _cpuctl_run() {
         'fleet plan')
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
-                '*'{-T+,--template=}'[A pod without YAML\: '\''web=4/4,2Gi x3'\'' are three of requests/limits, one amount stands for both; web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
+                '*'{-T+,--template=}'[A pod without YAML, NAME=REQUEST/LIMIT\: '\''web=4/4,2Gi x3'\'' is three pods; one amount stands for both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.]:NAME[=CPU[,MEM]]: ' \
                 '(--nodes)'--nodes='[Nodes, as kubectl get nodes -o json prints them\: they tell the release of kubelets whose recordings do not. Each recording is called as its node\: node7.tar.xz, or any name in a directory node7.]:FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the nodes, as kubectl get pods -A -o json prints them; those without a node do not count.]:FILE:_files' \
                 '(--nrt)'--nrt='[NodeResourceTopologies, as kubectl get noderesourcetopologies -o json prints them.]:FILE:_files' \
-                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
-                '(--driver-args)'--driver-args='[The flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Without it, CPUs are grouped by NUMA node, and none is reserved.]:FLAGS: ' \
-                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
-                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
-                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
-                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s release, 1.27 to 1.38\: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
-                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
+                '(--devices)'--devices='[Devices of device plugins, free and healthy, by resource and NUMA node (schema\: cpuctl schema devices), or the answers of the pod resources API to GetAllocatableResources and List.]:FILE:_files' \
+                '(--driver-args)'--driver-args='[Flags of the driver dra.cpu, for pods with resource claims\: '\''--cpu-device-mode individual --reserved-cpus 0,32'\''. Default\: CPUs grouped by NUMA node, none reserved.]:FLAGS: ' \
+                '(--skip-apiserver)'--skip-apiserver'[Ask the kubelet even about pods that the API server would reject.]' \
+                '(--kubelet-config)'--kubelet-config='[KubeletConfiguration file. Default\: the recorded kubelet'\''s; with -m live, the running one'\''s, else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory (its flag --config-dir).]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s flags, or @FILE with its command line; flags override files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s version, 1.27 to 1.38\: a minor or a patch (1.33.4), or @FILE with its Node (kubectl get node -o json).]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Feature gates in addition to those of the configuration.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ignore-unknown-gates)'--ignore-unknown-gates'[Ignore feature gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--help-kubelet)'--help-kubelet'[Explain the options that say what the kubelet is told, and exit.]' \
                 '(--scheduler-plugin)'--scheduler-plugin='[Let the scheduler have a plug-in, noderesourcetopologymatch, and set it up.]:NAME[,...]: ' \
                 '*'--drain='[Drain a node\: leave it out, and plan its pods elsewhere first, but for those of DaemonSets and static ones.]:NODE: ' \
                 '*'--without='[Leave a node out, and all that runs there.]:NODE: ' \
                 '(--repeat)'--repeat='[Plan the pods N times over; max\: as often as all of them are admitted. DaemonSets count once.]:N|max:(max)' \
-                '(--policy)'--policy='[What if\: a policy (a plug-in) chooses CPUs in the kubelet'\''s place. NAME (cpuctl policies list has them) or FILE.py\:CLASS, and ,OPTION=VALUE for each of its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
+                '(--policy)'--policy='[What if\: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies list) or FILE.py\:CLASS, with ,OPTION=VALUE for its options.]:POLICY:(static numa-allocation min-shared favour-cpus core-kinds koordinator katalyst)' \
                 '(-j --jobs)'{-j+,--jobs=}'[Use N processes; by default one for each CPU.]:N: ' \
-                '(--scheduler)'--scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
+                '(--dask-scheduler)'--dask-scheduler='[Let the workers of a Dask scheduler do it, as tcp\://host\:8786, or local for workers on this machine (pip install '\''cpuctl\[fleet\]'\'').]:ADDRESS: ' \
                 '(-o --output)'{-o+,--output=}'[Output format; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
-                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
-                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
-                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(--no-color)'--no-color'[Disable colour, as NO_COLOR does.]' \
+                '(-q --quiet)'{-q,--quiet}'[Suppress notes and warnings on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 even if the answer is no.]' \
                 '(-h --help)'{-h,--help}'[Show this message and exit.]' \
                 '*:[RECORDINGS]...:_files'
             ;;

@@ -22,6 +22,7 @@ NOT_READ = {
     "format_options": "typer calls it",
     "fewest": "docs/generate reads it",
     "greatest": "docs/generate reads it",
+    "handle_parse_result": "typer calls it",
     "invoke": "typer calls it",
     "least": "docs/generate reads it",
     "list_commands": "typer calls it",

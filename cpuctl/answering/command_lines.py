@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PROPOSED = (
     r"(?P<command>(?:cpuctl checkpoint|sudo cpuctl) (?P<verb>verify|repair|migrate|audit)"
-    r"(?: --to-kubelet \S+)?)"
+    r"(?: --to \S+)?)"
     r"(?P<whose> --pods FILE)?"
 )
 

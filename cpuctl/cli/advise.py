@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Which settings of the kubelet serve these pods best on this machine.
+HELP = """Recommend kubelet settings for these pods on this machine.
 
 Tries policy and options of the CPU Manager, policy, scope and options of the Topology Manager, the Memory
-Manager with the reservation that it needs, and several choices of reserved CPUs: whatever this kubelet
-starts with. Each is decided by the engine, as by cpuctl plan: the pods come in the order given, those of
---pods first, to a node without state files, for other settings take a drained node.
+Manager with the reservation that it needs, and several choices of reserved CPUs: whatever this kubelet starts
+with. Each is decided by the engine, as by cpuctl plan: the pods come in the order given, those of --pods
+first, to a node without state files, for other settings take a drained node.
 
 Shown are the few that no other beats: by pods admitted, containers on one NUMA node, with their memory, and
 cores that nobody shares; then, where as many pods are admitted, by L3 caches crossed, the size of the shared
@@ -69,16 +69,16 @@ Examples:
   cpuctl advise -f pods.yaml --what-if    # policies that no kubelet has, too
   cpuctl advise --defragment -m node7.tar.xz --pods running.json -f new.yaml
 
-Exit codes: 0 there is advice, 3 nothing that was tried starts, or no moves make room (with --exit-zero 0),
-2 usage, 4 unusable input, 130 interrupted: what was found until then is shown.
+Exit codes: 0 there is advice, 3 nothing that was tried starts, or no moves make room (with --exit-zero 0), 2
+usage, 4 unusable input, 130 interrupted: what was found until then is shown.
 """
 
 DefragmentOption = Annotated[
     bool,
     typer.Option(
         "--defragment",
-        help="Instead: the fewest moves of pods on the node after which the given pod fits or, where none is "
-        "given, the largest there can be.",
+        help="Instead: the fewest moves of pods on the node after which the given pod fits or, where none "
+        "is given, the largest there can be.",
     ),
 ]
 BudgetOption = Annotated[
@@ -103,8 +103,8 @@ KeepOption = Annotated[
     typer.Option(
         option_names.KEEP,
         metavar="SETTING",
-        help="Leave a setting as it is: a field of the configuration, such as cpuManagerPolicy, or an option "
-        "of a policy, such as full-pcpus-only. May be given several times.",
+        help="Leave a setting as it is: a field of the configuration, such as cpuManagerPolicy, or an "
+        "option of a policy, such as full-pcpus-only. May be given several times.",
     ),
 ]
 SnippetOption = Annotated[

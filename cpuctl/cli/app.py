@@ -30,10 +30,10 @@ _NEVER_CUT = 1000
 
 HELP = """Inspect and plan what the kubelet's CPU, memory and topology managers do on a node.
 
-Start here, on the node, or anywhere with -m and a recording of it:
+Start here, on the node itself, or anywhere with -m and a recording of it:
 
 \b
-  cpuctl plan -f pods.yaml                   # which CPUs would pods get
+  cpuctl plan -f pods.yaml                   # which CPUs would these pods get
   cpuctl explain shop/db -f pods.yaml        # why is a pod rejected
   cpuctl explain --message 'TEXT'            # what does this message mean
   sudo cpuctl checkpoint verify              # would the kubelet start again
@@ -41,8 +41,8 @@ Start here, on the node, or anywhere with -m and a recording of it:
   sudo cpuctl audit                          # who disturbs exclusive CPUs
   sudo cpuctl capture node7.tar.gz           # record the node, for -m
 
-CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, or machine and kubeletVersion in ~/.config/cpuctl/config.yaml, are
-used where no option and no node tells.
+Defaults for -m and --kubelet-version: CPUCTL_MACHINE and CPUCTL_KUBELET_VERSION, or machine and
+kubeletVersion in ~/.config/cpuctl/config.yaml.
 
 Exit codes: 0 yes or clean, 1 internal error, 2 usage, 3 the answer is no, 4 unusable input, 5 the node
 refused and nothing was changed, 6 changed and not fully restored, 130 interrupted.

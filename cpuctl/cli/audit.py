@@ -81,7 +81,7 @@ CheckOption = Annotated[
     str,
     typer.Option(
         "--check",
-        metavar="A,B",
+        metavar="CHECK,...",
         help=f"Only these checks: {', '.join(CHECK_NAMES)}.",
     ),
 ]

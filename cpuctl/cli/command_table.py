@@ -20,31 +20,31 @@ class Entry(Record):
 
 _PODS = {
     "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
-    "explain": Entry("explain", "Why a pod is admitted or rejected, and what would change it."),
-    "advise": Entry("advise", "Which settings serve pods best here, each tried on the engine."),
-    "resize": Entry("resize", "Dry-run an in-place resize of a running pod, CPU by CPU."),
-    "pods": Entry("pods.command", "Show what follows from pods' resources; check manifests."),
+    "explain": Entry("explain", "Explain why a pod is admitted or rejected, and what would help."),
+    "advise": Entry("advise", "Recommend kubelet settings for these pods on this machine."),
+    "resize": Entry("resize", "Dry-run an in-place resize of a running pod."),
+    "pods": Entry("pods.command", "Show QoS, sums and cgroups of pods; compare and check manifests."),
     "replay": Entry("replay", "Replay a node's history over time, and check expectations."),
-    "policies": Entry("policies.command", "Policies to try in the kubelet's place: what if."),
+    "policies": Entry("policies.command", "Show policies to try instead of the kubelet's (what if)."),
 }
 _NODE = {
     "topology": Entry("topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
-    "config": Entry("config.command", "The kubelet's configuration: show, check, reserve, upgrade."),
-    "checkpoint": Entry("checkpoint.command", "The kubelet's state files: show, verify, migrate, repair."),
-    "audit": Entry("audit", "Check a node: wrong CPU sets, noisy neighbours, and the fixes."),
-    "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
-    "nri": Entry("nri.command", "Tell the container runtime which CPUs containers get (NRI)."),
-    "dra": Entry("dra.command", "CPUs as devices (DRA): slices, and what claims get."),
+    "config": Entry("config.command", "Show and check the kubelet's configuration; check an upgrade."),
+    "checkpoint": Entry("checkpoint.command", "Show, verify, migrate and repair the kubelet's state files."),
+    "audit": Entry("audit", "Find wrong CPU sets and noisy neighbours on a node, with fixes."),
+    "cgroups": Entry("cgroups.command", "Show the kubelet's control groups, and correct their CPU sets."),
+    "nri": Entry("nri.command", "Set the CPUs of containers from the container runtime (NRI)."),
+    "dra": Entry("dra.command", "Show CPUs as devices (DRA), and dry-run resource claims."),
     "capture": Entry("capture", "Record a node in one archive that every command reads."),
 }
-_FLEET = {"fleet": Entry("fleet.command", "Ask many nodes at once: list, check, compare, plan.")}
+_FLEET = {"fleet": Entry("fleet.command", "List, check, compare and plan many nodes at once.")}
 _OTHERS = {
-    "schema": Entry("schema", "Print the JSON Schema of an answer."),
-    "completion": Entry("completion.command", "Print the script that completes words in a shell."),
+    "schema": Entry("schema", "Print the JSON Schema of what a command prints or reads."),
+    "completion": Entry("completion.command", "Print the completion script for bash, zsh or fish."),
 }
 
 GROUPS: Mapping[str, Mapping[str, Entry]] = MappingProxyType(
-    {"Pods": _PODS, "A node": _NODE, "Many nodes": _FLEET, "Other commands": _OTHERS}
+    {"Pods": _PODS, "Node": _NODE, "Fleet": _FLEET, "Other commands": _OTHERS}
 )
 """The commands as the help shows them, below their headings."""
 

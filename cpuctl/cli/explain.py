@@ -42,20 +42,19 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """Why a pod is admitted or rejected, and what would change that.
+HELP = """Explain why a pod is admitted or rejected, and what would help.
 
-POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Without it the first pod that is not admitted is
-explained, or the only one; with --events the one that a kubelet rejected last, beside what it said of that. A
-pod of --pods runs already: it is looked at again as after a restart. Where a resize of it is pending, its
-outcome is told, too, with what the reference implementation of KEP-5554 does instead; cpuctl resize tells it
-of any other resize.
+POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Default: the only pod, or the first that is not
+admitted; with --events, the pod that a kubelet rejected last, with the kubelet's message. A pod from --pods
+is running: it is admitted again, as after a kubelet restart. If a resize of it is pending, its outcome is
+shown, with what the reference implementation of KEP-5554 would do; see cpuctl resize for other resizes.
 
-Shows what every hint provider offered, what was free on each NUMA node, and the rule that decided. For a
-pod that is not admitted the engine then tries other requests, settings, an order, and pods removed: what
-is printed has been run and admits the pod.
+Shows what every hint provider offered, what was free on each NUMA node, and the rule that decided. For a pod
+that is not admitted the engine then tries other requests, settings, an order, and pods removed: what is
+printed has been run and admits the pod.
 
-With --message it tells what a line means that somebody found in an event, a status or a log of a kubelet or
-runtime, which releases print it, and what to do. With manifests it goes on to the pod that the line names.
+With --message, it explains a line from an event, a pod status, or a kubelet or runtime log: what it means,
+which releases print it, and what to do. With manifests, it then explains the pod that the line names.
 
 Examples:
 
@@ -68,8 +67,8 @@ Examples:
   cpuctl explain --message 'default cpuset cannot be empty'
   journalctl -u kubelet | cpuctl explain --message -
 
-Exit codes: 0 the pod is admitted or a message recognized, 3 it is not, or the pod does not start with its
-resource claims, or their CPUs are not known, or the kubelet would not start (with --exit-zero 0), 2 usage, 4
+Exit codes: 0 the pod is admitted or the message recognized, 3 it is not, the pod does not start with its
+resource claims, their CPUs are unknown, or the kubelet would not start (with --exit-zero 0), 2 usage, 4
 unusable input.
 """
 
@@ -78,7 +77,7 @@ MessageOption = Annotated[
     typer.Option(
         "--message",
         metavar="TEXT",
-        help="Tell what a line of an event, status or log means; - for lines on stdin.",
+        help="Explain a line of an event, status or log means; - for lines on stdin.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -87,11 +86,11 @@ EventsOption = Annotated[
     typer.Option(
         option_names.EVENTS,
         metavar="FILE",
-        help="Events, as kubectl get events -o json prints them: the pod rejected last is explained.",
+        help="Events (kubectl get events -o json): explains the pod that was rejected last.",
         rich_help_panel=INPUT,
     ),
 ]
-PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and perhaps container.")]
+PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, or one of its containers.")]
 
 
 @app.command(name="explain", help=HELP, cls=KubeletCommand)

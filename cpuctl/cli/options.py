@@ -14,8 +14,8 @@ PolicyOption = Annotated[
     typer.Option(
         option_names.POLICY,
         metavar="POLICY",
-        help="What if: a policy (a plug-in) chooses CPUs in the kubelet's place. NAME (cpuctl policies list "
-        "has them) or FILE.py:CLASS, and ,OPTION=VALUE for each of its options.",
+        help="What if: let a policy (plug-in) choose CPUs instead of the kubelet. NAME (see cpuctl policies "
+        "list) or FILE.py:CLASS, with ,OPTION=VALUE for its options.",
     ),
 ]
 MachineOption = Annotated[
@@ -24,9 +24,9 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, a sosreport, "
-        "a must-gather (PATH#NODE), synthetic:... (its forms: cpuctl topology synthetic -h), or what lscpu "
-        "-e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo print.",
+        help="The machine: live, a directory with sys/, an archive of one (.tar, .tar.gz, .tar.xz, ...), a "
+        "sosreport, a must-gather (PATH#NODE), synthetic:... (see cpuctl topology synthetic -h), or the "
+        "output of lscpu -e -J, lscpu -p, numactl -H, lstopo, ghwc, knit machineinfo or dracpu gatherinfo.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -35,8 +35,8 @@ KubeletConfigOption = Annotated[
     typer.Option(
         option_names.KUBELET_CONFIG,
         metavar="FILE",
-        help="The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the "
-        "running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.",
+        help="KubeletConfiguration file. Default: the recorded kubelet's; with -m live, the running one's, "
+        "else /var/lib/kubelet/config.yaml, each with its flags and drop-ins.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -45,7 +45,7 @@ ConfigDirOption = Annotated[
     typer.Option(
         option_names.CONFIG_DIR,
         metavar="DIR",
-        help="The kubelet's drop-in directory, as its flag of that name.",
+        help="The kubelet's drop-in directory (its flag --config-dir).",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -54,7 +54,7 @@ KubeletArgsOption = Annotated[
     typer.Option(
         option_names.KUBELET_ARGS,
         metavar="'--FLAG=VALUE ...'",
-        help="The kubelet's command line, or @FILE that holds it: its flags win over files.",
+        help="The kubelet's flags, or @FILE with its command line; flags override files.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -63,8 +63,8 @@ KubeletVersionOption = Annotated[
     typer.Option(
         option_names.KUBELET_VERSION,
         metavar="VERSION",
-        help=f"The kubelet's release, {RELEASES}: a minor, or with its patch (1.33.4), or @FILE with its "
-        "Node (kubectl get node -o json).",
+        help=f"The kubelet's version, {RELEASES}: a minor or a patch (1.33.4), or @FILE with its Node "
+        "(kubectl get node -o json).",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -72,7 +72,7 @@ IgnoreUnknownGatesOption = Annotated[
     bool,
     typer.Option(
         option_names.IGNORE_UNKNOWN_GATES,
-        help="Pass over gates that Kubernetes does not know, as OpenShift's kubelet does.",
+        help="Ignore feature gates that Kubernetes does not know, as OpenShift's kubelet does.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -81,7 +81,7 @@ FeatureGatesOption = Annotated[
     typer.Option(
         option_names.FEATURE_GATES,
         metavar="A=true,B=false",
-        help="Gates on top of the configuration's.",
+        help="Feature gates in addition to those of the configuration.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -90,7 +90,7 @@ CgroupVersionOption = Annotated[
     typer.Option(
         option_names.CGROUP_VERSION,
         metavar="1|2",
-        help="The host's cgroup version; else the machine's own, or 2.",
+        help="The host's cgroup version. Default: the machine's, or 2.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -99,7 +99,7 @@ EphemeralStorageOption = Annotated[
     typer.Option(
         option_names.STORAGE,
         metavar="QUANTITY",
-        help="The size of the kubelet's file system; default: the live host's, else storage is ignored.",
+        help="Size of the kubelet's file system. Default: the live host's; otherwise storage is ignored.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -108,7 +108,7 @@ MemoryOption = Annotated[
     typer.Option(
         option_names.MEMORY,
         metavar="AMOUNT",
-        help="The memory of a machine that was recorded without it.",
+        help="Memory of a machine that was recorded without it.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -128,8 +128,8 @@ TemplateOption = Annotated[
         "-T",
         "--template",
         metavar="NAME[=CPU[,MEM]]",
-        help="A pod without YAML: 'web=4/4,2Gi x3' are three of requests/limits, one amount stands for both; "
-        "web=1/2 (less than the limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.",
+        help="A pod without YAML, NAME=REQUEST/LIMIT: 'web=4/4,2Gi x3' is three pods; one amount stands for "
+        "both. web=1/2 (request below limit) and web=1/ (no limit) are Burstable, web alone is BestEffort.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -137,9 +137,9 @@ StateOption = Annotated[
     str,
     typer.Option(
         option_names.STATE,
-        metavar="DIR|FILE",
-        help="Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the "
-        "directory that holds both.",
+        metavar="STATE",
+        help="The kubelet's state files to start from: cpu_manager_state, memory_manager_state, or the "
+        "directory with both. Default: an empty node.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -148,7 +148,7 @@ RunningPodsOption = Annotated[
     typer.Option(
         option_names.PODS,
         metavar="FILE",
-        help="The pods that run on the node, as kubectl get pods -o json prints them; or MUST-GATHER#NODE.",
+        help="The pods running on the node (kubectl get pods -o json), or MUST-GATHER#NODE.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -157,8 +157,8 @@ PodResourcesOption = Annotated[
     typer.Option(
         option_names.POD_RESOURCES,
         metavar="[SOCKET]",
-        help="Ask the kubelet at its pod resources socket, or read a file of its answers (List, "
-        "GetAllocatableResources) as JSON. Alone, or with 'live': the socket in the kubelet's directory.",
+        help="Query the kubelet's pod resources socket, or read its answers (List, GetAllocatableResources) "
+        "from a JSON file. Without a value, or with 'live': the socket in the kubelet's directory.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -167,8 +167,8 @@ DevicesOption = Annotated[
     typer.Option(
         option_names.DEVICES,
         metavar="FILE",
-        help="The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl "
-        "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
+        help="Devices of device plugins, free and healthy, by resource and NUMA node (schema: cpuctl schema "
+        "devices), or the answers of the pod resources API to GetAllocatableResources and List.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -176,8 +176,8 @@ AssumeDevicesOption = Annotated[
     bool,
     typer.Option(
         option_names.ASSUME_DEVICES,
-        help="Take for granted that every NUMA node has enough of the devices that pods ask for and "
-        "--devices does not tell of.",
+        help="Assume that every NUMA node has enough of the devices that pods request and --devices does "
+        "not list.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -186,8 +186,8 @@ DriverArgsOption = Annotated[
     typer.Option(
         option_names.DRIVER_ARGS,
         metavar="FLAGS",
-        help="The flags of the driver dra.cpu, for pods with resource claims: '--cpu-device-mode individual "
-        "--reserved-cpus 0,32'. Without it, CPUs are grouped by NUMA node, and none is reserved.",
+        help="Flags of the driver dra.cpu, for pods with resource claims: '--cpu-device-mode individual "
+        "--reserved-cpus 0,32'. Default: CPUs grouped by NUMA node, none reserved.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -195,7 +195,7 @@ IncludeCompletedOption = Annotated[
     bool,
     typer.Option(
         option_names.INCLUDE_COMPLETED,
-        help="Take pods that have ended (Succeeded, Failed) for new ones.",
+        help="Treat completed pods (Succeeded, Failed) as new ones.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -203,7 +203,7 @@ SkipApiServerOption = Annotated[
     bool,
     typer.Option(
         option_names.SKIP_API_SERVER,
-        help="Ask the kubelet also about pods that no API server would store.",
+        help="Ask the kubelet even about pods that the API server would reject.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -212,18 +212,18 @@ WriteStateOption = Annotated[
     typer.Option(
         "--write-state",
         metavar="DIR",
-        help="Write the state files that the kubelet would have afterwards.",
+        help="Write the resulting state files to DIR.",
         rich_help_panel=OUTPUT,
     ),
 ]
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Replace files that exist.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=OUTPUT)
 ]
 ForceStateOption = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Replace files that exist; what state files hold is kept as a backup.",
+        help="Overwrite existing files; state files are backed up.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -231,20 +231,20 @@ OutputOption = Annotated[
     Output, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
 ]
 NoColorOption = Annotated[
-    bool, typer.Option("--no-color", help="No colour, as with NO_COLOR set.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--no-color", help="Disable colour, as NO_COLOR does.", rich_help_panel=OUTPUT)
 ]
 QuietOption = Annotated[
-    bool, typer.Option("-q", "--quiet", help="Only the answer: no notes on stderr.", rich_help_panel=OUTPUT)
+    bool, typer.Option("-q", "--quiet", help="Suppress notes and warnings on stderr.", rich_help_panel=OUTPUT)
 ]
 ExitZeroOption = Annotated[
-    bool, typer.Option("--exit-zero", help="Exit 0 also when the answer is no.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--exit-zero", help="Exit 0 even if the answer is no.", rich_help_panel=OUTPUT)
 ]
 ServerVersionOption = Annotated[
     str,
     typer.Option(
         option_names.API_SERVER_VERSION,
         metavar="VERSION",
-        help="The API server's minor; else the kubelet's.",
+        help="The API server's version. Default: the kubelet's.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -253,7 +253,7 @@ ServerGatesOption = Annotated[
     typer.Option(
         option_names.API_SERVER_GATES,
         metavar="A=true,B=false",
-        help="The API server's; else the kubelet's.",
+        help="The API server's feature gates. Default: the kubelet's.",
         rich_help_panel=KUBELET,
     ),
 ]
@@ -262,12 +262,15 @@ RuntimeOption = Annotated[
     typer.Option(
         option_names.OCI_RUNTIME,
         metavar="NAME-VERSION",
-        help="runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.",
+        help="The OCI runtime, e.g. runc-1.2.6 or crun-1.23; the CPU weight of containers depends on it.",
         rich_help_panel=INPUT,
     ),
 ]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit 3 also for warnings.", rich_help_panel=OUTPUT)
+]
 ExitCodeOption = Annotated[
-    bool, typer.Option("--exit-code", help="Exit 3 where something differs.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--exit-code", help="Exit 3 if anything differs.", rich_help_panel=OUTPUT)
 ]
 PodsOutputOption = Annotated[
     ListOutput,
@@ -279,7 +282,7 @@ NodeMachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node: live, a directory that holds sys/, a recording.",
+        help="The node: live, a directory with sys/, or a recording.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -288,7 +291,7 @@ RootOption = Annotated[
     typer.Option(
         option_names.ROOT,
         metavar="DIR",
-        help="The node whose file system is mounted at DIR, not this one.",
+        help="Root of the node's file system, e.g. /host in a debugging pod, or a mounted disk.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -296,8 +299,8 @@ NodeStateOption = Annotated[
     str,
     typer.Option(
         option_names.STATE,
-        metavar="DIR|FILE",
-        help="The kubelet's state files; else those of the node itself.",
+        metavar="STATE",
+        help="The kubelet's state files. Default: the node's own.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 if TYPE_CHECKING:
     from cpuctl.inputs.user_defaults import UserDefault
@@ -24,12 +24,14 @@ class PanelledCommand(TyperCommand):
 
     def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
         folds = any(panel_of(each) == KUBELET for each in params)
-        super().__init__(name, params=[*params, *(declared(_unfold) if folds else ())], **settings)
+        params = [*params, *(declared(_unfold) if folds else ()), *_former_options(params)]
+        super().__init__(name, params=params, **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's types are private
         """Let what somebody always repeats stand in for this host, where the command would look at it."""
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
+            _deprecate(ctx)
             from cpuctl.inputs.user_defaults import stand_in
 
             stand_in(default := _machine_of_user(ctx))
@@ -45,6 +47,56 @@ class PanelledCommand(TyperCommand):
                     formatter.write(_folded(parameters, formatter.width))
                 else:
                     formatter.write_dl([each.get_help_record(ctx) for each in parameters])
+
+
+class _FormerOption(TyperOption):
+    """An option by the name that it had: it hands its value on, and is in no help."""
+
+    def __init__(self, name: str, option: Any) -> None:  # noqa: ANN401
+        super().__init__(
+            param_decls=[name.lstrip("-").replace("-", "_") + "_before", name],
+            type=option.type,
+            is_flag=option.is_flag,
+            multiple=option.multiple,
+            hidden=True,
+            expose_value=False,
+            is_eager=True,
+        )
+        self.option = option
+
+    def handle_parse_result(self, ctx: Any, opts: Any, args: list[str]) -> Any:  # noqa: ANN401
+        """Take the value for one of the option; raise UsageError where both names are given."""
+        if self.name in opts:
+            former, name = self.opts[0], self.option.opts[-1]
+            if self.option.name in opts:
+                from cpuctl.errors import UsageError
+
+                raise UsageError(f"is the former name of {name}", where=former, hint=f"use {name} alone")
+            opts[self.option.name] = opts.pop(self.name)
+            ctx.meta.setdefault(_FormerOption.__name__, []).append((former, name))
+        return super().handle_parse_result(ctx, opts, args)
+
+
+def _former_options(params: Iterable[Any]) -> list[_FormerOption]:
+    """Return the names that a command's options had, but those that mean something else by now."""
+    from cpuctl.inputs.option_names import FORMER_NAMES
+
+    options = {name: each for each in params for name in each.opts}
+    return [
+        _FormerOption(former, options[name])
+        for former, name in FORMER_NAMES
+        if name in options and former not in options
+    ]
+
+
+def _deprecate(ctx: Any) -> None:  # noqa: ANN401
+    """Say which options are called by a name that they will not have much longer."""
+    if ctx.params.get("quiet"):
+        return
+    from cpuctl.cli.output import complain
+
+    for former, name in ctx.meta.get(_FormerOption.__name__, ()):
+        complain(f"warning: {former} is deprecated, use {name} instead")
 
 
 def _machine_of_user(ctx: Any) -> "UserDefault | None":  # noqa: ANN401

@@ -17,7 +17,7 @@ from cpuctl.cli.options import (
     DriverArgsOption,
     EphemeralStorageOption,
     ExitZeroOption,
-    ForceOption,
+    ForceStateOption,
     MachineOption,
     MemoryOption,
     NoColorOption,
@@ -54,13 +54,13 @@ app = command_group()
 
 HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and what the pod's status says.
 
-The pods that run come from --pods, -f and -T: with --state they hold what the kubelet's files say, without
-it they are admitted first, in their order. Nothing is changed on the node.
+The pods that run come from --pods, -f and -T: with --state they hold what the kubelet's files say, without it
+they are admitted first, in their order. Nothing is changed on the node.
 
 No release lets exclusive CPUs follow a resize yet. The allocator that KEP-5554 proposes is a preview: asked
-for kubelet 1.{NEWEST} with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older
-ones that have the gate. Where its reference implementation does not do what the KEP says, the KEP is
-followed, and the difference is named.
+for kubelet 1.{NEWEST} with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older ones
+that have the gate. Where its reference implementation does not do what the KEP says, the KEP is followed, and
+the difference is named.
 
 With --policy, a policy that no kubelet has chooses the CPUs of pods that are admitted first. It has no say in
 resizes: where exclusive CPUs would follow one, the answer is an error.
@@ -70,7 +70,7 @@ Examples:
 \b
   cpuctl resize --state /var/lib/kubelet --pods running.json \\
     --set shop/database/server:cpu=6,memory=8Gi
-  cpuctl resize -m node7.tar.gz --pods running.json --to edited.yaml
+  cpuctl resize -m node7.tar.gz --pods running.json --edited edited.yaml
   cpuctl resize -m node7.tar.gz --pods running.json      # what is pending
   cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.{NEWEST} \\
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
@@ -89,7 +89,7 @@ SetOption = Annotated[
 ]
 ToOption = Annotated[
     list[str],
-    typer.Option(option_names.TO, metavar="PODS", help="Manifests of pods that run, with new resources."),
+    typer.Option(option_names.EDITED, metavar="PODS", help="Manifests of pods that run, with new resources."),
 ]
 SemanticsOption = Annotated[
     Semantics,
@@ -122,7 +122,7 @@ def resize(
     resize_semantics: SemanticsOption = Semantics.KEP,
     preview: PreviewOption = False,
     write_state: WriteStateOption = "",
-    force: ForceOption = False,
+    force: ForceStateOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,

@@ -19,7 +19,7 @@ from cpuctl.inputs.user_defaults import stand_in
 
 def _machine(
     _subject: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="The machine, recording or node: the same as -m.")
+        str | None, typer.Argument(metavar="[SOURCE]", help="The machine, recording or node (same as -m).")
     ] = None,
 ) -> None:
     """Declare the argument of commands about a machine."""
@@ -28,7 +28,7 @@ def _machine(
 def _pods(
     _subject: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PODS]...", help="Manifests: the same as -f for each of them."),
+        typer.Argument(metavar="[PODS]...", help="Manifests (same as -f)."),
     ] = None,
 ) -> None:
     """Declare the argument of commands about pods."""

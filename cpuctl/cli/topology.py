@@ -51,7 +51,7 @@ Examples:
   cpuctl topology                                 # this host
   cpuctl topology show -m node7.tar.xz -o wide    # with a row for every CPU
   cpuctl topology show --columns cpu,core,l3 --cpus node:1
-  cpuctl topology show --memory --kubelet-config kubelet.yaml
+  cpuctl topology show --numa-memory --kubelet-config kubelet.yaml
   cpuctl topology show synthetic:2s4n16c2t -o json
   cpuctl topology show -m node7.tar.xz -o lscpu   # as lscpu -p -a
   cpuctl topology show -m node7.tar.xz -o hwloc-xml | lstopo -i - --if xml
@@ -182,7 +182,9 @@ app = command_group(cls=ShowByDefault, name="topology", help=HELP)
 
 ColumnsOption = Annotated[
     str,
-    typer.Option("--columns", metavar="A,B", help="Only a table of CPUs with these columns; 'all' for all."),
+    typer.Option(
+        "--columns", metavar="COLUMN,...", help="Only a table of CPUs with these columns; 'all' for all."
+    ),
 ]
 CpusOption = Annotated[
     str,
@@ -195,7 +197,8 @@ CpusOption = Annotated[
 MemoryOption = Annotated[
     bool,
     typer.Option(
-        option_names.MEMORY, help="Also memory by NUMA node, as the kubelet's Memory Manager counts it."
+        option_names.NUMA_MEMORY,
+        help="Also show the memory of each NUMA node, as the kubelet's Memory Manager counts it.",
     ),
 ]
 
@@ -218,8 +221,8 @@ TopologyOutputOption = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, "
-        "nrt is the NodeResourceTopology that an exporter would publish.",
+        help="Output format; lscpu (-p -a), numactl (-H) and hwloc-xml are what these tools print, nrt is "
+        "the NodeResourceTopology that an exporter would publish.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -246,11 +249,13 @@ def show(
     style = Style(output, color=not no_color, quiet=quiet)
     refuse_publisher(publisher, style)
     if output in (*FOREIGN, TopologyOutput.NRT):
-        refuse_beside(output, {"--columns": columns, "--cpus": cpus, "--memory": memory, SVG: svg})
+        refuse_beside(
+            output, {"--columns": columns, "--cpus": cpus, option_names.NUMA_MEMORY: memory, SVG: svg}
+        )
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     names = _columns(columns)
     if names and memory:
-        raise UsageError("shows CPUs only, and does not go with --memory", where="--columns")
+        raise UsageError("shows CPUs only, and does not go with --numa-memory", where="--columns")
     inputs = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
@@ -460,7 +465,7 @@ def refuse_unless_used(inputs: KubeletInputs) -> None:
         "--kubelet-version": bool(inputs.version),
     }
     for option in (option for option, said in given.items() if said):
-        raise UsageError("is looked at with --memory only", where=option, hint="add --memory")
+        raise UsageError("requires --numa-memory", where=option)
 
 
 def counted_memory(source: "MachineSource", inputs: KubeletInputs, sources: Sources) -> "Memory":

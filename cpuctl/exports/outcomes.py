@@ -99,7 +99,7 @@ def rejection_text(pod: Verdict | Refusal) -> str:
         case "Rejected":
             return f"{pod['reason']}: {pod['message']}"
         case "Forbidden":
-            return f"the API server rejects it (--skip-api-server asks the kubelet): {pod['message']}"
+            return f"the API server rejects it (--skip-apiserver asks the kubelet): {pod['message']}"
         case "Pending":
             return f"the scheduler leaves it pending: {pod['message']}"
         case "KubeletFault":

@@ -24,6 +24,7 @@ from cpuctl import __version__
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.fleet.asking import contents
 from cpuctl.fleet.collection import Recording, file_digest
+from cpuctl.inputs import option_names
 from cpuctl.machine.sources import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from cpuctl.fleet.asking import Answering, Mapper, Row
 
 LOCAL = "local"
-_OPTION = "--scheduler"
 _SILENT = logging.CRITICAL + 1
 _CHUNK = 8
 """Recordings in one task: a tenth of a second's work, beside which handing it over is little."""
@@ -70,7 +70,7 @@ def on_dask(address: str, jobs: int) -> Mapper:
         import distributed  # noqa: F401  # to say at once what is missing
     except ImportError:
         hint = "pip install 'cpuctl[fleet]'"
-        raise UsageError("Dask is not installed", where=_OPTION, hint=hint) from None
+        raise UsageError("Dask is not installed", where=option_names.DASK_SCHEDULER, hint=hint) from None
 
     def mapped(answering: Answering, recordings: Sequence[Recording]) -> Iterator[list[Row]]:
         if recordings:
@@ -98,7 +98,7 @@ def _connected(address: str, jobs: int) -> Iterator[Client]:
     # Time-outs, and connections that are lost, are errors of the operating system.
     except (OSError, ValueError, FutureCancelledError) as error:
         text = f"the scheduler cannot be reached: {error or type(error).__name__}"
-        raise NodeAccessError(text, where=f"{_OPTION} {address}") from None
+        raise NodeAccessError(text, where=f"{option_names.DASK_SCHEDULER} {address}") from None
 
 
 def _silence() -> None:
@@ -134,16 +134,18 @@ def _check_workers(client: Client) -> None:
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except NobodyCameError:
-        raise NodeAccessError("the scheduler has no workers", where=_OPTION) from None
+        raise NodeAccessError("the scheduler has no workers", where=option_names.DASK_SCHEDULER) from None
     try:
         versions = client.run(_version)
     except ImportError:
         hint = f"pip install cpuctl=={__version__} where they run"
-        raise NodeAccessError("workers do not have cpuctl", where=_OPTION, hint=hint) from None
+        raise NodeAccessError(
+            "workers do not have cpuctl", where=option_names.DASK_SCHEDULER, hint=hint
+        ) from None
     for worker, version in sorted(versions.items()):
         if version != __version__:
             text = f"the worker {worker} has cpuctl {version}, and this is {__version__}"
-            raise NodeAccessError(text, where=_OPTION)
+            raise NodeAccessError(text, where=option_names.DASK_SCHEDULER)
 
 
 def _version() -> str:
@@ -178,7 +180,9 @@ class _Handing:
                 yield from self._taken(waiting.popleft())
         except KilledWorker:
             text = "workers were killed, one after the other, that read the same recordings"
-            raise NodeAccessError(text, where=_OPTION, hint="give workers more memory") from None
+            raise NodeAccessError(
+                text, where=option_names.DASK_SCHEDULER, hint="give workers more memory"
+            ) from None
 
     def _submitted(self, chunk: Sequence[Recording], *, sends: bool) -> _Waiting:
         sent = [_sent(each) if sends and each.digest else None for each in chunk]

@@ -74,7 +74,7 @@ CGROUP_WRITES = (
         speaker=Speaker.RUNTIME,
         texts=_refused("cpuset.mems", "invalid argument"),
         meaning="the kernel takes no such NUMA nodes: one of them has no memory, or does not exist",
-        commands=("cpuctl topology show --memory", _SHOW),
+        commands=("cpuctl topology show --numa-memory", _SHOW),
     ),
     Message(
         code="cpuset-missing",

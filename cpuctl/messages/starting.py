@@ -22,7 +22,7 @@ STARTING = (
         ),
         meaning="cpuManagerPolicy: static needs at least one reserved CPU, and none is reserved",
         fix="set reservedSystemCPUs, or kubeReserved.cpu, or systemReserved.cpu",
-        commands=(f"{_RESERVE} --reserved-cpus 1", CHECK),
+        commands=(f"{_RESERVE} --cpu-count 1", CHECK),
     ),
     Message(
         code="reserved-cpus-short",

@@ -115,7 +115,7 @@ STATE_FILES = (
         meaning="the checksum of a state file is not that of its content: it was edited by hand, cut off, "
         "or written by a release whose checksums are others",
         fix="repair the file, or migrate it if another release wrote it",
-        commands=(_VERIFY, _REPAIR, "cpuctl checkpoint migrate /var/lib/kubelet --to-kubelet VERSION"),
+        commands=(_VERIFY, _REPAIR, "cpuctl checkpoint migrate /var/lib/kubelet --to VERSION"),
     ),
     Message(
         code="state-file",

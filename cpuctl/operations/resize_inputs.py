@@ -186,8 +186,8 @@ def read_requests(
     from cpuctl.engine.resize.running import PodResize
 
     if inputs.amounts and inputs.edited:
-        message = f"{option_names.SET} and {option_names.TO} cannot be used together"
-        raise UsageError(message, hint=f"write everything into {option_names.TO}'s file")
+        message = f"{option_names.SET} and {option_names.EDITED} cannot be used together"
+        raise UsageError(message, hint=f"write everything into {option_names.EDITED}'s file")
     if inputs.amounts:
         requests = _by_amounts(running, inputs.amounts, server)
     elif inputs.edited:

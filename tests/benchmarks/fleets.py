@@ -95,7 +95,7 @@ def _unlike(fleet: Path) -> Iterator[str]:
         alone.append(_run("list", fleet, "--jobs", "1"))
         together.append(_run("list", fleet, "--jobs", "2"))
         if find_spec("distributed"):
-            on_dask.append(_run("list", fleet, "--jobs", "2", "--scheduler", "local"))
+            on_dask.append(_run("list", fleet, "--jobs", "2", "--dask-scheduler", "local"))
         loops.append(_loop_seconds(sorted(fleet.iterdir())))
     planned = _run("plan", fleet, *_PODS)
     yield _line("list 1,000 unlike nodes, one process", alone[-1])

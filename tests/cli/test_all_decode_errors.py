@@ -17,7 +17,7 @@ FLAGS = "--max-pods=many --nothing=1 --pod-infra-container-image pause --v=a"
 ANSWERING = {
     "config check": ("--kubelet-version", "1.36"),
     "config show": ("--kubelet-version", "1.36"),
-    "config reserve": ("--kubelet-version", "1.36", "--reserved-cpus", "1"),
+    "config reserve": ("--kubelet-version", "1.36", "--cpu-count", "1"),
     "config versions": ("--from", "1.36", "--to", "1.37"),
     "plan": ("--kubelet-version", "1.36", "-T", "a=1/1"),
     "explain": ("--kubelet-version", "1.36", "-T", "a=1/1"),
@@ -25,7 +25,7 @@ ANSWERING = {
     "checkpoint verify": ("--kubelet-version", "1.36"),
     "checkpoint repair": ("--kubelet-version", "1.36"),
     "checkpoint new": ("--kubelet-version", "1.36", "-T", "a=1/1"),
-    "checkpoint migrate": ("--to-kubelet", "1.36"),
+    "checkpoint migrate": ("--to", "1.36"),
 }
 """Commands whose answer depends on whether the kubelet comes up, and what they need."""
 COMMANDS = {

@@ -114,14 +114,14 @@ NEW = ("-f", "running.json")
 GATE = ("--feature-gates", "PodLevelResourceManagers=true")
 NO_POLICY = ("--kubelet-args", "--cpu-manager-policy=x")
 CASES = [
-    Case("migrate up", ("migrate", "fine", "--to-kubelet", "1.37")),
-    Case("migrate down", ("migrate", "covered", "--to-kubelet", "1.36", *PODS)),
-    Case("migrate down to the same gates", ("migrate", "newest", "--to-kubelet", "1.36", *GATE)),
-    Case("migrate what pods alone hold", ("migrate", "newest", "--to-kubelet", "1.36", *PODS), 3),
-    Case("migrate container ids", ("migrate", "v1", "--to-kubelet", "1.37", *PODS), 3),
-    Case("migrate a wrong checksum", ("migrate", "wrong", "--to-kubelet", "1.37"), 3),
-    Case("migrate, proven", ("migrate", "fine", "--to-kubelet", "1.37", *NODE)),
-    Case("migrate what does not start", ("migrate", "drift", "--to-kubelet", "1.37", *NODE), 3),
+    Case("migrate up", ("migrate", "fine", "--to", "1.37")),
+    Case("migrate down", ("migrate", "covered", "--to", "1.36", *PODS)),
+    Case("migrate down to the same gates", ("migrate", "newest", "--to", "1.36", *GATE)),
+    Case("migrate what pods alone hold", ("migrate", "newest", "--to", "1.36", *PODS), 3),
+    Case("migrate container ids", ("migrate", "v1", "--to", "1.37", *PODS), 3),
+    Case("migrate a wrong checksum", ("migrate", "wrong", "--to", "1.37"), 3),
+    Case("migrate, proven", ("migrate", "fine", "--to", "1.37", *NODE)),
+    Case("migrate what does not start", ("migrate", "drift", "--to", "1.37", *NODE), 3),
     Case("repair a broken part", ("repair", "broken", *NODE, "--kubelet-version", "1.37", *PODS)),
     Case("repair nothing", ("repair", "fine", *ON_36, *PODS)),
     Case("repair a checksum", ("repair", "wrong", *ON_36)),
@@ -222,8 +222,8 @@ def test_containers_keep_the_cpus_that_they_may_keep(checkpoint: Checkpoint, dir
 def test_going_up_and_down_again_changes_nothing(checkpoint: Checkpoint, directory: Path) -> None:
     before = (directory / "fine" / "cpu_manager_state").read_text()
     (directory / "up").mkdir()
-    assert checkpoint("migrate", "fine", "--to-kubelet", "1.38", "--write-state", "up", "-q").code == 0
-    assert checkpoint("migrate", "up", "--to-kubelet", "1.30", "--write-state", "new", "-q").code == 0
+    assert checkpoint("migrate", "fine", "--to", "1.38", "--write-state", "up", "-q").code == 0
+    assert checkpoint("migrate", "up", "--to", "1.30", "--write-state", "new", "-q").code == 0
     assert written(directory) == before
     memory = (directory / "fine" / "memory_manager_state").read_text()
     assert written(directory, "memory_manager_state") == memory
@@ -233,7 +233,7 @@ def test_ids_that_are_all_known_get_names(checkpoint: Checkpoint, directory: Pat
     """As a kubelet up to 1.36 would give them."""
     pods = json.loads(json.dumps(RUNNING).replace('"containerd://bbbb"', '"containerd://cccc"'))
     write_pods(directory / "running.json", *pods)
-    words = ("migrate", "v1", "--to-kubelet", "1.37", *PODS, "--write-state", "new", "-q")
+    words = ("migrate", "v1", "--to", "1.37", *PODS, "--write-state", "new", "-q")
     assert checkpoint(*words).code == 0
     state = read_cpu_state(written(directory), V37)
     assert isinstance(state, CPUStateFile)
@@ -241,7 +241,7 @@ def test_ids_that_are_all_known_get_names(checkpoint: Checkpoint, directory: Pat
 
 
 def test_what_is_lost_is_told(checkpoint: Checkpoint) -> None:
-    document = answer(checkpoint("migrate", "covered", "--to-kubelet", "1.36", *PODS, "-o", "json"))
+    document = answer(checkpoint("migrate", "covered", "--to", "1.36", *PODS, "-o", "json"))
     losses = document["files"][0]["losses"]
     assert [(loss["kind"], loss["holder"]["pod"], loss["was"]) for loss in losses] == [
         ("podCPUs", "db", "1-2,9-10"),
@@ -279,7 +279,7 @@ def test_what_cannot_be_read_is_an_error(checkpoint: Checkpoint) -> None:
 def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> None:
     assert checkpoint("repair", "wrong", *ON_36, "--exit-code").code == 3
     assert checkpoint("repair", "fine", *ON_36, "--exit-code").code == 0
-    assert checkpoint("migrate", "fine", "--to-kubelet", "1.37", "--exit-code").code == 3
+    assert checkpoint("migrate", "fine", "--to", "1.37", "--exit-code").code == 3
 
 
 @pytest.mark.parametrize(
@@ -288,9 +288,9 @@ def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> 
         (("repair", "fine", *ON_36, "--yes", "--write-state", "new"), "both say where to write"),
         (("repair", "fine", *ON_36, "--yes", "--force"), "is for --write-state only"),
         (("repair", "fine", "--state", "odd", *ON_36), "two names: fine and odd"),
-        (("migrate", "fine", "--to-kubelet", "1.40"), "kubelet 1.40 is not supported"),
+        (("migrate", "fine", "--to", "1.40"), "kubelet 1.40 is not supported"),
         (
-            ("migrate", "fine", "--to-kubelet", "1.37", "--feature-gates", "Foo=true"),
+            ("migrate", "fine", "--to", "1.37", "--feature-gates", "Foo=true"),
             "unrecognized feature gate",
         ),
         (("repair", "-", *ON_36, "--yes"), "cannot be written in place"),

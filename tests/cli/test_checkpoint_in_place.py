@@ -110,9 +110,9 @@ def test_mode_owner_and_the_old_content_are_kept(checkpoint: Checkpoint, state: 
 
 def test_migrating_in_place_and_back_restores_the_file(checkpoint: Checkpoint, state: Path) -> None:
     before = contents(state)
-    assert checkpoint("migrate", "state", "--to-kubelet", "1.37", "--yes").code == 0
+    assert checkpoint("migrate", "state", "--to", "1.37", "--yes").code == 0
     assert {name: contents(state)[name] for name in FILES} != before
-    assert checkpoint("migrate", "state", "--to-kubelet", "1.36", "--yes").code == 0
+    assert checkpoint("migrate", "state", "--to", "1.36", "--yes").code == 0
     assert {name: contents(state)[name] for name in FILES} == before
 
 

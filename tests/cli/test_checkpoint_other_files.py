@@ -196,7 +196,7 @@ def test_a_repair_mends_checksums_and_nothing_else(
 
 def test_a_migration_leaves_them_alone(checkpoint: Checkpoint) -> None:
     for name in ("devices", "old-claims", "broken-status"):
-        result = checkpoint("migrate", name, "--to-kubelet", "1.36", "-o", "json")
+        result = checkpoint("migrate", name, "--to", "1.36", "-o", "json")
         assert answer(result)["outcome"] == "Unchanged"
 
 

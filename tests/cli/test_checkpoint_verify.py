@@ -170,7 +170,7 @@ def test_what_a_migration_proposes_mends_what_it_found(case: Case, directory: Pa
     if "--kubelet-version" not in others:
         return
     place = others.index("--kubelet-version")
-    words = (state, *others[:place], "--to-kubelet", *others[place + 1 :])
+    words = (state, *others[:place], "--to", *others[place + 1 :])
     migrated = cpuctl("checkpoint", "migrate", *words, "-o", "json", cwd=directory)
     if not migrated.out:
         return
@@ -381,7 +381,7 @@ def test_a_recording_has_no_kubelet_to_ask(verify: Checkpoint) -> None:
     [
         ("checkpoint", "verify", *V36),
         ("checkpoint", "dump"),
-        ("checkpoint", "migrate", "--to-kubelet", "1.36"),
+        ("checkpoint", "migrate", "--to", "1.36"),
         ("checkpoint", "repair", *V36),
         ("plan", "-T", "a=1", *NODE),
         ("config", "check", *NODE),

@@ -72,26 +72,26 @@ ANSWERS = [
     Case("memory", told("static.yaml")),
     Case("memory by size", (*told("static.yaml"), "--spread", "proportional")),
     Case("memory of one node", (*told("static.yaml"), "--spread", "one-node")),
-    Case("memory of a named node", (*told("static.yaml"), "--node", "2")),
+    Case("memory of a named node", (*told("static.yaml"), "--numa-node", "2")),
     Case("memory without a policy", told("none.yaml")),
-    Case("CPUs and memory", (*told("static.yaml"), "--reserved-cpus", "5")),
-    Case("CPUs of every node", (*told("static.yaml"), "--reserved-cpus", "8", "--per-numa", "--whole-cores")),
-    Case("CPUs only", (*told("cpu-static.yaml"), "--reserved-cpus", "2")),
-    Case("CPUs without a policy", (*told("none.yaml"), "--reserved-cpus", "2")),
+    Case("CPUs and memory", (*told("static.yaml"), "--cpu-count", "5")),
+    Case("CPUs of every node", (*told("static.yaml"), "--cpu-count", "8", "--per-numa", "--whole-cores")),
+    Case("CPUs only", (*told("cpu-static.yaml"), "--cpu-count", "2")),
+    Case("CPUs without a policy", (*told("none.yaml"), "--cpu-count", "2")),
     Case(
         "CPUs that are efficient",
-        (*told("cpu-static.yaml", HYBRID), "--reserved-cpus", "3", "--keep-p-cores"),
+        (*told("cpu-static.yaml", HYBRID), "--cpu-count", "3", "--keep-p-cores"),
     ),
     Case(
         "CPUs on a machine of equal cores",
-        (*told("cpu-static.yaml"), "--reserved-cpus", "2", "--keep-p-cores"),
+        (*told("cpu-static.yaml"), "--cpu-count", "2", "--keep-p-cores"),
     ),
-    Case("CPUs that are isolated last", (*told("cpu-static.yaml", ISOLATED), "--reserved-cpus", "9")),
+    Case("CPUs that are isolated last", (*told("cpu-static.yaml", ISOLATED), "--cpu-count", "9")),
     Case("nothing is kept", told("nothing-kept.yaml"), 3),
     Case("too much is kept", told("too-much.yaml"), 3),
     Case("a fraction is kept", told("fraction.yaml"), 3),
     Case("the kubelet would not start anyway", told("other.yaml"), 3),
-    Case("a list beside a cgroup", (*told("cgroup.yaml"), "--reserved-cpus", "2"), 3),
+    Case("a list beside a cgroup", (*told("cgroup.yaml"), "--cpu-count", "2"), 3),
     Case("nothing, all the same", (*told("nothing-kept.yaml"), "--exit-zero")),
 ]
 
@@ -148,7 +148,7 @@ def test_what_a_shell_would_change_is_quoted(run: Reserve) -> None:
 
 def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
     """An unquoted ``reservedSystemCPUs: 0`` is a number, which the kubelet does not read."""
-    snippet = run(*told("cpu-static.yaml"), "--reserved-cpus", "1", "--snippet").out
+    snippet = run(*told("cpu-static.yaml"), "--cpu-count", "1", "--snippet").out
     assert snippet == f'{HEAD}reservedSystemCPUs: "0"\n'
 
 
@@ -195,13 +195,15 @@ class Misuse:
 
 RESERVE = ("reserve", *FOUR_NODES)
 MISUSES = [
-    Misuse((*RESERVE, "--reserved-cpus", "0"), 2, "--reserved-cpus"),
-    Misuse((*RESERVE, "--reserved-cpus", "65"), 2, "the machine has 64"),
-    Misuse((*RESERVE, "--reserved-cpus", "64"), 2, "none left for pods"),
+    Misuse((*RESERVE, "--cpu-count", "0"), 2, "--cpu-count"),
+    Misuse((*RESERVE, "--cpu-count", "65"), 2, "the machine has 64"),
+    Misuse((*RESERVE, "--cpu-count", "64"), 2, "none left for pods"),
     Misuse((*RESERVE, "--per-numa"), 2, "--per-numa: says how to choose CPUs, but not how many"),
     Misuse((*RESERVE, "--keep-p-cores"), 2, "--keep-p-cores: says how"),
-    Misuse((*RESERVE, "--node", "4"), 2, "--node: this machine has no NUMA node 4: expected one of 0-3"),
-    Misuse((*RESERVE, "--node", "1", "--spread", "even"), 2, "--node: goes with --spread one-node"),
+    Misuse(
+        (*RESERVE, "--numa-node", "4"), 2, "--numa-node: this machine has no NUMA node 4: expected one of 0-3"
+    ),
+    Misuse((*RESERVE, "--numa-node", "1", "--spread", "even"), 2, "--numa-node: goes with --spread one-node"),
     Misuse((*RESERVE, "--spread", "odd"), 2, "--spread"),
     Misuse((*RESERVE, "--cgroup-version", "3"), 2, "--cgroup-version: expected 1 or 2"),
     Misuse(told("missing.yaml"), 4, "missing.yaml"),

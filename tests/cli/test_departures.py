@@ -47,7 +47,7 @@ POINTING = {
         *MACHINE,
         "-f",
         f"{POD_LEVEL}/never-stored.yaml",
-        "--skip-api-server",
+        "--skip-apiserver",
     ),
     departures.INIT_LIMITS: ("explain", "init-above", *MACHINE, "-f", f"{POD_LEVEL}/init-above.yaml"),
     departures.GATES: (

@@ -221,17 +221,17 @@ def test_without_dask_it_is_said_how_to_install_it(
     fleet: Path, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    result = cpuctl("fleet", "list", str(fleet), "--scheduler", "local")
+    result = cpuctl("fleet", "list", str(fleet), "--dask-scheduler", "local")
     assert (result.code, result.out, result.err) == (
         2,
         "",
-        "error: --scheduler: Dask is not installed\nhint: pip install 'cpuctl[fleet]'\n",
+        "error: --dask-scheduler: Dask is not installed\nhint: pip install 'cpuctl[fleet]'\n",
     )
 
 
 def test_how_many_workers_a_scheduler_has_is_its_own_business(fleet: Path, cpuctl: Cpuctl) -> None:
-    result = cpuctl("fleet", "list", str(fleet), "--scheduler", "tcp://far:8786", "--jobs", "3")
-    assert (result.code, "error: --jobs: goes with --scheduler local alone" in result.err) == (2, True)
+    result = cpuctl("fleet", "list", str(fleet), "--dask-scheduler", "tcp://far:8786", "--jobs", "3")
+    assert (result.code, "error: --jobs: requires --dask-scheduler local" in result.err) == (2, True)
 
 
 def test_a_fleet_is_drawn_and_told_on_a_page(fleet: Path, tmp_path: Path, cpuctl: Cpuctl) -> None:

@@ -45,7 +45,7 @@ def test_plan(cpuctl: Cpuctl) -> None:
 
 
 def test_the_kubelet_can_be_asked_all_the_same(cpuctl: Cpuctl) -> None:
-    document = answered(cpuctl, "plan", "plan", *NODE, "--skip-api-server", code=0)
+    document = answered(cpuctl, "plan", "plan", *NODE, "--skip-apiserver", code=0)
     assert document["summary"]["admitted"] == 4
 
 
@@ -62,7 +62,7 @@ def test_explain(pod: str, cpuctl: Cpuctl) -> None:
     assert document["decision"]["rule"] == "apiServer"
     assert document["pod"]["refusals"] == [REFUSALS[pod]]
     out = cpuctl("explain", "-q", pod, *NODE, columns=300).out
-    assert f"rejected by the API server (--skip-api-server asks the kubelet): {REFUSALS[pod]}" in out
+    assert f"rejected by the API server (--skip-apiserver asks the kubelet): {REFUSALS[pod]}" in out
 
 
 @pytest.mark.parametrize("pod", REFUSALS)
@@ -97,7 +97,7 @@ def test_replay(skip: bool, cpuctl: Cpuctl) -> None:
         "pods": pods,
         "events": [{"at": f"{n}s", "admit": pod["metadata"]["name"]} for n, pod in enumerate(pods)],
     }
-    words = ("--skip-api-server",) if skip else ()
+    words = ("--skip-apiserver",) if skip else ()
     out = cpuctl("replay", "-", *words, stdin=yaml.safe_dump(timeline).encode(), columns=300).out
     for pod in ("below", "sums"):
         assert (f"default/{pod} is rejected by the API server: {REFUSALS[pod]}" in out) is not skip
@@ -219,7 +219,7 @@ def test_replays_know_what_governs_namespaces(cpuctl: Cpuctl) -> None:
     assert "; ".join(BEYOND["wrong"]) in out
     assert BEYOND["last"][0] in out
     assert played(cpuctl, pods, *admitted, code=0, words=("--exit-zero",)) == out
-    skipped = played(cpuctl, pods, *admitted, code=0, words=("--skip-api-server",))
+    skipped = played(cpuctl, pods, *admitted, code=0, words=("--skip-apiserver",))
     assert "is rejected by the API server" not in skipped
 
 

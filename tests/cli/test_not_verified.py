@@ -31,7 +31,7 @@ SAID: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("config", "reserve", *MACHINE, "--reserved-cpus", "2"),
         f"on 1.37: the configuration{FOLLOWS}",
     ),
-    "topology": (("topology", "show", *MACHINE, "--memory"), f"on 1.37: memory on NUMA nodes{FOLLOWS}"),
+    "topology": (("topology", "show", *MACHINE, "--numa-memory"), f"on 1.37: memory on NUMA nodes{FOLLOWS}"),
     "resize, 1.29": (
         ("resize", *MACHINE, *STATIC, *POD, "--set", "db:cpu=3"),
         f"on 1.29: resizes in place{READ}",

@@ -170,7 +170,7 @@ def test_the_columns_of_huge_pages_are_in_the_order_of_size(cpuctl: Cpuctl) -> N
         "HUGE",
         "16Gi",
     ]
-    amounts = answer(cpuctl, "topology", "-m", machine, "--memory")["memory"]["amounts"]
+    amounts = answer(cpuctl, "topology", "-m", machine, "--numa-memory")["memory"]["amounts"]
     assert [line["resource"].removeprefix("hugepages-") for line in amounts] == [
         "memory", "64Ki", "2Mi", "512Mi", "1Gi", "16Gi",
     ]  # fmt: skip

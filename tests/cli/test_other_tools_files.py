@@ -219,7 +219,7 @@ def test_a_machine_leaves_as_other_tools_print_it(cpuctl: Cpuctl, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "words", [("--columns", "cpu"), ("--cpus", "0"), ("--memory",), ("--svg", "node.svg")]
+    "words", [("--columns", "cpu"), ("--cpus", "0"), ("--numa-memory",), ("--svg", "node.svg")]
 )
 def test_another_tools_form_is_of_the_whole_machine(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
     result = cpuctl("topology", "-m", "synthetic:1n2c", "-o", "lscpu", *words)

@@ -264,7 +264,7 @@ def test_what_a_release_does_not_see_of_a_pod_is_no_shortage(cpuctl: Cpuctl, tmp
         "1.33",
         "--feature-gates",
         "PodLevelResources=true",
-        "--skip-api-server",
+        "--skip-apiserver",
         "--capacity",
         "-o",
         "json",

@@ -136,7 +136,7 @@ ANSWERS = [
     Case("a key twice", ("-f", "repeated.yaml"), 3),
     Case("warnings", ("-f", "empty-pod-level.yaml")),
     Case("warnings, strict", ("-f", "empty-pod-level.yaml", "--strict"), 3),
-    Case("warnings as errors", ("-f", "empty-pod-level.yaml", "--warnings-as-errors"), 3),
+    Case("warnings as errors", ("-f", "empty-pod-level.yaml", "--strict"), 3),
     Case("notes, strict", ("-f", "fraction.yaml", "--strict")),
     Case("a static pod", ("-f", "fraction.yaml", "--static")),
     Case("a known node", ("-f", "node.yaml", *STATIC_NODE), 3),

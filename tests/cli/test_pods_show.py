@@ -167,7 +167,7 @@ ANSWERS = [
     Case("diff two manifests", ("diff", "web.yaml", "web-whole.yaml", *NODE)),
     Case(
         "diff two releases",
-        ("diff", "levels.yaml", "--kubelet-version=1.36", "--to-kubelet-version=1.37", *NODE),
+        ("diff", "levels.yaml", "--kubelet-version=1.36", "--to=1.37", *NODE),
     ),
     Case(
         "diff gates",
@@ -178,7 +178,7 @@ ANSWERS = [
     Case("diff other pods", ("diff", "levels.yaml", "gateway.yaml")),
     Case(
         "diff what only autoscalers read",
-        ("diff", "sidecar.yaml", "--kubelet-version", "1.28", "--to-kubelet-version", "1.29", *SIDECARS),
+        ("diff", "sidecar.yaml", "--kubelet-version", "1.28", "--to", "1.29", *SIDECARS),
     ),
 ]
 
@@ -259,7 +259,7 @@ def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_
         'pods "gateway-2" is forbidden: exceeded quota: team, requested: requests.cpu=6250m, '
         "used: requests.cpu=13500m, limited: requests.cpu=14"
     )
-    asked = json.loads(cpuctl(*words, "--skip-api-server", cwd=tmp_path).out)
+    asked = json.loads(cpuctl(*words, "--skip-apiserver", cwd=tmp_path).out)
     assert [pod["outcome"] for pod in asked["pods"]] == ["Admitted"] * 3
 
 

@@ -99,7 +99,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     ),
     "edited": (
         *(*NODE, *arguments(STATIC), *PREVIEW, "-f", "fixtures/resize/pods.yaml"),
-        *("--to", "fixtures/resize/edited.yaml"),
+        *("--edited", "fixtures/resize/edited.yaml"),
     ),
     "departs": (
         *(*NODE, *arguments(STATIC, BEST_EFFORT), *PREVIEW, "--state", "fixtures/resize/grown"),
@@ -228,7 +228,7 @@ def test_several_changes_of_one_pod_are_one_resize(cpuctl: Cpuctl) -> None:
     changes = to("search/index:cpu=6", "search/cache:cpu=4,memory=3Gi")
     words = (*NODE, *arguments(STATIC), *PREVIEW, "-f", "fixtures/resize/pods.yaml")
     by_words = document(cpuctl, *words, *changes)
-    by_file = document(cpuctl, *words, "--to", "fixtures/resize/edited.yaml")
+    by_file = document(cpuctl, *words, "--edited", "fixtures/resize/edited.yaml")
     assert len(by_words["pods"]) == 1
     assert by_words["pods"] == by_file["pods"]
 
@@ -337,8 +337,8 @@ USAGE = {
     "which container": (("--set", "two:cpu=1"), "pod default/two has more than one container"),
     "control characters": (("--set", "a\x1b[31m:cpu=1"), "there is no pod"),
     "both ways": (
-        ("--set", "db:cpu=5", "--to", "fixtures/resize/edited.yaml"),
-        "--set and --to cannot be used together",
+        ("--set", "db:cpu=5", "--edited", "fixtures/resize/edited.yaml"),
+        "--set and --edited cannot be used together",
     ),
     "nothing at all": ((), "nothing to resize: no pod is to have other resources"),
 }

@@ -1,4 +1,4 @@
-"""``cpuctl topology show --memory``: NUMA nodes as the kubelet's Memory Manager counts them."""
+"""``cpuctl topology show --numa-memory``: NUMA nodes as the kubelet's Memory Manager counts them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_tables(
     snapshot: SnapshotAssertion,
 ) -> None:
     result = cpuctl(
-        "topology", "show", "--memory", *PAGES, *config(tmp_path, *limits), columns=width, cwd=tmp_path
+        "topology", "show", "--numa-memory", *PAGES, *config(tmp_path, *limits), columns=width, cwd=tmp_path
     )
     assert result.code == 0
     assert str(result) == snapshot
@@ -56,7 +56,9 @@ def test_tables(
 
 def test_every_node_is_counted_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
     found = memory(
-        cpuctl("topology", "--memory", *PAGES, *config(tmp_path, (0, "1024Mi")), "-o", "json", cwd=tmp_path)
+        cpuctl(
+            "topology", "--numa-memory", *PAGES, *config(tmp_path, (0, "1024Mi")), "-o", "json", cwd=tmp_path
+        )
     )
     assert (found["policy"], found["start"]) == ("Static", {"outcome": "Started"})
     names = ("numaNode", "resource", "total", "reserved", "hugePages", "allocatable", "overdrawn")
@@ -71,7 +73,7 @@ def test_every_node_is_counted_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Pat
 
 
 def test_numbers_that_wrap_around_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    words = ("topology", "--memory", *PAGES, *config(tmp_path, (1, "4000Mi")), "-o", "json")
+    words = ("topology", "--numa-memory", *PAGES, *config(tmp_path, (1, "4000Mi")), "-o", "json")
     found = memory(cpuctl(*words, cwd=tmp_path))
     line = next(line for line in found["amounts"] if line["reserved"])
     assert (line["allocatable"], line["overdrawn"]) == (None, (4000 - 3072) << 20)
@@ -79,7 +81,7 @@ def test_numbers_that_wrap_around_are_told(cpuctl: Cpuctl, tmp_path: Path) -> No
 
 
 def test_sums_that_are_off_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    words = ("topology", "--memory", *PAGES, *config(tmp_path, (1, "500Mi")))
+    words = ("topology", "--numa-memory", *PAGES, *config(tmp_path, (1, "500Mi")))
     flag = ("--kubelet-args", "--kube-reserved=memory=1Gi")
     result = cpuctl(*words, *flag, cwd=tmp_path)
     assert 'would not start (memoryManager): the total amount "500Mi" of type "memory"' in result.out
@@ -87,25 +89,25 @@ def test_sums_that_are_off_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
 
 def test_what_is_free_now_is_the_kernels_figure(cpuctl: Cpuctl) -> None:
     plain = json.loads(cpuctl("topology", *RECORDED, "-o", "json").out)
-    lines = memory(cpuctl("topology", "--memory", *RECORDED, "-o", "json"))["amounts"]
+    lines = memory(cpuctl("topology", "--numa-memory", *RECORDED, "-o", "json"))["amounts"]
     free = {line["numaNode"]: line["free"] for line in lines if line["resource"] == "memory"}
     assert free == {node["id"]: node["freeBytes"] for node in plain["numaNodes"]}
     assert "memory" not in plain
 
 
 def test_yaml_is_the_same_answer(cpuctl: Cpuctl) -> None:
-    words = ("topology", "--memory", *RECORDED)
+    words = ("topology", "--numa-memory", *RECORDED)
     assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == json.loads(cpuctl(*words, "-o", "json").out)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--kubelet-config", "x"), "--kubelet-config: is looked at with --memory only"),
-        (("--config-dir", "x"), "--config-dir: is looked at with --memory only"),
-        (("--kubelet-args=--v=2",), "--kubelet-args: is looked at with --memory only"),
-        (("--kubelet-version", "1.36"), "--kubelet-version: is looked at with --memory only"),
-        (("--memory", "--columns", "cpu"), "--columns: shows CPUs only"),
+        (("--kubelet-config", "x"), "--kubelet-config: requires --numa-memory"),
+        (("--config-dir", "x"), "--config-dir: requires --numa-memory"),
+        (("--kubelet-args=--v=2",), "--kubelet-args: requires --numa-memory"),
+        (("--kubelet-version", "1.36"), "--kubelet-version: requires --numa-memory"),
+        (("--numa-memory", "--columns", "cpu"), "--columns: shows CPUs only"),
     ],
 )
 def test_misuse(words: tuple[str, ...], message: str, cpuctl: Cpuctl) -> None:

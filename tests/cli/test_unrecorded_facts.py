@@ -40,11 +40,11 @@ STATIC = (
 )
 MACHINE_ONLY = ("topology show", "topology map", "topology distances")
 WITH_KUBELET = (
-    "topology show --memory",
+    "topology show --numa-memory",
     "config show",
     "config check",
     "config versions --to 1.37",
-    "config reserve --reserved-cpus 2 --spread even",
+    "config reserve --cpu-count 2 --spread even",
     "plan -T a=2/2,1Gi",
     "plan -f pages.json",
     "explain a -T a=2/2,1Gi",
@@ -181,7 +181,7 @@ def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path
         "checkpoint new -T a=2/2,1Gi",
         "checkpoint verify state",
         "checkpoint repair state",
-        "checkpoint migrate state --to-kubelet 1.36",
+        "checkpoint migrate state --to 1.36",
     ],
 )
 def test_memory_can_be_said_of_state_files_too(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
@@ -222,7 +222,7 @@ NOT_KNOWN = (
         UNSAID,
     ),
     ("checkpoint repair state", UNSAID),
-    ("config reserve --reserved-cpus 2", "Nothing to propose: the machine information"),
+    ("config reserve --cpu-count 2", "Nothing to propose: the machine information"),
 )
 
 

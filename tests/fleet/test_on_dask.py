@@ -108,15 +108,15 @@ def test_workers_here_and_elsewhere_give_the_bytes_of_one_process(
     alone = cpuctl(fleet, *words, "--jobs", "1")
     assert alone[0] == 4
     assert len(alone[1].splitlines()) > 15
-    assert cpuctl(fleet, *words, "--scheduler", "local", "--jobs", "2") == alone
-    assert cpuctl(fleet, *words, "--scheduler", cluster.address) == alone
+    assert cpuctl(fleet, *words, "--dask-scheduler", "local", "--jobs", "2") == alone
+    assert cpuctl(fleet, *words, "--dask-scheduler", cluster.address) == alone
 
 
 def test_what_a_kubelet_is_told_is_sent_and_named_as_here(fleet: Path, cluster: Cluster) -> None:
     (fleet / "kubelet.yaml").write_text("kind: KubeletConfiguration\nnoSuchField: 1\n")
     alone = cpuctl(fleet, *LIST, "--jobs", "1")
     assert "kubelet.yaml" in alone[1]
-    assert cpuctl(fleet, *LIST, "--scheduler", cluster.address) == alone
+    assert cpuctl(fleet, *LIST, "--dask-scheduler", cluster.address) == alone
 
 
 def test_a_worker_that_dies_loses_nothing(tmp_path: Path, cluster: Cluster) -> None:
@@ -127,7 +127,7 @@ def test_a_worker_that_dies_loses_nothing(tmp_path: Path, cluster: Cluster) -> N
     answers = tmp_path / "answers"
     with answers.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cpuctl", "fleet", *words, "--scheduler", cluster.address],
+            [sys.executable, "-m", "cpuctl", "fleet", *words, "--dask-scheduler", cluster.address],
             cwd=tmp_path,
             env=ENVIRONMENT,
             stdout=out,
@@ -148,7 +148,18 @@ def test_ctrl_c_leaves_what_is_done_by_local_workers(tmp_path: Path) -> None:
     answers = tmp_path / "answers"
     with answers.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cpuctl", "fleet", "list", "@list", "--scheduler", "local", "-o", "jsonl"],
+            [
+                sys.executable,
+                "-m",
+                "cpuctl",
+                "fleet",
+                "list",
+                "@list",
+                "--dask-scheduler",
+                "local",
+                "-o",
+                "jsonl",
+            ],
             cwd=tmp_path,
             env=ENVIRONMENT,
             stdout=out,
@@ -190,9 +201,9 @@ def test_nobody_there_is_an_error(fleet: Path, cluster: Cluster) -> None:
     for worker in cluster.workers:
         worker.kill()
         worker.wait()
-    code, out, errors = cpuctl(fleet, *LIST, "--scheduler", cluster.address)
+    code, out, errors = cpuctl(fleet, *LIST, "--dask-scheduler", cluster.address)
     assert (code, out) == (5, "")
-    assert errors == "error: --scheduler: the scheduler has no workers\n"
-    code, out, errors = cpuctl(fleet, *LIST, "--scheduler", "tcp://127.0.0.1:1")
+    assert errors == "error: --dask-scheduler: the scheduler has no workers\n"
+    code, out, errors = cpuctl(fleet, *LIST, "--dask-scheduler", "tcp://127.0.0.1:1")
     assert (code, out) == (5, "")
-    assert errors.startswith("error: --scheduler tcp://127.0.0.1:1: the scheduler cannot be reached")
+    assert errors.startswith("error: --dask-scheduler tcp://127.0.0.1:1: the scheduler cannot be reached")

@@ -80,7 +80,7 @@ def look_at_everything(version: str) -> None:
     for words in (
         ("dump", "state", "--pods", "running.json", "--map", "-m", MACHINE),
         ("verify", "state", *NODE, "--kubelet-version", version, "--pods", "running.json"),
-        ("migrate", "state", "--to-kubelet", version, "-q"),
+        ("migrate", "state", "--to", version, "-q"),
         ("repair", "state", *NODE, "--kubelet-version", version),
         ("repair", "state", *NODE, "--kubelet-version", version, "--pods", "running.json"),
         ("diff", "state", "new", "--pods", "running.json"),

@@ -23,7 +23,7 @@ WRITING = {
     "replay.svg": "replay -q fixtures/timelines/case-a.yaml --force --svg {disk}/replay.svg",
     "planned": f"plan -q {MACHINE} {STATIC} {PODS} --force --write-state {{disk}}",
     "new": f"checkpoint new -q {MACHINE} {STATIC} {ON_36} --force --write-state {{disk}}",
-    "migrated": f"checkpoint migrate -q {NODE}/node.tar.xz --to-kubelet 1.37 --force --write-state {{disk}}",
+    "migrated": f"checkpoint migrate -q {NODE}/node.tar.xz --to 1.37 --force --write-state {{disk}}",
     "repaired": f"checkpoint repair -q {NODE}/node.tar.xz {ON_36} --pods {NODE}/pods.json"
     " --force --write-state {disk}",
     "in place": f"checkpoint repair -q {{disk}} {MACHINE} {STATIC} {ON_36} --pods {{disk}}/nobody.json --yes",

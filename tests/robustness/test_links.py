@@ -74,7 +74,7 @@ COMMANDS = {
     "dump": ("checkpoint", "dump", "-m", "{root}"),
     "verify": ("checkpoint", "verify", "-m", "{root}", *ON_36),
     "repair": ("checkpoint", "repair", "-m", MACHINE, "--root", "{root}", *ON_36, "--yes"),
-    "migrate": ("checkpoint", "migrate", "--root", "{root}", "--to-kubelet", "1.37", "--yes"),
+    "migrate": ("checkpoint", "migrate", "--root", "{root}", "--to", "1.37", "--yes"),
 }
 
 
@@ -143,7 +143,7 @@ def test_a_directory_that_becomes_a_link_all_the_time_is_never_left(root: Path, 
     thread.start()
     try:
         for minor in (37, 36, 37, 36, 37, 36):
-            words = ("--root", str(root), "--to-kubelet", f"1.{minor}", "--yes")
+            words = ("--root", str(root), "--to", f"1.{minor}", "--yes")
             run("checkpoint", "migrate", *words)
     finally:
         done.set()
@@ -187,8 +187,8 @@ def fifo(path: Path) -> None:
         ("checkpoint", "dump", "{root}/" + HOME),
         ("checkpoint", "dump", "-m", "{root}"),
         ("checkpoint", "diff", "{root}/" + HOME, "{root}/" + HOME),
-        ("checkpoint", "migrate", "{root}/" + HOME, "--to-kubelet", "1.37"),
-        ("checkpoint", "migrate", "--root", "{root}", "--to-kubelet", "1.37", "--yes"),
+        ("checkpoint", "migrate", "{root}/" + HOME, "--to", "1.37"),
+        ("checkpoint", "migrate", "--root", "{root}", "--to", "1.37", "--yes"),
         ("checkpoint", "repair", "{root}/" + HOME, "-m", MACHINE, *ON_36),
         ("checkpoint", "verify", "{root}/" + HOME, "-m", MACHINE, *ON_36),
         ("checkpoint", "verify", "-m", "{root}", *ON_36),
@@ -307,7 +307,7 @@ def test_nothing_is_written_where_no_configuration_is(root: Path, tmp_path: Path
             "--write-state",
             str(tmp_path),
         ),
-        ("checkpoint", "migrate", "-m", str(root), "--to-kubelet", "1.36", "--write-state", str(tmp_path)),
+        ("checkpoint", "migrate", "-m", str(root), "--to", "1.36", "--write-state", str(tmp_path)),
         ("checkpoint", "new", "-m", str(root), "--kubelet-version", "1.36", "--write-state", str(tmp_path)),
         ("plan", "-m", str(root), "-T", "a=1/1", "--write-state", str(tmp_path)),
     ):
@@ -326,7 +326,7 @@ def test_no_assignment_is_given_up_on_a_machine_that_is_only_described(root: Pat
         ("repair", state, *on_36, "--yes"),
         ("repair", "--root", str(root), *on_36, "--yes"),
         ("repair", state, *on_36, "--write-state", str(tmp_path)),
-        ("migrate", state, "-m", MACHINE, "--to-kubelet", "1.37", "--yes"),
+        ("migrate", state, "-m", MACHINE, "--to", "1.37", "--yes"),
     ):
         done = run("checkpoint", *words)
         assert (done.returncode, done.stdout) == (4, ""), words

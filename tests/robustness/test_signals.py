@@ -21,7 +21,7 @@ READING = (
     f"explain {SHORT} -f -",
     "pods show -f - -o json",
     "pods lint -f -",
-    "pods diff - --kubelet-version 1.36 --to-kubelet-version 1.37",
+    "pods diff - --kubelet-version 1.36 --to 1.37",
     "replay - --svg {}/a.svg",
     f"audit -m {NODE}/node.tar.xz --pods -",
     "cgroups apply -f -",

@@ -74,7 +74,7 @@ def ends(processes: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str
 
 
 REPAIR = ("checkpoint", "repair", "state", "-m", MACHINE, *ON_36, "--pods", "running.json", "--yes", "-q")
-MIGRATE = ("checkpoint", "migrate", "state", "--to-kubelet", "1.37", "--yes", "-q")
+MIGRATE = ("checkpoint", "migrate", "state", "--to", "1.37", "--yes", "-q")
 
 
 @pytest.mark.parametrize("words", [REPAIR, MIGRATE], ids=["repair", "migrate"])
@@ -304,7 +304,7 @@ def test_force_leaves_a_backup(state: Path, tmp_path: Path) -> None:
     assert ends([start(tmp_path, *words)])[0][0] == 0
     after = texts(state)
     assert sorted(text for name, text in after.items() if name.endswith(".bak")) == sorted(before.values())
-    migrate = ("checkpoint", "migrate", "state", "--to-kubelet", "1.37", "--write-state", "state", "--force")
+    migrate = ("checkpoint", "migrate", "state", "--to", "1.37", "--write-state", "state", "--force")
     ((code, out, error),) = ends([start(tmp_path, *migrate, "-o", "json", "-q")])
     assert code == 0, error
     for file in json.loads(out)["files"]:
@@ -463,7 +463,7 @@ def test_one_bound_for_state_files(tmp_path: Path) -> None:
         ("checkpoint", "dump", "state"),
         ("checkpoint", "dump", "state/cpu_manager_state"),
         ("checkpoint", "verify", "state", "-m", MACHINE, *ON_36),
-        ("checkpoint", "migrate", "state", "--to-kubelet", "1.37", "--yes"),
+        ("checkpoint", "migrate", "state", "--to", "1.37", "--yes"),
         ("checkpoint", "repair", "state", "-m", MACHINE, *ON_36, "--yes"),
         ("plan", "-m", MACHINE, *ON_36, "-T", "a=1/1", "--state", "state"),
     ):

@@ -27,7 +27,7 @@ LIVE = {
     "cgroups show": "",
     "checkpoint diff": f"{KUBELET} {KUBELET}",
     "checkpoint dump": "",
-    "checkpoint migrate": "--to-kubelet 1.37",
+    "checkpoint migrate": "--to 1.37",
     "checkpoint new": ON_36,
     "checkpoint repair": ON_36,
     "checkpoint verify": ON_36,
@@ -58,7 +58,7 @@ LIVE = {
     "topology devices": "",
     "topology distances": "",
     "topology map": "",
-    "topology show": "--memory",
+    "topology show": "--numa-memory",
     "topology synthetic": "",
 }
 """A command line for every command, on the live node where the command looks at one."""
@@ -93,7 +93,7 @@ CLOSED = (
     f"config check {SHORT} --kubelet-config {KUBELET}/config.yaml",
     f"checkpoint dump {KUBELET}/cpu_manager_state",
     f"checkpoint repair {KUBELET}/cpu_manager_state {ON_36} {SHORT} {STATIC}",
-    f"checkpoint migrate {KUBELET} --to-kubelet 1.37 --yes",
+    f"checkpoint migrate {KUBELET} --to 1.37 --yes",
 )
 """Command lines that name what only root may read or write."""
 

@@ -29,7 +29,7 @@ READING = (
     f"checkpoint dump {NODE} --map",
     f"checkpoint verify {NODE} --kubelet-version 1.36",
     f"checkpoint repair {NODE} --kubelet-version 1.36 --pods {RUNNING}",
-    f"checkpoint migrate {NODE} --to-kubelet 1.37",
+    f"checkpoint migrate {NODE} --to 1.37",
     "resize -T db=4/4,8Gi --set db:cpu=6 -m synthetic:2s2n8c2t --kubelet-version 1.38",
     "replay fixtures/timelines/case-a.yaml",
     "replay --new",

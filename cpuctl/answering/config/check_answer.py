@@ -199,7 +199,7 @@ def suggested_fix(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     if _NO_CPU in text:
         return (
             'reserve CPUs: reservedSystemCPUs: a list such as 0, or kubeReserved: {cpu: "1"}, or'
-            f' systemReserved: {{cpu: "1"}}; {RESERVE} --reserved-cpus 1 proposes a list for this machine'
+            f' systemReserved: {{cpu: "1"}}; {RESERVE} --cpu-count 1 proposes a list for this machine'
         )
     if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
         # Nothing but the reservation is picked before there are pods.

@@ -30,6 +30,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import UsageError
+from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import CheckpointInputs
@@ -51,10 +52,10 @@ kubelet's configuration. Without --yes nothing is written: the answer is what wo
 Examples:
 
 \b
-  cpuctl checkpoint migrate --to-kubelet 1.36                # what is lost
-  cpuctl checkpoint migrate --to-kubelet 1.36 -m live --yes
-  cpuctl checkpoint migrate old/ --to-kubelet 1.37 --write-state new/
-  cpuctl checkpoint migrate v1/ --to-kubelet 1.37 --pods running.json
+  cpuctl checkpoint migrate --to 1.36                # what is lost
+  cpuctl checkpoint migrate --to 1.36 -m live --yes
+  cpuctl checkpoint migrate old/ --to 1.37 --write-state new/
+  cpuctl checkpoint migrate v1/ --to 1.37 --pods running.json
 
 Exit codes: 0 it can be done or is done (with --exit-code 3 where something would change), 3 the other kubelet
 would not start, 2 usage, 4 unusable input, 5 a kubelet runs, a file has changed meanwhile, or writing is not
@@ -98,8 +99,8 @@ def migrate(
     )
     writing.check()
     if not to_kubelet:
-        hint = "name it: --to-kubelet 1.36, for instance"
-        raise UsageError("the release to go to is missing", where="--to-kubelet", hint=hint)
+        hint = "name it: --to 1.36, for instance"
+        raise UsageError("the release to go to is missing", where=option_names.TO, hint=hint)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     inputs = CheckpointInputs(
         state=named_state(state, state_option),
@@ -109,7 +110,7 @@ def migrate(
             config_dir=config_dir,
             arguments=kubelet_args,
             version=to_kubelet,
-            version_option="--to-kubelet",
+            version_option=option_names.TO,
             gates=feature_gates,
         ),
         pods=pods,

@@ -14,16 +14,16 @@ StateArgument = Annotated[
     str,
     typer.Argument(
         metavar="[STATE]",
-        help="A state file, the directory that holds some, a recording, or -; without it the recording's "
-        "own, or those of this host.",
+        help="A state file, a directory with state files, a recording, or - for stdin. Default: those of "
+        "the recording (-m) or of this host.",
     ),
 ]
 StateAsOption = Annotated[
     str,
     typer.Option(
         option_names.STATE,
-        metavar="DIR|FILE",
-        help="The same as STATE, as other commands call it.",
+        metavar="STATE",
+        help="State files (same as the argument STATE).",
         rich_help_panel=INPUT,
     ),
 ]
@@ -33,11 +33,11 @@ MachineOrNoneOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node, as for other commands; the result is proven on it. Without it none is known.",
+        help="The machine, as for other commands, on which the result is verified. Default: none.",
         rich_help_panel=INPUT,
     ),
 ]
-MapOption = Annotated[bool, typer.Option("--map", help="Draw the machine with who holds which CPU.")]
+MapOption = Annotated[bool, typer.Option("--map", help="Draw the machine with the owner of each CPU.")]
 
 
 class MetricsOutput(StrEnum):
@@ -53,26 +53,25 @@ class MetricsOutput(StrEnum):
 MetricsOutputOption = Annotated[
     MetricsOutput, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 YesOption = Annotated[
     bool,
     typer.Option(
-        option_names.YES, help="Write in place, with a backup; without it only tell what would change."
+        "-y",
+        option_names.YES,
+        help="Write in place, with a backup; without it only show what would change.",
     ),
 ]
 ExitCodeOption = Annotated[
     bool,
-    typer.Option(
-        "--exit-code", help="Exit 3 where something would change, or differs.", rich_help_panel=OUTPUT
-    ),
+    typer.Option("--exit-code", help="Exit 3 if anything differs or would change.", rich_help_panel=OUTPUT),
 ]
 RootOption = Annotated[
     str,
     typer.Option(
         option_names.ROOT,
         metavar="DIR",
-        help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
-        "machine, kubelet configuration and state files are taken from there.",
+        help="Root of the node's file system, e.g. /host in a debugging pod, or a mounted disk: its "
+        "machine, kubelet configuration and state files are read there.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -81,8 +80,8 @@ StateRootOption = Annotated[
     typer.Option(
         option_names.ROOT,
         metavar="DIR",
-        help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
-        "state files are taken from there; with options of the kubelet and without -m, its machine, too.",
+        help="Root of the node's file system, e.g. /host in a debugging pod, or a mounted disk: its state "
+        "files are read there and, with kubelet options but no -m, its machine.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -90,7 +89,7 @@ ForceRunningOption = Annotated[
     bool,
     typer.Option(
         "--force-kubelet-running",
-        help="Write although a kubelet runs that uses these files: it may write its own over them.",
+        help="Write even while a kubelet uses these files: it may overwrite them.",
     ),
 ]
 WriteStateOption = Annotated[
@@ -98,13 +97,17 @@ WriteStateOption = Annotated[
     typer.Option(
         "--write-state",
         metavar="DIR",
-        help="Write the new files into DIR instead, at once.",
+        help="Write the new files to DIR instead (no --yes needed).",
         rich_help_panel=OUTPUT,
     ),
 ]
 ToKubeletOption = Annotated[
     str,
-    typer.Option("--to-kubelet", metavar="VERSION", help=f"The minor that is to read the files, {RELEASES}."),
+    typer.Option(
+        option_names.TO,
+        metavar="VERSION",
+        help=f"The kubelet version that is to read the files, {RELEASES}.",
+    ),
 ]
 
 

@@ -8,7 +8,6 @@ from cpuctl.cli.checkpoint.options import (
     MetricsOutputOption,
     StateArgument,
     StateAsOption,
-    StrictOption,
     named_state,
 )
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_inputs
@@ -21,6 +20,7 @@ from cpuctl.cli.options import (
     PodResourcesOption,
     QuietOption,
     RunningPodsOption,
+    StrictOption,
 )
 from cpuctl.cli.output import Style, complain, emit
 from cpuctl.inputs.sources import Sources

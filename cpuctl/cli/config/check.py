@@ -16,6 +16,7 @@ from cpuctl.cli.options import (
     NoColorOption,
     OutputOption,
     QuietOption,
+    StrictOption,
 )
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.panels import INPUT
@@ -44,15 +45,15 @@ Examples:
   cpuctl config check -m node7.tar.xz --kubelet-version 1.37
   cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 
-Exit codes: 0 it would start, 3 it would not, that cannot be said or there are errors (with --strict
-also where there are warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 it would start, 3 it would not, that cannot be said or there are errors (with --strict also
+where there are warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 CheckedStateOption = Annotated[
     str,
     typer.Option(
         option_names.STATE,
-        metavar="DIR|FILE",
+        metavar="STATE",
         help="Would it start on these state files of the kubelet?",
         rich_help_panel=INPUT,
     ),
@@ -66,7 +67,6 @@ CheckedDriverOption = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 
 
 @app.command(name="check", help=HELP, cls=about(Subject.MACHINE, KubeletCommand))

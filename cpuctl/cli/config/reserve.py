@@ -44,15 +44,15 @@ The Memory Manager's static policy starts only if reservedMemory adds up, to the
 systemReserved and hard eviction keep from pods. What is printed was tried: with it the kubelet would start.
 Where nothing does, the answer says why.
 
-With --reserved-cpus, CPUs are chosen core after core and L3 cache after L3 cache, near CPU 0, isolated ones
-last. Memory is left alone then, unless memoryManagerPolicy is Static or --spread or --node asks for it.
+With --cpu-count, CPUs are chosen core after core and L3 cache after L3 cache, near CPU 0, isolated ones last.
+Memory is left alone then, unless memoryManagerPolicy is Static or --spread or --numa-node asks for it.
 
 Examples:
 
 \b
   cpuctl config reserve --kubelet-config kubelet.yaml
   cpuctl config reserve -m node7.tar.xz --spread proportional
-  cpuctl config reserve --reserved-cpus 4 --per-numa --whole-cores
+  cpuctl config reserve --cpu-count 4 --per-numa --whole-cores
   cpuctl config reserve --snippet > kubelet.conf.d/90-reserved.conf
   cpuctl config reserve -o json | jq -r '.proposal.flags[]'
 
@@ -63,7 +63,7 @@ unusable input.
 CountOption = Annotated[
     int | None,
     typer.Option(
-        option_names.RESERVED_CPUS,
+        option_names.CPU_COUNT,
         metavar="N",
         min=1,
         help="Also choose N CPUs for reservedSystemCPUs.",
@@ -85,7 +85,7 @@ SpreadOption = Annotated[
     ),
 ]
 NodeOption = Annotated[
-    int | None, typer.Option("--node", metavar="NODE", min=0, help="All memory of this NUMA node.")
+    int | None, typer.Option(option_names.NUMA_NODE, metavar="N", min=0, help="All memory of this NUMA node.")
 ]
 SnippetOption = Annotated[
     bool, typer.Option("--snippet", help="Only a KubeletConfiguration with the settings, for a drop-in file.")
@@ -165,11 +165,13 @@ def _memory_reserve(
     if node is None:
         return None if spread is None else MemoryReserve(spread)
     if spread not in (None, Spread.ONE_NODE):
-        raise UsageError(f"goes with --spread {Spread.ONE_NODE}, not with {spread}", where="--node")
+        raise UsageError(
+            f"goes with --spread {Spread.ONE_NODE}, not with {spread}", where=option_names.NUMA_NODE
+        )
     try:
         return memory_of_node(source.info, node)
     except ValueError as error:
-        raise UsageError(str(error), where="--node") from None
+        raise UsageError(str(error), where=option_names.NUMA_NODE) from None
 
 
 def _cpu_reserve(
@@ -181,7 +183,7 @@ def _cpu_reserve(
     if count is None:
         for name in (name for name, given in flags.items() if given):
             raise UsageError(
-                "says how to choose CPUs, but not how many", where=name, hint="add --reserved-cpus N"
+                "says how to choose CPUs, but not how many", where=name, hint="add --cpu-count N"
             )
         return None
     performance, doubt = performance_cpus(machine) if flags["--keep-p-cores"] else (CPUSet(), "")
@@ -210,5 +212,5 @@ def _answer(
     try:
         found = reserved(source, loaded, cpus, memory)
     except ValueError as error:
-        raise UsageError(str(error), where="--reserved-cpus") from None
+        raise UsageError(str(error), where=option_names.CPU_COUNT) from None
     return reserve_document(loaded.configuration, found, answer_header(loaded, sources))

@@ -173,7 +173,7 @@ def _mapper(selection: FleetSelection) -> Mapper:
 
     if selection.jobs and selection.scheduler != LOCAL:
         hint = "the scheduler's workers are as many as there are"
-        raise UsageError("goes with --scheduler local alone", where="--jobs", hint=hint)
+        raise UsageError("requires --dask-scheduler local", where="--jobs", hint=hint)
     return on_dask(selection.scheduler, jobs)
 
 

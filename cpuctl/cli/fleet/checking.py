@@ -28,7 +28,7 @@ from cpuctl.cli.fleet.options import (
 )
 from cpuctl.cli.kubelet_options import KubeletCommand
 from cpuctl.cli.notes import print_sources
-from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
+from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption, StrictOption
 from cpuctl.cli.output import Style, emit, note
 from cpuctl.errors import InputError, UsageError
 from cpuctl.exports.wording import few
@@ -76,9 +76,8 @@ also where there are warnings; with --exit-zero 0), 2 usage, 4 a recording or an
 
 FleetChecksOption = Annotated[
     str,
-    typer.Option("--check", metavar="config,state,audit,nrt", help="Make only these checks."),
+    typer.Option("--check", metavar="CHECK,...", help="Only these checks: config, state, audit, nrt."),
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 
 
 @app.command(name="check", help=HELP, cls=KubeletCommand)

@@ -17,7 +17,7 @@ from cpuctl.cli.fleet.asking import (
 )
 from cpuctl.cli.fleet.options import JobsOption, SchedulerOption
 from cpuctl.cli.kubelet_options import KubeletCommand
-from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
+from cpuctl.cli.options import ExitCodeOption, ExitZeroOption, NoColorOption, QuietOption
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
@@ -49,8 +49,8 @@ Examples:
   cpuctl fleet diff before/ after/ --exit-code -q > changes.txt
 
 Exit codes: 0 both were compared, 3 with --exit-code where something differs, 2 usage, 4 a recording or
-another input cannot be used (all others are compared; with --exit-zero 0 where recordings are concerned),
-130 interrupted.
+another input cannot be used (all others are compared; with --exit-zero 0 where recordings are concerned), 130
+interrupted.
 """
 
 BeforeArgument = Annotated[
@@ -68,11 +68,10 @@ ComparedChecksOption = Annotated[
     str,
     typer.Option(
         "--check",
-        metavar="config,state,audit",
-        help="Tell what these checks find no more, and what they find anew.",
+        metavar="CHECK,...",
+        help="Also compare what these checks find: config, state, audit.",
     ),
 ]
-DifferenceOption = Annotated[bool, typer.Option("--exit-code", help="Exit 3 where something differs.")]
 DiffOutputOption = Annotated[
     ListOutput,
     typer.Option("-o", "--output", help="Output format; jsonl is one node a line.", rich_help_panel=OUTPUT),
@@ -114,8 +113,8 @@ ListedResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="FILE",
-        help="Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with "
-        "-o jsonl, and ask the rest.",
+        help="Take over the answers in FILE, which fleet list (for --check, fleet check) wrote with -o "
+        "jsonl, and ask the rest.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -142,7 +141,7 @@ def diff(
     jobs: JobsOption = 0,
     resume: ListedResumeOption = "",
     scheduler: SchedulerOption = "",
-    exit_code: DifferenceOption = False,
+    exit_code: ExitCodeOption = False,
     output: DiffOutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,

@@ -12,8 +12,8 @@ RecordingsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="RECORDINGS...",
-        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list on "
-        "stdin, one a line or as find -print0 writes them.",
+        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list "
+        "on stdin, one a line or as find -print0 writes them.",
         show_default=False,
     ),
 ]
@@ -21,8 +21,8 @@ MaybeRecordingsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="[RECORDINGS]...",
-        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list on "
-        "stdin; none where --nrt and --nodes are all that is known.",
+        help="Recordings, directories that hold some, patterns, @FILE for a list of them, or - for a list "
+        "on stdin; none where --nrt and --nodes are all that is known.",
         show_default=False,
     ),
 ]
@@ -79,7 +79,7 @@ FleetPodsOption = Annotated[
 SchedulerOption = Annotated[
     str,
     typer.Option(
-        "--scheduler",
+        option_names.DASK_SCHEDULER,
         metavar="ADDRESS",
         help="Let the workers of a Dask scheduler do it, as tcp://host:8786, or local for workers on this "
         "machine (pip install 'cpuctl[fleet]').",

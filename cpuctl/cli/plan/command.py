@@ -90,10 +90,10 @@ PlanOutputOption = Annotated[
         "-o",
         "--output",
         metavar="FORMAT",
-        help="table, wide, json, yaml; prom: what the kubelet's metrics read; nrt: the NodeResourceTopology "
-        "that an exporter would publish then; nri: what a plug-in of the Node Resource Interface would "
-        "answer the container runtime. To carry the plan out: memory-qos and balloons (NRI plug-ins), crictl "
-        "(a script), systemd (drop-ins).",
+        help="Output format: table, wide, json, yaml; prom: the kubelet's metrics; nrt: the "
+        "NodeResourceTopology that an exporter would publish; nri: what an NRI plug-in would answer the "
+        "container runtime. To carry out the plan: memory-qos and balloons (NRI plug-ins), crictl (a "
+        "script), systemd (drop-ins).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -102,8 +102,8 @@ OrderOption = Annotated[
     typer.Option(
         "--order",
         metavar="ORDER",
-        help="Which pod comes first: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), "
-        "or largest-first (exclusive CPUs, then memory).",
+        help="Order of the pods: given, priority (highest first), qos (Guaranteed, Burstable, BestEffort), "
+        "or largest-first (by exclusive CPUs, then memory).",
     ),
 ]
 RepeatOption = Annotated[
@@ -111,7 +111,7 @@ RepeatOption = Annotated[
     typer.Option(
         option_names.REPEAT,
         metavar="N|max",
-        help="Plan the pods N times over, copies being called NAME-2 and so on; max: as often as all of them "
+        help="Plan the pods N times; copies are called NAME-2 and so on. max: as many times as all of them "
         "fit.",
     ),
 ]
@@ -119,8 +119,8 @@ CapacityOption = Annotated[
     bool,
     typer.Option(
         "--capacity",
-        help="Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which "
-        "pods to move for those that were rejected.",
+        help="Also show what else fits: copies, the largest requests, how fragmented free CPUs are, and "
+        "which pods to move to make room for rejected ones.",
     ),
 ]
 CompareOption = Annotated[
@@ -128,10 +128,9 @@ CompareOption = Annotated[
     typer.Option(
         option_names.COMPARE,
         metavar="A B",
-        help="Plan with two settings of the kubelet side by side. Each is a list on top of the "
-        "configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a "
-        "configuration file in place of it, and a list behind that; or a policy (as --policy); a dot is no "
-        "change.",
+        help="Compare two kubelets side by side. Each is a list of changes to the configuration, such as "
+        "restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a configuration file, perhaps "
+        "with such a list; a policy (as --policy); or . for unchanged.",
     ),
 ]
 
@@ -170,13 +169,13 @@ app = command_group()
 
 HELP = """Dry-run pods: which CPUs each container would get, and why.
 
-Pods are admitted one after the other, in the order given or that of --order, on an empty node or, with
---state, on the node as its kubelet left it. Nothing is changed on the node.
+Pods are admitted one after the other, in the order given (or --order), on an empty node or, with --state, on
+the node as its kubelet left it. Nothing is changed on the node.
 
---capacity, --repeat and --compare plan further: what else fits, how many copies do, and what moves between
-two settings of the kubelet. What they try is bounded, and the answer names the bound.
+--capacity shows what else fits, --repeat how many copies fit, --compare what changes between two kubelets.
+The number of attempts is limited; the output says when the limit was reached.
 
-Next, where a pod is rejected: cpuctl explain POD with the same options.
+If a pod is rejected, next: cpuctl explain POD with the same options.
 
 Examples:
 
@@ -201,10 +200,10 @@ Examples:
   cpuctl plan -f pods.yaml --policy koordinator,bind=spread
   cpuctl plan -f pods.yaml --compare . ./mine.py:Mine
 
-Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not, or
-does not start with its resource claims, or their CPUs are not known, or the kubelet would not start (with
---exit-zero 0), 2 usage, 4 unusable input, 5 nothing could be written, 6 files are written, and that could not
-be said or undone.
+Exit codes: 0 every pod is admitted (with --repeat max: at least once; with --compare: on both sides), 3 a pod
+is not admitted or does not start with its resource claims, their CPUs are unknown, or the kubelet would not
+start (with --exit-zero 0), 2 usage, 4 unusable input, 5 nothing was written, 6 files were written, but the
+output or undoing it failed.
 """
 
 

@@ -47,10 +47,10 @@ Examples:
 
 \b
   cpuctl pods diff old.yaml new.yaml
-  cpuctl pods diff pods.yaml --kubelet-version 1.36 --to-kubelet-version 1.37
+  cpuctl pods diff pods.yaml --kubelet-version 1.36 --to 1.37
   cpuctl pods diff shop/ --to-feature-gates MemoryQoS=true --exit-code
 
-Exit codes: 0 compared, 3 something differs (with --exit-code), 2 usage, 4 unusable input.
+Exit codes: 0 compared, 3 anything differs (with --exit-code), 2 usage, 4 unusable input.
 """
 
 OldArgument = Annotated[str, typer.Argument(metavar="[OLD]", help="Manifests: a file, a directory, or -.")]
@@ -97,7 +97,7 @@ def diff(
     old, new = _sides([each for each in (old, new) if each], filename)
     refuse_stdin_twice(machine, kubelet_config, old, new)
     if not (new or to_kubelet_version or to_feature_gates):
-        hint = "name a second manifest, or another kubelet with --to-kubelet-version or --to-feature-gates"
+        hint = "name a second manifest, or another kubelet with --to or --to-feature-gates"
         raise UsageError("there is nothing to compare with", hint=hint)
     style = Style(output, color=not no_color, quiet=quiet, layout="pods_diff")
     inputs = PodViewInputs(

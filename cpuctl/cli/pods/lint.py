@@ -15,6 +15,7 @@ from cpuctl.cli.options import (
     QuietOption,
     ServerGatesOption,
     ServerVersionOption,
+    StrictOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
@@ -31,15 +32,15 @@ app = command_group()
 
 HELP = """Check before kubectl apply why the cluster would reject pods.
 
-Looks at what decides on resources, in Pods, Lists, every workload and whatever custom resource holds a pod
-template: names, amounts, requests and limits, huge pages, claims, overhead, pod-level resources. Everything
-that is wrong is told at once, in the words of whoever rejects it, with file, line and column. An error is
-rejected, a warning does something else than it seems to, a note is worth knowing. With a machine (-m) its
-kubelet is asked, too, about each pod alone on the empty node.
+Checks everything about resources in Pods, Lists, workloads and custom resources with a pod template: names,
+amounts, requests and limits, huge pages, claims, overhead, pod-level resources. All problems are reported at
+once, in the words of the component that rejects the pod, with file, line and column. An error means that the
+pod is rejected; a warning, that it does not do what it seems to; a note is worth knowing. With a machine
+(-m), its kubelet is asked as well, about each pod alone on the empty node.
 
-LimitRanges and ResourceQuotas among the manifests have their say: pods are created in their order.
+LimitRanges and ResourceQuotas in the manifests apply; pods are created in the order given.
 
-Editors check the form of manifests while you write: see cpuctl schema --help.
+To check manifests in an editor, see cpuctl schema --help.
 
 Examples:
 
@@ -49,8 +50,8 @@ Examples:
   helm template shop | cpuctl pods lint -f - -m node7.tar.xz --strict
   cpuctl pods lint -f /etc/kubernetes/manifests --static -o jsonl
 
-Exit codes: 0 nobody rejects them, 3 somebody does (with --strict also where there are warnings; with
---exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 no pod is rejected, 3 one is (with --strict also for warnings; with --exit-zero 0), 2 usage, 4
+unusable input.
 """
 
 MachineOption = Annotated[
@@ -59,15 +60,15 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node, as for other commands; without it none is known.",
+        help="The machine, as for other commands, whose kubelet is asked, too. Default: none.",
         rich_help_panel=INPUT,
     ),
 ]
 StaticOption = Annotated[
-    bool, typer.Option("--static", help="Static pods: files that a kubelet reads itself, by its own rules.")
-]
-StrictOption = Annotated[
-    bool, typer.Option("--strict", "--warnings-as-errors", help="Exit 3 also where there are warnings.")
+    bool,
+    typer.Option(
+        "--static", help="Check static pods: files that the kubelet reads itself, by its own rules."
+    ),
 ]
 OutputOption = Annotated[
     ListOutput, typer.Option("-o", "--output", help="Output format.", rich_help_panel=OUTPUT)

@@ -13,7 +13,7 @@ MachineOrNoneOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node, as for other commands; OOM scores depend on its memory. Without it none is known.",
+        help="The machine, as for other commands; OOM scores depend on its memory. Default: none.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -22,7 +22,7 @@ MemoryOption = Annotated[
     typer.Option(
         option_names.MEMORY,
         metavar="AMOUNT",
-        help="The node's memory, where no machine is named.",
+        help="The node's memory, if no machine is named.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -31,18 +31,20 @@ UsageOption = Annotated[
     typer.Option(
         "--usage",
         metavar="FILE",
-        help="Memory that pods use, for their order of eviction: a mapping of [NAMESPACE/]NAME to an amount, "
-        "or what kubectl get podmetrics -A -o json prints.",
+        help="Memory that pods use, for the order of eviction: a mapping of [NAMESPACE/]NAME to an amount, "
+        "or the output of kubectl get podmetrics -A -o json.",
         rich_help_panel=INPUT,
     ),
 ]
 ToVersionOption = Annotated[
     str,
-    typer.Option("--to-kubelet-version", metavar="VERSION", help="Compare with this minor of the kubelet."),
+    typer.Option(option_names.TO, metavar="VERSION", help="Compare with this kubelet version."),
 ]
 ToGatesOption = Annotated[
     str,
     typer.Option(
-        "--to-feature-gates", metavar="A=true,B=false", help="Compare with these gates of the kubelet."
+        "--to-feature-gates",
+        metavar="A=true,B=false",
+        help="Compare with these feature gates of the kubelet.",
     ),
 ]

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.app import command_group
+from cpuctl.cli.options import ForceOption
 from cpuctl.cli.output import remember_written
 
 app = command_group()
@@ -26,7 +27,6 @@ Exit codes: 0 written, 2 usage, 4 the file is there already, 5 it cannot be writ
 FileArgument = Annotated[
     str, typer.Argument(metavar="FILE", help="The Python file to write.", show_default=False)
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 
 
 @app.command(name="new", help=HELP)

@@ -176,7 +176,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
             # What pods hold as a whole no migration gives back.
             migrates = not getattr(file.whole, "pod_entries", None)
             message += "" if migrates else f" ({ROLLBACK})"
-            fix = f"cpuctl checkpoint migrate --to-kubelet {version}" if migrates else REPAIR
+            fix = f"cpuctl checkpoint migrate --to {version}" if migrates else REPAIR
         else:
             message += ", and no release converts it"
             fix = DRAIN

@@ -39,7 +39,7 @@ ERROR = "it cannot be loaded: checkpoint is corrupted"
             CPU_STATE,
             "V4",
             f"{ERROR}; format V4 is read by 1.37 on, 1.37 on, gates",
-            "cpuctl checkpoint migrate --to-kubelet 1.36",
+            "cpuctl checkpoint migrate --to 1.36",
         ),
         (FileFacts(format="V1"), CPU_STATE, "V1", ERROR, ""),
     ],

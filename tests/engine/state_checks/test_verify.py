@@ -148,7 +148,7 @@ def test_a_file_of_another_release_is_migrated_to_this_one(
 ) -> None:
     facts = FileFacts(format="V3", readable_by=("1.36, gate",))
     (finding,) = verify(CORRUPT, config=config, minor=35, whole=CPU_STATE, facts=facts).findings
-    assert finding.fix == "cpuctl checkpoint migrate --to-kubelet 1.35"
+    assert finding.fix == "cpuctl checkpoint migrate --to 1.35"
 
 
 def test_of_a_file_nothing_but_what_is_read_may_be_known() -> None:

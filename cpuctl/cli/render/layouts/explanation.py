@@ -215,7 +215,7 @@ def _outcome(pod: Pod) -> str:
         case "Rejected":
             return f"{word} with {pod['reason']}"
         case "Forbidden":
-            return f"{word} (--skip-api-server asks the kubelet)"
+            return f"{word} (--skip-apiserver asks the kubelet)"
         case "KubeletFault":
             return f"{word} ({pod['fault']})"
         case _:

@@ -1,0 +1,91 @@
+"""An option has one name, in every command, and keeps its former one for a release."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from cpuctl.cli.completion.command_tree import Option, command_tree
+from cpuctl.inputs.option_names import FORMER_NAMES
+from tests.cli.conftest import Cpuctl
+
+MACHINE = ("-m", "synthetic:1s2n8c1t", "--kubelet-version", "1.36")
+STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0,4")
+FORMER: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    ("topology show", "--memory"): (MACHINE, ()),
+    ("config reserve", "--node"): ((*MACHINE, "--kubelet-args", "--memory-manager-policy=Static"), ("1",)),
+    ("config reserve", "--reserved-cpus"): (MACHINE, ("2",)),
+    ("fleet list", "--scheduler"): (("fixtures/nodes", "--kubelet-version", "1.36", "-j", "2"), ("far",)),
+    ("plan", "--skip-api-server"): ((*MACHINE, *STATIC, "-T", "a=3/2"), ()),
+    ("resize", "--to"): (
+        (
+            *("-m", "synthetic:2s2n6c2t,mem=64Gi", "-f", "fixtures/resize/pods.yaml", "--kubelet-args"),
+            *("--cpu-manager-policy=static --reserved-cpus=0,12", "--kubelet-version", "1.36"),
+        ),
+        ("fixtures/resize/edited.yaml",),
+    ),
+    ("checkpoint migrate", "--to-kubelet"): (("fixtures/nodes/v2-2-numa/node.tar.xz",), ("1.37",)),
+    ("pods diff", "--to-kubelet-version"): (
+        ("fixtures/pods/web.yaml", "--kubelet-version", "1.36"),
+        ("1.37",),
+    ),
+    ("pods lint", "--warnings-as-errors"): (("-f", "fixtures/pods", "--kubelet-version", "1.36"), ()),
+}
+"""What is said beside an option by its former name, and its value."""
+
+
+def test_every_former_name_is_tried() -> None:
+    assert {former for _, former in FORMER} == {former for former, _ in FORMER_NAMES}
+
+
+def test_a_former_name_means_what_it_meant(cpuctl: Cpuctl) -> None:
+    for (path, former), (words, value) in FORMER.items():
+        name = {known.names[-1] for known in _options(path)} & {
+            name for before, name in FORMER_NAMES if before == former
+        }
+        (name_of_today,) = name
+        wanted = cpuctl(*path.split(), *words, name_of_today, *value)
+        found = cpuctl(*path.split(), *words, former, *value)
+        assert (found.code, found.out) == (wanted.code, wanted.out), path
+        assert found.code == 2 if former == "--scheduler" else found.code in (0, 3), found
+        note = f"warning: {former} is deprecated, use {name_of_today} instead\n"
+        assert found.err == note + wanted.err, path
+        assert cpuctl(*path.split(), *words, former, *value, "-q").err.startswith(note) is False, path
+
+
+def test_a_former_name_is_a_word_like_others_behind_an_option(cpuctl: Cpuctl) -> None:
+    words = ("config", "reserve", *MACHINE, "--cpu-count", "1")
+    result = cpuctl(*words, "--kubelet-args", "--reserved-cpus=0")
+    assert (result.code, "deprecated" in result.err) == (0, False)
+
+
+def test_both_names_of_an_option_are_one_too_many(cpuctl: Cpuctl) -> None:
+    result = cpuctl("checkpoint", "migrate", "x", "--to-kubelet", "1.36", "--to", "1.37")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: --to-kubelet: is the former name of --to\nhint: use --to alone\n"
+
+
+def test_a_name_means_the_same_in_every_command() -> None:
+    """Short name, kind of value and panel are those of all other commands that have the option."""
+    forms: dict[str, dict[tuple[object, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for command in command_tree().walk():
+        for option in command.options:
+            value = "CHOICE" if option.choices else option.metavar
+            forms[option.names[-1]][option.names, value, option.panel].append(command.path)
+    several = {name: {value for _, value, _ in found} for name, found in forms.items() if len(found) > 1}
+    assert several == {
+        "--help": {""},  # closes the last panel, whichever that is
+        "--filename": {"PODS", "FILE"},  # cgroups apply -f is about a plan
+        "--snippet": {"", "N"},  # advise has several to choose from
+    }
+
+
+def test_former_names_are_in_no_help() -> None:
+    for command in command_tree().walk():
+        names = {name for option in command.options for name in option.names}
+        for former, name in FORMER_NAMES:
+            assert not {former, name} <= names, command.path
+
+
+def _options(path: str) -> tuple[Option, ...]:
+    (command,) = [each for each in command_tree().walk() if each.path == path]
+    return command.options

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cpuctl.cgroups.names import role_of
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.masks import CPUMask
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.placement import cpuset_mems
-from cpuctl.nri.model import Place, RuntimeContainer
+from cpuctl.nri.model import SHARES, Place, RuntimeContainer
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import Verdict
     from cpuctl.pods.model import StoredPod
     from cpuctl.pods.rules import PodRules
 
-_SHARES = 1024
 _USUAL_PERIOD = 100_000
 
 Holding = tuple[str, str]
@@ -61,17 +62,58 @@ class AllocatedPlaces:
         return CPUSet(self._node.state.default)
 
     def synchronize(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
-        """Take back what containers hold that are no more, and give to those that have come meanwhile."""
+        """Take back what containers hold that are no more, and give to those that have come meanwhile.
+
+        Who has as many CPUs as it asks for, and nobody else any of them, keeps them: whatever has become of
+        the state file, it has been given them before.
+        """
         self._there = {each.id: each for each in containers}
         for holding, container in list(self._held.items()):
             known = self._there.get(container)
             if known is None or _holding(known) != holding:
                 self._release(holding)
         self._forget_pods()
-        for each in containers:
+        new = [each for each in containers if self._held.get(_holding(each)) != each.id]
+        yield from self._adopt(new)
+        for each in new:
             if self._held.get(_holding(each)) != each.id:
                 yield from self._give(each)
         self._save()
+
+    def _adopt(self, containers: Sequence[RuntimeContainer]) -> Iterator[str]:
+        """Leave CPUs to those that run on CPUs of their own, in a node that knows nothing of it."""
+        policy = self._node.policy
+        assert policy is not None, "a policy gives CPUs away"
+        free, claimed, wanted = CPUSet(policy.allocatable & self._node.state.default), CPUSet(), CPUSet()
+        candidates = []
+        for each in containers:
+            asked, has = _asked(each), each.setting.cpu_set
+            if asked is None or asked.requests["cpu"].milli_value != len(has) * 1000 or has - free:
+                continue
+            claimed |= wanted & has
+            wanted |= has
+            candidates.append((each, asked, has))
+        for each, asked, has in candidates:
+            if not has & claimed:
+                yield from self._leave_to(each, asked, has)
+
+    def _leave_to(
+        self, container: RuntimeContainer, asked: ResourceRequirements, has: CPUSet
+    ) -> Iterator[str]:
+        """Record the CPUs of a container, as if the policy had chosen them."""
+        pod, trial = self._pod(container, asked), self._node.copy()
+        taken = CPUMask(has.mask)
+        trial.state.default &= ~taken
+        trial.state.assign(pod.uid, container.name, taken)
+        known, trial.sources_ready = trial.copy(), True
+        admission = trial.admit_once(pod)
+        if not isinstance(admission.verdict, Admitted):
+            # What runs is not moved for the sake of rules under which it did not come.
+            trial = known
+            trial.active[pod.uid] = pod
+        self._node, self._held[_holding(container)] = trial, container.id
+        why = "" if isinstance(admission.verdict, Admitted) else f", though: {_reason(admission.verdict)}"
+        yield f"{container.full_name} runs on CPUs {has} already, and keeps them as its own{why}"
 
     def arrive(self, container: RuntimeContainer) -> Iterator[str]:
         """Give a container that comes what it is due, if it is there."""
@@ -92,22 +134,27 @@ class AllocatedPlaces:
             self._node = trial
             self._held[_holding(container)] = container.id
             return
-        verdict = admission.verdict
-        why = verdict.message if isinstance(verdict, Rejected) else type(verdict).__name__
+        why = _reason(admission.verdict)
         yield f"{container.full_name} gets no CPUs of its own, and runs in the pool: {why}"
 
     def leave(self, container: RuntimeContainer) -> None:
         """Take back what a container holds."""
-        self._there.pop(container.id, None)
-        if self._held.get(_holding(container)) == container.id:
-            self._release(_holding(container))
-            self._forget_pods()
-            self._save()
+        self._let_go([container])
 
     def pod_gone(self, sandbox: str) -> None:
         """Take back what a pod's containers hold."""
-        for each in [each for each in self._there.values() if each.pod.id == sandbox]:
-            self.leave(each)
+        self._let_go([each for each in self._there.values() if each.pod.id == sandbox])
+
+    def _let_go(self, containers: Sequence[RuntimeContainer]) -> None:
+        """Take back what containers hold, and save that once."""
+        held = [each for each in containers if self._held.get(_holding(each)) == each.id]
+        for each in containers:
+            self._there.pop(each.id, None)
+        for each in held:
+            self._release(_holding(each))
+        if held:
+            self._forget_pods()
+            self._save()
 
     def place(self, container: RuntimeContainer) -> Place:
         """Return where a container runs."""
@@ -147,6 +194,10 @@ class AllocatedPlaces:
         return stored_pod(pod, self._rules)
 
 
+def _reason(verdict: Verdict) -> str:
+    return verdict.message if isinstance(verdict, Rejected) else type(verdict).__name__
+
+
 def _holding(container: RuntimeContainer) -> Holding:
     # Who makes pods without the kubelet need not give them a UID.
     return container.pod.uid or container.pod.id, container.name
@@ -164,7 +215,7 @@ def _asked(container: RuntimeContainer) -> ResourceRequirements | None:
     shares, quota, period = container.shares or 0, container.quota or 0, container.period or _USUAL_PERIOD
     if not container.memory or container.memory < 0 or shares < 2:
         return None
-    milli = -(-shares * 1000 // _SHARES)
+    milli = -(-shares * 1000 // SHARES)
     throttled = quota > 0
     if throttled and abs(quota * 1000 - milli * period) > period:
         return None

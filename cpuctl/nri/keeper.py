@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.nri.model import Answer, Place, Placer, RuntimeContainer, Setting, Update
+from cpuctl.nri.model import SHARES, Answer, Place, Placer, RuntimeContainer, Setting, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,8 @@ class Keeper:
         self._settings = {each.id: each.setting for each in alive}
         self._creating.clear()
         notes = tuple(self._placer.synchronize(alive))
-        return Answer(updates=tuple(self._differences()), notes=notes)
+        updates = tuple(self._differences())
+        return Answer(updates=updates, notes=(*notes, *_uprooted(alive, updates)))
 
     def create(self, container: RuntimeContainer) -> Answer:
         """Say where a container that comes is to run, and who has to make room."""
@@ -72,13 +73,15 @@ class Keeper:
 
     def stop(self, container: str) -> Answer:
         """Let a container go, and say who gets what it leaves."""
-        self._forget(container)
+        known = self._drop(container)
+        if known is not None:
+            self._placer.leave(known)
         return Answer(updates=tuple(self._differences()))
 
     def pod_gone(self, sandbox: str) -> Answer:
         """Let a pod go with all its containers."""
         for each in [each.id for each in self._containers.values() if each.pod.id == sandbox]:
-            self._forget(each)
+            self._drop(each)
         self._placer.pod_gone(sandbox)
         return Answer(updates=tuple(self._differences()))
 
@@ -108,12 +111,10 @@ class Keeper:
         if container in self._settings:
             self._settings[container] = setting.over(self._settings[container])
 
-    def _forget(self, container: str) -> None:
-        known = self._containers.pop(container, None)
+    def _drop(self, container: str) -> RuntimeContainer | None:
         self._settings.pop(container, None)
         self._creating.discard(container)
-        if known is not None:
-            self._placer.leave(known)
+        return self._containers.pop(container, None)
 
     def _differences(self) -> Iterator[Update]:
         """Yield what is not as it should be: what shrinks comes first, so that nobody overlaps meanwhile."""
@@ -127,6 +128,22 @@ class Keeper:
                 changes.append((place.own, Update(each, wanted)))
         yield from (update for own, update in changes if not own)
         yield from (update for own, update in changes if own)
+
+
+def _uprooted(containers: Sequence[RuntimeContainer], updates: Sequence[Update]) -> Iterator[str]:
+    """Name those that are to leave CPUs which look like their own: this is felt.
+
+    Nobody else was given any of them, or there are as many as the container has shares for.
+    """
+    once, twice = CPUSet(), CPUSet()
+    for each in containers:
+        twice |= once & each.setting.cpu_set
+        once |= each.setting.cpu_set
+    for each, setting in updates:
+        had, now = each.setting.cpu_set, setting.over(each.setting).cpu_set
+        looks_own = not had & twice or len(had) * SHARES == each.shares
+        if had and looks_own and now - had:
+            yield f"{each.full_name} ran on CPUs {had}, and is moved to CPUs {now}"
 
 
 def _setting(place: Place) -> Setting | None:

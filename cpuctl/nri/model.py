@@ -39,6 +39,9 @@ HEARD = (
 )
 """What a plug-in for CPUs wants to be told."""
 
+SHARES = 1024
+"""What a whole CPU stands for in a container's shares."""
+
 STOPPED = 4
 """The state of a container that has ended."""
 
@@ -52,6 +55,14 @@ class Setting(NamedTuple):
     def over(self, other: Setting) -> Setting:
         """Return what is in force where this is said of what had *other*."""
         return Setting(self.cpus or other.cpus, self.mems or other.mems)
+
+    @property
+    def cpu_set(self) -> CPUSet:
+        """The CPUs as a set, empty for what is none."""
+        try:
+            return CPUSet.parse(self.cpus)
+        except ValueError:
+            return CPUSet()
 
 
 class Sandbox(NamedTuple):
@@ -128,7 +139,7 @@ class Placer(Protocol):
         """Learn that a container has ended: what it held comes back."""
 
     def pod_gone(self, sandbox: str) -> None:
-        """Learn that a pod (by its runtime's ID) has ended."""
+        """Learn that a pod (by its runtime's ID) has ended, with all its containers."""
 
     def place(self, container: RuntimeContainer) -> Place:
         """Return where a container that is there runs now."""

@@ -53,7 +53,8 @@ class PlannedPlaces:
     def __init__(self, plan: CarriedPlan) -> None:
         self._plan = plan
         self._there: dict[str, RuntimeContainer] = {}
-        self._due: dict[PodName, set[str]] = {}
+        # By sandbox: a pod that comes again under its name begins anew, while the old one may still end.
+        self._due: dict[str, tuple[PlannedPod, set[str]]] = {}
         self._touched = reduce(or_, map(_own, plan.pods.values()), plan.pool or CPUSet())
         self._pool: CPUSet | None = None
 
@@ -62,7 +63,7 @@ class PlannedPlaces:
         """What is nobody's own now."""
         # Every container is asked about at every event: pods are gone through once for all of them.
         if self._pool is None:
-            held = (_own(self._plan.pods[name], due) for name, due in self._due.items())
+            held = (_own(pod, due) for pod, due in self._due.values())
             self._pool = self._touched - reduce(or_, held, CPUSet())
         return self._pool
 
@@ -73,40 +74,40 @@ class PlannedPlaces:
         self._due.clear()
         for each in containers:
             yield from self.arrive(each)
-        for name, due in self._due.items():
-            planned, running = self._plan.pods[name].containers, self._running(name)
-            init = {each for each in planned if planned[each].init}
-            if running - init:
+        for sandbox, (pod, due) in self._due.items():
+            init = {name for name in pod.containers if pod.containers[name].init}
+            running = self._running(sandbox)
+            if (running & pod.containers.keys()) - init:
                 due.difference_update(init - running)
 
     def arrive(self, container: RuntimeContainer) -> Iterable[str]:
         """Take from the pool what the container's pod has."""
         self._pool = None
         self._there[container.id] = container
-        name = _pod(container)
-        pod = self._plan.pods.get(name)
+        pod = self._plan.pods.get(_pod(container))
         if pod is not None and container.name in pod.containers:
-            self._due.setdefault(name, set(pod.containers)).add(container.name)
+            _, due = self._due.setdefault(container.pod.id, (pod, set(pod.containers)))
+            due.add(container.name)
         return ()
 
     def leave(self, container: RuntimeContainer) -> None:
         """Give back what no other container of the pod has."""
         self._pool = None
         self._there.pop(container.id, None)
-        name = _pod(container)
-        if name not in self._due or container.name in self._running(name):
+        sandbox = container.pod.id
+        if sandbox not in self._due or container.name in self._running(sandbox):
             return
-        self._due[name].discard(container.name)
-        if not self._running(name) and not self._awaited(name):
-            del self._due[name]
+        pod, due = self._due[sandbox]
+        due.discard(container.name)
+        if not self._running(sandbox) and not _awaits_others(pod, due):
+            del self._due[sandbox]
 
     def pod_gone(self, sandbox: str) -> None:
-        """Give back all that a pod has, unless there is another of its name already."""
+        """Give back all that a pod has, also what was kept for containers that were still to come."""
         self._pool = None
+        self._due.pop(sandbox, None)
         for each in [each for each in self._there.values() if each.pod.id == sandbox]:
             del self._there[each.id]
-        for name in [name for name in self._due if not self._running(name)]:
-            del self._due[name]
 
     def place(self, container: RuntimeContainer) -> Place:
         """Return where a container runs by the plan; one that it does not know is in the pool."""
@@ -122,18 +123,18 @@ class PlannedPlaces:
 
     def _stranger(self, container: RuntimeContainer) -> Place:
         """Leave one alone that has CPUs which the plan does not speak of: it was there when it was made."""
-        now = _parsed(container.setting.cpus)
+        now = container.setting.cpu_set
         if now and not now & self._touched:
             return Place(None, why=f"is left on CPUs {now}, which the plan does not give away")
         return Place(self.pool, why="is not in the plan, and runs in the pool")
 
-    def _running(self, pod: PodName) -> set[str]:
-        return {each.name for each in self._there.values() if _pod(each) == pod}
+    def _running(self, sandbox: str) -> set[str]:
+        return {each.name for each in self._there.values() if each.pod.id == sandbox}
 
-    def _awaited(self, pod: PodName) -> bool:
-        """Return whether a pod with no running container is between its init containers and the others."""
-        planned = self._plan.pods[pod].containers
-        return {name for name in planned if not planned[name].init} <= self._due[pod]
+
+def _awaits_others(pod: PlannedPod, due: set[str]) -> bool:
+    """Return whether a pod in which nothing runs is between its init containers and the others."""
+    return {name for name in pod.containers if not pod.containers[name].init} <= due
 
 
 def _own(pod: PlannedPod, due: Iterable[str] | None = None) -> CPUSet:
@@ -145,10 +146,3 @@ def _own(pod: PlannedPod, due: Iterable[str] | None = None) -> CPUSet:
 
 def _pod(container: RuntimeContainer) -> PodName:
     return container.pod.namespace, container.pod.name
-
-
-def _parsed(text: str) -> CPUSet:
-    try:
-        return CPUSet.parse(text)
-    except ValueError:
-        return CPUSet()

@@ -154,8 +154,8 @@ def test_a_signal_is_noticed_whichever_thread_it_comes_to(plan: Path, runtime: F
         runtime.create(pod("a"), "a")
         time.sleep(0.3)  # until it waits for the runtime again
         threads = {int(each.name) for each in Path(f"/proc/{process.pid}/task").iterdir()}
-        for thread in threads - {process.pid}:
-            assert ctypes.CDLL(None).tgkill(process.pid, thread, signal.SIGTERM) == 0
+        thread = max(threads - {process.pid})
+        assert ctypes.CDLL(None).tgkill(process.pid, thread, signal.SIGTERM) == 0
         assert process.wait(20) == 0
 
 
@@ -251,7 +251,7 @@ def test_who_does_not_read_keeps_nobody_waiting(plan: Path, runtime: FakeRuntime
         runtime.accept()
         assert runtime.end
         assert process.stderr
-        runtime.end.settimeout(2)
+        runtime.end.settimeout(10)
         for number in range(20):  # more than a pipe takes
             runtime.create(pod(f"{number}\n{'x' * 8192}"), "main")
         process.send_signal(signal.SIGTERM)

@@ -72,7 +72,7 @@ class FakeRuntime:
     """Listens on *path*; ``connected`` is one plug-in at a time."""
 
     path: Path
-    timeout_ms: int = 2000
+    timeout_ms: int = 20_000
     containers: dict[str, Running] = field(default_factory=dict)
     pods: dict[str, Any] = field(default_factory=dict)
     unsolicited: list[dict[str, str]] = field(default_factory=list)

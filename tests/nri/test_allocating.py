@@ -12,16 +12,16 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, union
 from cpuctl.errors import InputError, NodeAccessError, UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.sources import Sources
 from cpuctl.nri.allocating import AllocatedPlaces, LeftNode
 from cpuctl.nri.keeper import Keeper
-from cpuctl.nri.model import Answer, RuntimeContainer, Sandbox, Setting
+from cpuctl.nri.model import SHARES, Answer, RuntimeContainer, Sandbox, Setting
 from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
 from tests.nri.conftest import Play
-from tests.nri.runtime import FakeRuntime, pod
+from tests.nri.runtime import FakeRuntime, Running, pod
 
 MACHINE = "synthetic:2s2n4c2t,mem=64Gi"
 RESERVED = KubeletInputs(arguments="--reserved-cpus=0,8", version="1.36")
@@ -79,6 +79,56 @@ def test_what_is_held_outlives_the_plugin(play: Play, places: Places, tmp_path: 
     assert db.cpus == "3,11", "it keeps what it has"
     new = scene.runtime.create(pod("new", parent=GUARANTEED), "main", **resources(4))
     assert new.cpus == "1-2,9-10"
+
+
+def test_without_its_state_it_moves_nobody_who_has_cpus_of_its_own(
+    play: Play, places: Places, tmp_path: Path
+) -> None:
+    """Whoever has what it asks for keeps it; CPUs that two have, and reserved ones, are nobody's own."""
+    runtime = FakeRuntime(tmp_path / "nri.sock")
+    for name, given, parent in (
+        ("a", "3,11", GUARANTEED),
+        ("b", "4-5", GUARANTEED),
+        ("c", "5-6", GUARANTEED),
+        ("d", "0,8", GUARANTEED),
+        ("few", "7", GUARANTEED),
+        ("all", "", GUARANTEED),
+        ("log", "0-15", BURSTABLE),
+    ):
+        sandbox = runtime.run_pod(pod(name, parent=parent))
+        runtime.containers[name] = Running(name, "main", sandbox, given, "", **resources(2))
+    scene = play(places(), runtime)
+    sets = {name: each.cpus for name, each in runtime.containers.items()}
+    assert sets["a"] == "3,11"
+    own = [CPUSet.parse(sets[name]) for name in ("a", "b", "c", "d", "few", "all")]
+    assert [len(each) for each in own] == [2] * 6
+    assert CPUSet.parse(sets["log"]) == CPUSet.parse("0-15") - union(own)
+    assert len(union(own)) == 12
+    (event,) = scene.heard.told(1)
+    assert event[1].notes[0] == "default/a/main runs on CPUs 3,11 already, and keeps them as its own"
+    assert [each.partition(" to ")[0] for each in event[1].notes[1:]] == [
+        f"default/{name}/main ran on CPUs {given}, and is moved"
+        for name, given in (("b", "4-5"), ("c", "5-6"), ("d", "0,8"))
+    ]
+
+
+def test_what_runs_stays_where_the_policy_would_not_have_put_it(
+    play: Play, places: Places, tmp_path: Path
+) -> None:
+    config = tmp_path / "kubelet.yaml"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "reservedSystemCPUs: 0,8\ntopologyManagerPolicy: single-numa-node\n"
+    )
+    runtime = FakeRuntime(tmp_path / "nri.sock")
+    sandbox = runtime.run_pod(pod("a", parent=GUARANTEED))
+    runtime.containers["a"] = Running("a", "main", sandbox, "1,7", "", **resources(2))
+    scene = play(places(kubelet=KubeletInputs(config=str(config), version="1.36")), runtime)
+    assert runtime.containers["a"].cpus == "1,7"
+    assert scene.heard.says("a/main runs on CPUs 1,7 already, and keeps them as its own, though: ")
+    more = scene.runtime.create(pod("b", parent=GUARANTEED), "main", **resources(4))
+    assert more.cpus == "2-3,10-11"
+    assert json.loads((tmp_path / "state").read_bytes())["containers"] != []
 
 
 def test_memory_nodes_come_with_a_static_memory_manager(play: Play, places: Places, tmp_path: Path) -> None:
@@ -176,6 +226,8 @@ def test_many_containers_that_are_there_already_are_saved_at_once(places: Places
     assert (len(saved.left.held), saved.times) == (5, 2)
     keeper.create(there[0]._replace(id="f", name="f", memory=None))
     assert saved.times == 2, "one in the pool changes nothing"
+    keeper.pod_gone("a")
+    assert (len(saved.left.held), saved.times) == (3, 3)
 
 
 class Allocations(RuleBasedStateMachine):
@@ -189,6 +241,7 @@ class Allocations(RuleBasedStateMachine):
         self.pod_rules = fresh._rules
         self.saved = Saved()
         self.saved.save(fresh._node, {})
+        self.empty = self.saved.left
         self.begin()
         self.running: dict[str, RuntimeContainer] = {}
         self.sets: dict[str, Setting] = {}
@@ -223,7 +276,7 @@ class Allocations(RuleBasedStateMachine):
         answer = self.keeper.create(new)
         self.running[new.id], self.sets[new.id] = new, Setting("0-63")
         if killed:  # the state is saved, the answer never came: the runtime lets the container pass
-            self.killed_and_started_again()
+            self.killed_and_started_again(state_lost=False)
             return
         self.apply(answer)
         self.keeper.created(new.id)
@@ -236,17 +289,30 @@ class Allocations(RuleBasedStateMachine):
         if heard:
             self.apply(self.keeper.stop(gone))
         else:
-            self.killed_and_started_again()
+            self.killed_and_started_again(state_lost=False)
 
-    @rule()
-    def killed_and_started_again(self) -> None:
+    @rule(state_lost=st.booleans())
+    def killed_and_started_again(self, state_lost: bool) -> None:
+        if state_lost:
+            self.saved.left = self.empty
         self.begin()
         told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
-        before = {each.id: self.places.place(each) for each in told}
+        before = {each.id: self.places.place(each).cpus for each in told if self.places.place(each).own}
+        if state_lost:
+            before = {each.id: each.setting.cpu_set for each in told if self.is_apart(each)}
         self.apply(self.keeper.synchronize(told))
-        for each in told:
-            if before[each.id].own:
-                assert self.places.place(each) == before[each.id], "who holds CPUs keeps them"
+        for each, had in before.items():
+            assert self.places.place(self.running[each]).cpus == had, "who holds CPUs keeps them"
+
+    def is_apart(self, one: RuntimeContainer) -> bool:
+        """Tell whether a container runs on as many CPUs as it asks for, and no other such one on them."""
+        own = {
+            each: self.sets[each].cpu_set
+            for each, running in self.running.items()
+            if len(self.sets[each].cpu_set) * SHARES == running.shares
+        }
+        has = own.pop(one.id, None)
+        return has is not None and 0 not in has and not any(has & each for each in own.values())
 
     @invariant()
     def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 
 from hypothesis import strategies as st
@@ -31,6 +32,15 @@ PLAN = CarriedPlan(
 ALL = CPUSet.parse("0-31")
 
 
+def planned(pod: str) -> Mapping[str, PlannedContainer]:
+    found = PLAN.pods.get(("x", pod))
+    return found.containers if found else {}
+
+
+def init(pod: str) -> set[str]:
+    return {name for name, each in planned(pod).items() if each.init}
+
+
 class Containers(RuleBasedStateMachine):
     """A runtime that does what it is told, or does not hear it."""
 
@@ -40,7 +50,8 @@ class Containers(RuleBasedStateMachine):
         self.keeper = Keeper(self.places)
         self.running: dict[str, RuntimeContainer] = {}
         self.sets: dict[str, Setting] = {}
-        self.untouched: set[str] = set()
+        self.ended: dict[str, set[str]] = {}
+        """The pods of the plan that are there, and which of their containers have ended."""
         self.numbers = count()
 
     def heard(self, answer: Answer, *, lost: bool = False) -> None:
@@ -67,6 +78,8 @@ class Containers(RuleBasedStateMachine):
             return
         new = RuntimeContainer(f"{pod}-{name}-{next(self.numbers)}", name, Sandbox(pod, pod, "x", pod))
         self.running[new.id], self.sets[new.id] = new, Setting()
+        if name in planned(pod):
+            self.ended.setdefault(pod, set()).discard(name)
         answer = self.keeper.create(new)
         self.heard(answer, lost=lost)
         self.keeper.created(new.id)
@@ -80,13 +93,26 @@ class Containers(RuleBasedStateMachine):
     @rule(data=st.data(), lost=st.booleans())
     def stop(self, data: st.DataObject, lost: bool) -> None:
         gone = data.draw(st.sampled_from(sorted(self.running)))
+        self.end(self.running[gone])
         del self.running[gone], self.sets[gone]
         self.heard(self.keeper.stop(gone), lost=lost)
 
-    @precondition(lambda self: self.running)
+    def end(self, gone: RuntimeContainer) -> None:
+        """Note an end: a pod stays without a container that runs while an init container is its last."""
+        pod = gone.pod.name
+        if pod not in self.ended:
+            return
+        self.ended[pod].add(gone.name)
+        others = any(each.pod.name == pod for each in self.running.values() if each.id != gone.id)
+        if not others and not self.ended[pod] <= init(pod):
+            del self.ended[pod]
+
+    @precondition(lambda self: self.running or self.ended)
     @rule(data=st.data())
     def stop_pod(self, data: st.DataObject) -> None:
-        pod = data.draw(st.sampled_from(sorted({each.pod.id for each in self.running.values()})))
+        there = {each.pod.id for each in self.running.values()} | set(self.ended)
+        pod = data.draw(st.sampled_from(sorted(there)))
+        self.ended.pop(pod, None)
         for each in [each.id for each in self.running.values() if each.pod.id == pod]:
             del self.running[each], self.sets[each]
         self.heard(self.keeper.pod_gone(pod))
@@ -102,7 +128,12 @@ class Containers(RuleBasedStateMachine):
 
     @rule()
     def killed_and_started_again(self) -> None:
-        """Begin with nothing but what the runtime tells."""
+        """Begin with nothing but what the runtime tells: where others run, init containers have ended."""
+        names: dict[str, set[str]] = {}
+        for each in self.running.values():
+            if each.name in planned(each.pod.name):
+                names.setdefault(each.pod.name, set()).add(each.name)
+        self.ended = {pod: init(pod) - there if there - init(pod) else set() for pod, there in names.items()}
         self.places = PlannedPlaces(PLAN)
         self.keeper = Keeper(self.places)
         told = [each._replace(setting=self.sets[each.id]) for each in self.running.values()]
@@ -112,8 +143,7 @@ class Containers(RuleBasedStateMachine):
     def nobody_overlaps_and_the_pool_is_the_rest(self) -> None:
         taken, pool = CPUSet(), self.places.pool
         for each in self.running.values():
-            planned = PLAN.pods.get(("x", each.pod.name))
-            container = planned.containers.get(each.name) if planned else None
+            container = planned(each.pod.name).get(each.name)
             cpus = CPUSet.parse(self.sets[each.id].cpus)
             if container is None or container.cpus is None:
                 assert cpus == pool
@@ -122,9 +152,18 @@ class Containers(RuleBasedStateMachine):
                 assert not cpus & taken
                 taken |= cpus
         assert not pool & taken
-        planned_pods = {each.pod.name for each in self.running.values()} - {"other"}
-        if not planned_pods & {"one", "two", "three"}:
-            assert pool in (ALL, ALL - CPUSet.parse("0-1,4-5")), "init containers leave some for the next"
+        assert pool == ALL - self.kept()
+
+    def kept(self) -> CPUSet:
+        """Return what is somebody's own: what containers have that run, or may still come."""
+        kept = CPUSet()
+        for name, ended in self.ended.items():
+            to_come = planned(name).keys() - ended
+            for each in to_come:
+                kept |= planned(name)[each].cpus or CPUSet()
+            if to_come:
+                kept |= PLAN.pods["x", name].cpus
+        return kept
 
 
 TestContainers = Containers.TestCase

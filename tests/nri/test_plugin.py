@@ -27,7 +27,7 @@ def test_it_registers_and_asks_for_what_it_needs(play: Play) -> None:
     assert (registered.plugin_name, registered.plugin_idx) == ("cpuctl", "10")
     assert {number for number in range(1, 32) if scene.runtime.events >> number - 1 & 1} == EVENTS
     assert scene.heard.says(
-        "registered as 10-cpuctl with fake 1.0, which waits 2 s: answers come within 0.2 s"
+        "registered as 10-cpuctl with fake 1.0, which waits 20 s: answers come within 2 s"
     )
 
 
@@ -58,6 +58,25 @@ def test_containers_run_where_the_plan_says_and_others_in_what_is_left(play: Pla
     runtime.stop_pod(db)
     runtime.serve()
     assert runtime.sets() == {"default/other/main": ("0-15", "")}
+
+
+def test_what_an_init_container_leaves_is_kept_for_its_own_pod(play: Play) -> None:
+    """Neither another pod that goes nor the pod's own older sandbox gives it away."""
+    runtime = play(PlannedPlaces(PLAN)).runtime
+    other = runtime.create(pod("other"), "main")
+    older = runtime.create(pod("db", "shop"), "app")
+    db = pod("db", "shop", number=1)
+    init = runtime.create(db, "init")
+    runtime.create(pod("web", "shop"), "app")
+    runtime.stop_container(init)
+    runtime.stop_container(older)
+    runtime.stop_pod(older.pod)
+    runtime.stop_pod(pod("web", "shop"))
+    runtime.serve()
+    assert other.cpus == "0-5,8-15", "6-7 are the next container's"
+    runtime.stop_pod(db)
+    runtime.serve()
+    assert other.cpus == "0-15"
 
 
 def test_what_runs_already_is_set_right_at_once(play: Play, tmp_path: Path) -> None:
@@ -135,9 +154,9 @@ class Slow(PlannedPlaces):
         return super().arrive(container)
 
 
-def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: Play) -> None:
+def test_a_slow_decision_lets_the_container_pass_and_puts_it_right_later(play: Play, tmp_path: Path) -> None:
     placer = Slow(PLAN)
-    scene = play(placer)
+    scene = play(placer, FakeRuntime(tmp_path / "nri.sock", timeout_ms=2000))
     log = scene.runtime.create(pod("web", "shop"), "log")
     placer.seconds = 0.5
     begun = time.monotonic()

@@ -64,6 +64,7 @@ class Caller:
         self._pieces = PieceReader()
         self._readers: dict[int, MessageReader] = {number: MessageReader() for number in ConnectionNumber}
         self._last = -1
+        self._unanswered: set[int] = set()
 
     def call(self, method: str, request: Any) -> int:  # noqa: ANN401  # a message of protobuf
         """Call the runtime; return the stream that the reply will have."""
@@ -86,6 +87,10 @@ class Caller:
         whole.status.code, whole.status.message = code, why
         self._respond(stream, whole)
 
+    def owes(self, call: Call) -> bool:
+        """Tell whether a call has not been answered yet."""
+        return call.stream in self._unanswered
+
     def received(self) -> Iterator[Call | Reply]:
         """Wait for what comes next, and yield it; raise EOFError where the runtime has gone."""
         data = self.end.recv(_AT_ONCE)
@@ -100,6 +105,7 @@ class Caller:
                     yield found
 
     def _respond(self, stream: int, response: Any) -> None:  # noqa: ANN401
+        self._unanswered.discard(stream)
         message = Message(stream, MessageType.RESPONSE, 0, response.SerializeToString())
         self._send(ConnectionNumber.PLUGIN, message)
 
@@ -115,6 +121,7 @@ class Caller:
             self.refuse(message.stream, Code.UNIMPLEMENTED, "streams of requests are not supported")
             return None
         request = parsed("Request", message.payload)
+        self._unanswered.add(message.stream)
         return Call(message.stream, request.service, request.method, request.payload)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 USUAL_TIMEOUT = 2.0
 """Seconds that a runtime waits where it does not say how long."""
-_SHARE = 0.1
+_SHARE, _LONGEST_TIMEOUT = 0.1, 600.0
 _REGISTERS_WITHIN = 10.0
 _HEARD_MASK = sum(1 << event - 1 for event in HEARD)
 
@@ -181,31 +181,49 @@ class Plugin:
                 pass
 
     def _take(self, caller: Caller, each: Call | Reply) -> None:
-        if isinstance(each, Reply):
-            self._replied(each)
-            return
-        event = _METHODS.get(each.method)
+        """Take a call or a reply; nothing that goes wrong with one is the end of the next."""
         try:
-            if each.service != PLUGIN_SERVICE:
-                caller.refuse(each.stream, Code.UNIMPLEMENTED, f"service {each.service}")
-            elif event is not None:
-                request = "UpdateContainerRequest" if event is Event.UPDATE_CONTAINER else "ContainerEvent"
-                self._hear(caller, each, event, parsed(request, each.payload))
-            elif handler := self._others.get(each.method):
-                handler(caller, each)
+            if isinstance(each, Reply):
+                self._replied(each)
             else:
-                caller.refuse(each.stream, Code.UNIMPLEMENTED, f"method {each.method}")
+                self._serve_call(caller, each)
         except FramingError as error:
-            # The frame is whole: the next call can be read. An error would fail what the runtime is at.
-            self._journal.say(Level.WARNING, f"{each.method}: {error}")
-            if each.method in _MUST_BE_READ:
-                caller.refuse(each.stream, Code.INVALID_ARGUMENT, str(error))
-            else:
-                caller.answer(each, messages()["Empty"]())
+            # The frame is whole: the next call can be read.
+            self._failed(caller, each, str(error), Level.WARNING)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001  # a defect of ours must not keep containers from running
+            self._failed(caller, each, _internal(error), Level.ERROR)
+
+    def _failed(self, caller: Caller, each: Call | Reply, why: str, level: Level) -> None:
+        """Let pass what cannot be answered: an error would fail what the runtime is at."""
+        if isinstance(each, Reply):
+            self._journal.say(level, f"a reply of the runtime: {why}")
+            return
+        passes = caller.owes(each) and each.method not in _MUST_BE_READ
+        self._journal.say(level, f"{each.method}: {why}" + (": it passes untouched" if passes else ""))
+        if passes:
+            caller.answer(each, messages()["Empty"]())
+            self._put_right_later()
+        elif caller.owes(each):
+            caller.refuse(each.stream, Code.INVALID_ARGUMENT, why)
+
+    def _serve_call(self, caller: Caller, call: Call) -> None:
+        event = _METHODS.get(call.method)
+        if call.service != PLUGIN_SERVICE:
+            caller.refuse(call.stream, Code.UNIMPLEMENTED, f"service {call.service}")
+        elif event is not None:
+            request = "UpdateContainerRequest" if event is Event.UPDATE_CONTAINER else "ContainerEvent"
+            self._hear(caller, call, event, parsed(request, call.payload))
+        elif handler := self._others.get(call.method):
+            handler(caller, call)
+        else:
+            caller.refuse(call.stream, Code.UNIMPLEMENTED, f"method {call.method}")
 
     def _configure(self, caller: Caller, call: Call) -> None:
         request = parsed("ConfigureRequest", call.payload)
-        timeout = request.request_timeout / 1000 if request.request_timeout > 0 else USUAL_TIMEOUT
+        timeout = min(request.request_timeout / 1000, _LONGEST_TIMEOUT)
+        timeout = timeout if timeout > 0 else USUAL_TIMEOUT
         self._budget = timeout * _SHARE
         caller.answer(call, messages()["ConfigureResponse"](events=_HEARD_MASK))
         runtime = f"{request.runtime_name} {request.runtime_version}".strip() or "a runtime"
@@ -242,10 +260,10 @@ class Plugin:
 
     def _state_change(self, caller: Caller, call: Call) -> None:
         request = parsed("StateChangeEvent", call.payload)
-        if request.event in tuple(Event):
-            self._hear(caller, call, Event(request.event), request)
-        else:
-            caller.answer(call, messages()["Empty"]())
+        caller.answer(call, messages()["Empty"]())
+        # Those whose answers may change something have calls of their own, as long as there is this one.
+        if request.event in tuple(Event) and request.event not in _ANSWERED:
+            self._note(Event(request.event), request)
 
     def _hear(self, caller: Caller, call: Call, event: Event, request: Any) -> None:  # noqa: ANN401
         response = messages()[_ANSWERED.get(event, "Empty")]()
@@ -267,7 +285,7 @@ class Plugin:
         """Take what needs no answer; what has to change because of it is sent when it is known."""
         container, pod = request.container.id, request.pod.id
         if event in (Event.POST_CREATE_CONTAINER, Event.POST_START_CONTAINER):
-            self._worker.submit(self._keeper.created, container)
+            self._learn(partial(self._keeper.created, container))
             if self._unsettled:
                 self._unsettled = False
                 self._settle(self._keeper.behind)
@@ -275,6 +293,14 @@ class Plugin:
             self._settle(lambda: self._keeper.stop(container))
         elif event in (Event.STOP_POD_SANDBOX, Event.REMOVE_POD_SANDBOX):
             self._settle(lambda: self._keeper.pod_gone(pod))
+
+    def _learn(self, work: Callable[[], object]) -> None:
+        """Let the keeper know of something; nobody waits for that."""
+        self._worker.submit(work).add_done_callback(self._tell_failure)
+
+    def _tell_failure(self, future: Future[Any]) -> None:
+        if not future.cancelled() and (error := future.exception()) is not None:
+            self._journal.say(Level.ERROR, _internal(error))
 
     def _settle(self, decide: Callable[[], Answer]) -> None:
         """Decide without anybody waiting for it: what comes of it is sent when it is there.
@@ -304,7 +330,7 @@ class Plugin:
             _fill(response, answer)
         caller.answer(call, response)
         if outcome == "Answered":
-            self._worker.submit(self._keeper.delivered, answer)
+            self._learn(partial(self._keeper.delivered, answer))
             outcome = "DryRun" if self._dry_run else outcome
         for note in answer.notes:
             self._journal.say(Level.WARNING, note)
@@ -314,6 +340,7 @@ class Plugin:
         self._latest += 1
         future = self._worker.submit(decide)
         if not wait([future], self._budget).done:
+            future.add_done_callback(self._tell_failure)
             self._journal.say(
                 Level.WARNING,
                 f"{name}: no answer within {self._budget:g} s: it passes untouched, and is put right later",
@@ -322,12 +349,8 @@ class Plugin:
             return Answer(), "Late"
         try:
             return future.result(), "Answered"
-        except CpuctlError as error:
-            self._journal.say(Level.ERROR, f"{name}: {error}: it passes untouched")
         except Exception as error:  # noqa: BLE001  # a defect of ours must not keep containers from running
-            self._journal.say(
-                Level.ERROR, f"{name}: internal error: {type(error).__name__}: {error}: it passes untouched"
-            )
+            self._journal.say(Level.ERROR, f"{name}: {_internal(error)}: it passes untouched")
         self._put_right_later()
         return Answer(), "Failed"
 
@@ -340,7 +363,7 @@ class Plugin:
             number, future = self._done.popleft()
             error = future.exception()
             if error is not None:
-                self._journal.say(Level.ERROR, f"{type(error).__name__}: {error}")
+                self._journal.say(Level.ERROR, _internal(error))
             elif number == self._latest:
                 self._send(caller, future.result())
 
@@ -349,7 +372,7 @@ class Plugin:
         if not answer.updates or not self.synchronized:
             return
         if self._dry_run:
-            self._worker.submit(self._keeper.delivered, answer)
+            self._learn(partial(self._keeper.delivered, answer))
             self._journal.event("UPDATE_CONTAINERS", answer, "DryRun")
             return
         request = messages()["UpdateContainersRequest"]()
@@ -368,6 +391,13 @@ class Plugin:
                 self._unsettled = True
                 self._journal.say(Level.WARNING, f"the runtime could not update {', '.join(failed)}")
             self._settle(partial(self._keeper.confirmed, answer, frozenset(failed)))
+
+
+def _internal(error: BaseException) -> str:
+    """Tell of an error; what is none that cpuctl foresees is called a defect."""
+    return (
+        str(error) if isinstance(error, CpuctlError) else f"internal error: {type(error).__name__}: {error}"
+    )
 
 
 def _container(request: Any) -> RuntimeContainer:  # noqa: ANN401

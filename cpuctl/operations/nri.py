@@ -139,6 +139,8 @@ def serve(plugin: Plugin, journal: Journal, connecting: Connecting) -> None:
             journal.say(Level.WARNING, "the runtime has closed the connection: connecting again")
         except (OSError, FramingError) as error:
             journal.say(Level.WARNING, f"the connection is lost ({error}): connecting again")
+        except Exception as error:  # noqa: BLE001  # who starts over may go on; nobody else tells containers
+            journal.say(Level.ERROR, f"internal error: {type(error).__name__}: {error}: connecting again")
         if plugin.synchronized:
             pause, plugin.synchronized = _FIRST_PAUSE, False
         plugin.pause(pause)

@@ -124,6 +124,11 @@ class FakeRuntime:
             assert (response.more, list(response.update)) == (True, [])
         self._update(response.update)
 
+    def everything(self) -> Any:
+        """Make the request that tells of all pods and containers at once."""
+        containers = [each.message() for each in self.containers.values()]
+        return messages()["SynchronizeRequest"](pods=self.pods.values(), containers=containers)
+
     def close(self) -> None:
         if self.end is not None:
             self.end.close()

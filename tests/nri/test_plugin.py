@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.nri.calls import PLUGIN_SERVICE
+from cpuctl.nri import plugin
+from cpuctl.nri.calls import PLUGIN_SERVICE, Caller
 from cpuctl.nri.frames import ConnectionNumber, pack_piece
+from cpuctl.nri.keeper import Keeper
 from cpuctl.nri.model import Answer, RuntimeContainer
 from cpuctl.nri.planned import PlannedPlaces
 from cpuctl.nri.schema import messages
@@ -252,11 +254,51 @@ def test_nonsense_fails_no_container_and_the_next_call_is_answered(play: Play) -
     assert runtime.exchange("Synchronize", b"\xff\xff\xff").status.code == 3
     assert runtime.exchange("Juggle", b"").status.code == 12
     assert runtime.exchange("Configure", b"", service="ttrpc.health").status.code == 12
-    event = messages()["StateChangeEvent"](event=99)
-    runtime.call("StateChange", event, "Empty")
+    for number in (99, 4, 8, 10):
+        told = runtime.exchange(
+            "StateChange", messages()["StateChangeEvent"](event=number).SerializeToString()
+        )
+        assert (told.status.code, told.payload) == (0, b""), "what has a call of its own is not told this way"
+    assert [name for name, *_ in scene.heard.events] == ["SYNCHRONIZE"]
     runtime.send(pack_piece(7, b"for nobody"))
     runtime.call("Shutdown", messages()["Empty"](), "Empty", PLUGIN_SERVICE)
     assert runtime.create(pod("web", "shop"), "app").cpus == "2-5"
+
+
+def test_no_failure_of_ours_ends_the_plugin_or_goes_unsaid(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where calls are taken, nor where nobody waits for what is done."""
+    scene = play(PlannedPlaces(PLAN))
+    runtime = scene.runtime
+    patience = messages()["ConfigureRequest"](request_timeout=2**63 - 1)
+    runtime.call("Configure", patience, "ConfigureResponse")
+    app = runtime.create(pod("web", "shop"), "app")
+    assert app.cpus == "2-5"
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(plugin, "container_of", fails)
+        assert runtime.create(pod("other"), "main").cpus == ""
+        assert scene.heard.says("CreateContainer: internal error: ZeroDivisionError: oh: it passes untouched")
+        with pytest.raises(RuntimeError, match="internal error"):
+            runtime.call("Synchronize", runtime.everything(), "SynchronizeResponse")
+    runtime.create(pod("third"), "main")
+    for method in ("created", "delivered", "confirmed", "pod_gone"):
+        with monkeypatch.context() as broken:
+            broken.setattr(Keeper, method, fails)
+            runtime.stop_pod(runtime.create(pod("db", "shop"), "app").pod)
+            runtime.serve()
+            assert scene.heard.says("internal error: ZeroDivisionError: oh")
+            scene.heard.lines.clear()
+    with monkeypatch.context() as broken:
+        broken.setattr(Caller, "received", fails)
+        runtime.send(b"\0")
+        assert scene.heard.says("internal error: ZeroDivisionError: oh: connecting again")
+    runtime.accept()
+    assert runtime.create(pod("db", "shop"), "app").cpus == "6-7"
 
 
 def test_what_is_no_frame_ends_the_connection_and_a_new_one_begins(play: Play) -> None:

@@ -39,7 +39,10 @@ _RESERVE = "name CPUs to reserve, as --kubelet-args '--reserved-cpus=0'"
 
 
 class PolicyInputs(NamedTuple):
-    """Which policy gives CPUs away on which machine, under which settings of the kubelet's managers."""
+    """Which policy gives CPUs away on which machine, under which settings of the kubelet's managers.
+
+    ``state_file`` may be empty for a dry run, which begins with nothing then.
+    """
 
     policy: str
     machine: str
@@ -49,12 +52,13 @@ class PolicyInputs(NamedTuple):
 
 
 class StateFile:
-    """The state file, which belongs to one process at a time."""
+    """The state file, which belongs to one process at a time; others may read it, for a dry run."""
 
-    def __init__(self, path: str, kubelet: Kubelet) -> None:
-        self.path, self._kubelet = Path(path), kubelet
-        # The lock lives as long as this does.
-        self._lock = finalize(self, os.close, self._hold())
+    def __init__(self, path: str, kubelet: Kubelet, *, dry_run: bool = False) -> None:
+        self.path, self._kubelet, self._dry_run = Path(path), kubelet, dry_run
+        if not dry_run:
+            # The lock lives as long as this does.
+            self._lock = finalize(self, os.close, self._hold())
 
     def _hold(self) -> int:
         try:
@@ -81,6 +85,8 @@ class StateFile:
         from cpuctl.capture.saving import check_target
         from cpuctl.documents.files import read_member
 
+        if self._dry_run and not (self.path.name and self.path.parent.exists()):
+            return {}, {}  # a run would make the directory
         # Found now, not when the first container comes: a link is as good as no file to who only reads.
         check_target(self.path, replace=True)
         if not self.path.exists():
@@ -89,11 +95,17 @@ class StateFile:
         try:
             return _parsed(json.loads(content))
         except (ValueError, KeyError, TypeError, RecursionError):
-            hint = "name another file with --state-file, or remove it: containers are given CPUs anew then"
+            hint = (
+                "name another file with --state-file, or remove it: containers that run keep what looks like"
+                " their own then"
+            )
             raise InputError("is no state of cpuctl nri run", where=str(self.path), hint=hint) from None
 
     def save(self, node: Node, held: Mapping[Holding, str]) -> None:
-        """Replace the file as a whole."""
+        """Replace the file as a whole; a dry run leaves it alone."""
+        if self._dry_run:
+            return
+
         from cpuctl.capture.saving import save
         from cpuctl.operations.state_writing import state_texts
 
@@ -115,17 +127,6 @@ def _parsed(document: Any) -> tuple[dict[StateFileName, str], dict[Holding, str]
     return texts, held
 
 
-class Forgetful:
-    """Remembers nothing: for who only wants to see what would be answered."""
-
-    def read(self) -> tuple[dict[StateFileName, str], dict[Holding, str]]:
-        """Return nothing."""
-        return {}, {}
-
-    def save(self, node: Node, held: Mapping[Holding, str]) -> None:
-        """Do nothing."""
-
-
 def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
     """Start a node whose policy gives CPUs away, with what it held before.
 
@@ -141,7 +142,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
             "the kubelet's own static policy writes CPU sets, too: a node has it or the plug-in"
         )
     kubelet = kubelet._replace(config=kubelet.config._replace(cpu_manager_policy=_STATIC))
-    store = Forgetful() if inputs.dry_run else StateFile(inputs.state_file, kubelet)
+    store = StateFile(inputs.state_file, kubelet, dry_run=inputs.dry_run)
     texts, held = store.read()
     node = _started(source, kubelet, texts, sources)
     if node is None:

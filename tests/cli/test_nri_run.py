@@ -232,6 +232,8 @@ def test_what_is_no_plan_is_refused(document: Any, said: str, cpuctl: Cpuctl, tm
 def test_there_has_to_be_something_to_carry_out(cpuctl: Cpuctl, plan: Path) -> None:
     assert refused(cpuctl)[0] == 2
     assert refused(cpuctl, "--plan", str(plan), "--policy", "static")[0] == 2
+    code, err = refused(cpuctl, "--plan", str(plan), "--state-file", "/var/lib/cpuctl/nri_state")
+    assert (code, "--state-file: a policy keeps a state, a plan does not" in err) == (2, True)
     assert "with a policy only" in refused(cpuctl, "--plan", str(plan), "--kubelet-version", "1.36")[1]
     code, err = refused(cpuctl, "--plan", str(plan), "--index", "7")
     assert (code, "--index: expected two digits, found '7'" in err) == (2, True)

@@ -131,6 +131,31 @@ def test_what_runs_stays_where_the_policy_would_not_have_put_it(
     assert json.loads((tmp_path / "state").read_bytes())["containers"] != []
 
 
+def test_a_dry_run_goes_by_the_state_and_leaves_it_to_whoever_works_with_it(
+    places: Places, tmp_path: Path
+) -> None:
+    """Whoever asks what would be answered, while another answers, hears the same."""
+
+    def container(name: str) -> RuntimeContainer:
+        sandbox = Sandbox(name, name, "x", name, GUARANTEED)
+        return RuntimeContainer(name, "main", sandbox, shares=2048, quota=200_000, memory=1 << 30)
+
+    first, second, third = map(container, ("first", "second", "third"))
+    run = places()
+    Keeper(run).synchronize([first, second])
+    left = (tmp_path / "state").read_bytes()
+    dry = places(dry_run=True)
+    keeper = Keeper(dry)
+    keeper.synchronize([second])
+    assert (str(dry.place(second).cpus), dry.place(second)) == ("2,10", run.place(second))
+    assert keeper.create(third).adjust == Setting("1,9")
+    assert (tmp_path / "state").read_bytes() == left
+    (tmp_path / "state").unlink()
+    (tmp_path / ".state.lock").unlink()
+    Keeper(places(dry_run=True)).synchronize([second])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_memory_nodes_come_with_a_static_memory_manager(play: Play, places: Places, tmp_path: Path) -> None:
     config = tmp_path / "kubelet.yaml"
     config.write_text(
@@ -236,7 +261,7 @@ class Allocations(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         kubelet = KubeletInputs(arguments="--reserved-cpus=0", version="1.36")
-        inputs = PolicyInputs("static", EIGHT_NODES, kubelet, state_file="", dry_run=True)
+        inputs = PolicyInputs("static", EIGHT_NODES, kubelet, state_file="/nowhere/state", dry_run=True)
         fresh = allocated_places(inputs, Sources())
         self.pod_rules = fresh._rules
         self.saved = Saved()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 10_000
 _READ_WITHIN = 2.0
+_STATE_FILE = "--state-file"
 
 
 class EventOutput(StrEnum):
@@ -64,7 +65,7 @@ AllocatingOption = Annotated[
 StateFileOption = Annotated[
     str,
     typer.Option(
-        "--state-file", metavar="FILE", help="Where a policy keeps, from one run to the next, who holds what."
+        _STATE_FILE, metavar="FILE", help="Where a policy keeps, from one run to the next, who holds what."
     ),
 ]
 SocketOption = Annotated[
@@ -148,8 +149,14 @@ def run(
     from cpuctl.operations.nri import Connecting, planned_places, refuse_others_than_root, serve
     from cpuctl.operations.nri_policy import PolicyInputs, allocated_places
 
-    inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state_file, dry_run=dry_run)
+    source = context.get_parameter_source("state_file")
+    names_state = source is not None and source.name == "COMMANDLINE"
+    # What is kept of this machine tells nothing of another.
+    state = state_file if names_state or machine == LIVE_MACHINE else ""
+    inputs = PolicyInputs(policy, machine, kubelet_inputs(context), state, dry_run=dry_run)
     _refuse_clash(plan, inputs, index)
+    if plan and names_state:
+        raise UsageError("a policy keeps a state, a plan does not", where=_STATE_FILE)
     refuse_others_than_root(socket)
     messages()
     sources = Sources()

@@ -80,9 +80,11 @@ def claims_document(
 def claims_of_pod(claims: NodeClaims, pod: Pod) -> answers.ClaimsPart:
     """Describe what a pod has for its claims; nothing where it has none, or none is allocated."""
     known = claims.pods.get(pod.uid)
-    if known is None or not known.claims:
+    if known is None or not (known.claims or known.problem):
         return {}
-    part: answers.ClaimsPart = {"claims": [_claim(each, claims.driver.machine) for each in known.claims]}
+    part: answers.ClaimsPart = {}
+    if known.claims:
+        part["claims"] = [_claim(each, claims.driver.machine) for each in known.claims]
     if (accounts := claims.accounts(pod)) is not None:
         part["accounting"] = _accounting(accounts)
     return {**part, "claimProblem": known.problem} if known.problem else part
@@ -103,7 +105,8 @@ def _accounting(accounts: Accounts) -> answers.ClaimAccounting:
 def _advice(pod: PodClaims, claims: NodeClaims) -> Iterator[str]:
     """Yield what is wrong with the CPU that a pod asks for beside its claims."""
     cpus = driver_cpus((each.containers, len(each.cpus)) for each in pod.distinct)
-    yield from advice(pod.pod, cpus, counts=claims.counts_cpus(pod.pod))
+    counts, raises = claims.counts_cpus(pod.pod), claims.kubelet.writes_claims
+    yield from advice(pod.pod, cpus, counts=counts, raises=raises)
 
 
 def claim_devices(claims: NodeClaims, pod: Pod) -> answers.ClaimDevicesPart:

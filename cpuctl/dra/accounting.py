@@ -1,8 +1,7 @@
 """Claims' devices counted as the node's CPUs and memory (KEP-5517), and what pods should ask for beside them.
 
-Rule: KEP-5517 (alpha, gate DRANodeAllocatableResources, from 1.36 on): a pod comes to what its containers
-request, every claim of its once, and its overhead; to its own request alone where it has one. Its cgroup has
-the sum, a container's cgroup a quota with its claims where it has a limit, and shares of its request alone.
+Rule: alpha, gate DRANodeAllocatableResources: kubernetes pull requests 136725 (1.36: what the scheduler and
+the kubelet's admission count) and 140009 (1.37: cgroups and OOM scores, too), ``dynamicresources`` of both.
 QoS classes do not look at claims. No quota is lifted for CPUs of claims (kubernetes issue 70585).
 What to ask for without the gate: kubernetes-sigs/dra-driver-cpu, ``docs/user/workload-requirements.md``.
 """
@@ -10,48 +9,21 @@ What to ask for without the gate: kubernetes-sigs/dra-driver-cpu, ``docs/user/wo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from cpuctl.dra.model import Grant, NodeShare
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, CountedClaim, Pod
 from cpuctl.pods.qos import pod_qos
-from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.requests import claimed_by, pod_requests
+from cpuctl.pods.rules import NodeRules
 from cpuctl.quantity import Quantity
 
 CPU = "cpu"
 _ONE = 10**9
-P = TypeVar("P", bound=Pod)
-Counted = dict[str, int]
-"""Amounts by resource of the node, in billionths."""
-
-
-def quantity_of(nano: int) -> Quantity:
-    """Make a quantity of billionths, in the largest unit that holds it."""
-    if nano % _ONE == 0:
-        return Quantity.from_value(nano // _ONE)
-    return Quantity.from_milli(nano // 10**6) if nano % 10**6 == 0 else Quantity(nano, -9)
-
-
-def counted(grants: Iterable[Grant], *, minor: int) -> Counted:
-    """Add up what devices count as, by the mapping that an API server of 1.*minor* knows."""
-    total: Counted = {}
-    for grant in grants:
-        for share in grant.device.shares:
-            if share.known_to(minor):
-                total[share.resource] = total.get(share.resource, 0) + _amount(grant, share)
-    return total
-
-
-def _amount(grant: Grant, share: NodeShare) -> int:
-    if not share.capacity:
-        return share.multiplier.nano
-    consumed = grant.consumed.get(share.capacity)
-    if consumed is None:
-        whole = grant.device.capacity.get(share.capacity)
-        consumed = whole.value if whole is not None else Quantity()
-    return consumed.nano * share.multiplier.nano // _ONE
+_ZERO = Quantity()
+_GATE = "DRANodeAllocatableResources"
 
 
 class ClaimRules(NamedTuple):
@@ -59,12 +31,14 @@ class ClaimRules(NamedTuple):
 
     ``consumable``: devices can be shared, and requests name capacities (DRAConsumableCapacity, KEP-5075);
     ``alternatives``: requests have alternatives (DRAPrioritizedList, KEP-4816); ``counts``: devices may count
-    as the node's CPUs and memory (DRANodeAllocatableResources, KEP-5517). ``minor`` is the release's.
+    as the node's CPUs and memory (KEP-5517), ``unnamed``: those of claims, too, that no container names, or
+    that have been allocated before. ``minor`` is the release's.
     """
 
     consumable: bool = True
     alternatives: bool = True
     counts: bool = False
+    unnamed: bool = False
     minor: int = 36
 
     @classmethod
@@ -73,40 +47,91 @@ class ClaimRules(NamedTuple):
         return cls(
             consumable=gates.enabled("DRAConsumableCapacity"),
             alternatives=gates.enabled("DRAPrioritizedList"),
-            counts=gates.enabled("DRANodeAllocatableResources"),
+            counts=gates.enabled(_GATE),
+            unnamed=gates.release.counts_claims_that_no_container_names,
             minor=gates.minor,
         )
 
-    def counted(self, grants: Iterable[Grant]) -> Counted:
-        """Add up what devices count as, by resource of the node; nothing where they do not count."""
-        return counted(grants, minor=self.minor) if self.counts else {}
+    def counted(self, grants: Iterable[Grant], containers: tuple[str, ...]) -> CountedClaim | None:
+        """Add up what a claim's devices count as; None where they do not. *containers* name the claim."""
+        shares = [(each, share) for each in grants for share in each.device.shares if self._knows(share)]
+        if not shares:
+            return None
+        amounts: dict[str, Quantity] = {}
+        per_pod: dict[str, Quantity] = {}
+        per_container: dict[str, Quantity] = {}
+        for grant, share in shares:
+            mapped = _amount(grant, share)
+            for total, more in (
+                (amounts, mapped), (per_pod, share.per_pod), (per_container, share.per_container),
+            ):  # fmt: skip
+                if more is not None:
+                    total[share.resource] = total.get(share.resource, _ZERO) + more
+        return CountedClaim(containers, amounts, per_pod, per_container)
+
+    def uncountable(self, grants: Iterable[Grant]) -> str:
+        """Report a device of which a scheduler does not know how much it counts as; empty without one."""
+        for grant in grants:
+            for share in grant.device.shares:
+                if self._knows(share) and share.capacity and not grant.device.allows_many:
+                    member = "NodeAllocatableResource" + ("Mappings" if share.old else "s")
+                    return (
+                        f"device {grant.device.name}: ConsumedCapacity is nil, but Capacity key "
+                        f"'{share.capacity}' is set in {member} for resource {share.resource}"
+                    )
+        return ""
+
+    def shared(self, claim: str) -> str:
+        """Return the scheduler's words for a claim whose devices count and that is another pod's."""
+        if self.unnamed:
+            why = "has a mapped device and cannot be shared across pods"
+        else:
+            why = "is already used by another pod"
+        return f"node allocatable resource claim {claim} {why}"
+
+    def _knows(self, share: NodeShare) -> bool:
+        return self.counts and share.known_to(self.minor)
 
 
-def with_claims(pod: P, claims: Mapping[str, int]) -> P:
-    """Return a pod whose overhead has its claims, too, where its own request does not stand for all of it."""
-    own = pod.resources.requests if pod.resources is not None else {}
-    more = {name: quantity_of(amount) for name, amount in claims.items() if name not in own}
-    if not more:
-        return pod
-    overhead = dict(pod.overhead)
-    for name, amount in more.items():
-        overhead[name] = overhead[name] + amount if name in overhead else amount
-    return pod._replace(overhead=overhead)
+def _amount(grant: Grant, share: NodeShare) -> Quantity | None:
+    """Return what a device counts as by itself; None where it does not."""
+    if share.multiplier is None or not share.capacity:
+        return share.multiplier
+    consumed = grant.consumed.get(share.capacity)
+    if consumed is None:
+        return None
+    nano = consumed.nano * share.multiplier.nano // _ONE
+    return Quantity.from_value(nano // _ONE) if nano % _ONE == 0 else Quantity(nano, -9)
 
 
-def too_small(pod: Pod, claims: Mapping[str, int]) -> str:
-    """Say that a pod's own request is less than its containers and claims need; empty where it is not."""
-    own = pod.resources.requests if pod.resources is not None else {}
-    inside = pod_requests(pod._replace(resources=None), overhead=False)
-    for name, amount in claims.items():
-        if name not in own:
-            continue
-        parts = inside.get(name, Quantity()).nano
-        if own[name].nano < parts + amount:
+def uncovered(pod: Pod, *, limits: bool) -> str:
+    """Report that a pod's own resources are less than its containers and claims need; else empty.
+
+    Its limits are compared from 1.37 on. The words are the scheduler's, with the amounts.
+    """
+    own = pod.resources
+    if own is None or not pod.counted_claims:
+        return ""
+    inside = pod_requests(pod, pod_level=False, overhead=False)
+    for name, amount in own.requests.items():
+        if name in inside and amount < inside[name]:
             return (
-                f"the pod's own request of {name} {own[name]} is less than {quantity_of(parts)} of its "
-                f"containers and {quantity_of(amount)} of its claims"
+                f"pod level request for {name} is insufficient to cover the aggregated container and "
+                f"node-allocatable DRA requests ({amount} of {inside[name]})"
             )
+    return _limit_exceeded(pod, own.limits) if limits else ""
+
+
+def _limit_exceeded(pod: Pod, own: Mapping[str, Quantity]) -> str:
+    for each in pod.containers:
+        claimed = claimed_by(pod, each.name)
+        for name, limit in each.resources.limits.items():
+            together = limit + claimed.get(name, _ZERO)
+            if not name.startswith("hugepages-") and name in own and own[name] < together:
+                return (
+                    f"pod level limit for {name} is insufficient to cover the limit and DRA overhead for "
+                    f"container {each.name} ({own[name]} of {together})"
+                )
     return ""
 
 
@@ -119,37 +144,31 @@ class Accounts(NamedTuple):
     containers: Mapping[str, CgroupValues]
 
 
-def accounts_of(
-    pod: Pod, whole: Mapping[str, int], by_container: Mapping[str, int], settings: CgroupSettings
-) -> Accounts:
-    """Work out what a pod comes to; *by_container* are the CPUs of the claims that a container names."""
-    qos, large = pod_qos(pod).qos_class, with_claims(pod, whole)
-    containers = {}
-    for each in pod.all_containers:
-        raised = container_cgroup(pod, _raised(each, by_container[each.name]), qos, settings)
-        own = container_cgroup(pod, each, qos, settings)
-        containers[each.name] = raised._replace(shares=own.shares)
+def accounts_of(pod: Pod, rules: NodeRules, settings: CgroupSettings) -> Accounts | None:
+    """Work out what a pod comes to, some of whose claims count; None where none counts as CPUs."""
+    counted = [*(each.amounts for each in pod.counted_claims), *(each.per_pod for each in pod.counted_claims)]
+    own = sum(each[CPU].nano for each in counted if CPU in each)
+    more = sum(
+        each.per_container[CPU].nano * len(each.containers)
+        for each in pod.counted_claims
+        if CPU in each.per_container
+    )
+    if not own + more:
+        return None
+    seen, qos = rules.view(pod), pod_qos(rules.view(pod)).qos_class
     return Accounts(
-        claims=whole[CPU],
-        footprint=pod_requests(large).get(CPU, Quantity()).nano,
-        pod=pod_cgroup(large, qos, settings),
-        containers=containers,
+        claims=own + more,
+        footprint=pod_requests(rules.known(pod)).get(CPU, _ZERO).nano,
+        pod=pod_cgroup(seen, qos, settings),
+        containers={each.name: container_cgroup(seen, each, qos, settings) for each in seen.all_containers},
     )
 
 
-def _raised(container: Container, claims: int) -> Container:
-    limit = container.resources.limits.get(CPU)
-    if limit is None or not claims:
-        return container
-    limits = {**container.resources.limits, CPU: limit + quantity_of(claims)}
-    return container._replace(resources=container.resources._replace(limits=limits))
-
-
-def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool) -> Iterator[str]:
+def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool, raises: bool) -> Iterator[str]:
     """Yield what is wrong with the CPU that a pod asks for beside claims.
 
-    *cpus* are the CPUs that the driver gives containers, by their names; they *count* as the node's by
-    themselves, or not.
+    *cpus* are the CPUs that the driver gives containers, by their names; they count as the node's by
+    themselves (*counts*), and then raise quotas, too (*raises*), or not.
     """
     own = pod.resources.requests.get(CPU) if pod.resources is not None else None
     given = sum(cpus.values())
@@ -162,12 +181,12 @@ def advice(pod: Pod, cpus: Mapping[str, int], *, counts: bool) -> Iterator[str]:
     for container in pod.all_containers:
         count = cpus.get(container.name, 0)
         if count:
-            yield from _of_container(container, count, counts=counts, pod_level=own is not None)
+            yield from _of_requests(container, count, counts=counts, pod_level=own is not None)
+            yield from _of_limits(container, count, raises=counts and raises)
 
 
-def _of_container(container: Container, count: int, *, counts: bool, pod_level: bool) -> Iterator[str]:
+def _of_requests(container: Container, count: int, *, counts: bool, pod_level: bool) -> Iterator[str]:
     request = container.resources.requests.get(CPU)
-    limit = container.resources.limits.get(CPU)
     name, given = f"container {container.name}", count * _ONE
     if counts and request is not None and request.nano >= given:
         yield f"{name} requests {request} CPUs beside the {count} of its claims: they count twice"
@@ -176,12 +195,21 @@ def _of_container(container: Container, count: int, *, counts: bool, pod_level: 
             f"{name} requests {request or 'no'} CPUs, and claims give it {count}: the scheduler counts only "
             f"what is requested (request {count}, or give the pod resources of its own)"
         )
-    if limit is not None and not counts and limit.nano < given:
-        yield f"{name} is throttled at {limit} of the {count} CPUs of its claims: leave its CPU limit out"
-    elif limit is not None and counts:
+
+
+def _of_limits(container: Container, count: int, *, raises: bool) -> Iterator[str]:
+    limit = container.resources.limits.get(CPU)
+    if limit is None:
+        return
+    if raises:
         yield (
-            f"{name} has a CPU limit, so that a quota stays on the CPUs of its claims: leave it out "
-            "(kubernetes issue 70585)"
+            f"container {container.name} has a CPU limit, so that a quota stays on the CPUs of its claims: "
+            "leave it out (kubernetes issue 70585)"
+        )
+    elif limit.nano < count * _ONE:
+        yield (
+            f"container {container.name} is throttled at {limit} of the {count} CPUs of its claims: leave "
+            "its CPU limit out"
         )
 
 

@@ -41,15 +41,17 @@ class Capacity(NamedTuple):
 class NodeShare(NamedTuple):
     """What of a resource of the node a device counts as (KEP-5517): for each, or for each unit of a capacity.
 
-    ``old``: as 1.36 has it (``nodeAllocatableResourceMappings``); later releases have other members.
-    ``overhead``: something comes on top of it for every pod or container, which is not looked at.
+    ``multiplier`` is None where only something comes on top: for every pod, for every container that names
+    the claim. ``old``: as 1.36 has it (``nodeAllocatableResourceMappings``); later releases have other
+    members.
     """
 
     resource: str
-    multiplier: Quantity
+    multiplier: Quantity | None = None
     capacity: str = ""
     old: bool = False
-    overhead: bool = False
+    per_pod: Quantity | None = None
+    per_container: Quantity | None = None
 
     def known_to(self, minor: int) -> bool:
         """Return whether an API server of 1.*minor* keeps it."""

@@ -7,19 +7,10 @@ de98098, ``pkg/driver``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet, union
-from cpuctl.dra.accounting import (
-    CPU,
-    Accounts,
-    ClaimRules,
-    Counted,
-    P,
-    accounts_of,
-    too_small,
-    with_claims,
-)
+from cpuctl.dra.accounting import CPU, Accounts, ClaimRules, accounts_of, uncovered
 from cpuctl.dra.allocation import Allocated, Books, Inventory, Unsatisfied, allocate
 from cpuctl.dra.driver import DRIVER
 from cpuctl.dra.model import Claim, Device, DeviceRequest, Grant
@@ -29,8 +20,10 @@ from cpuctl.dra.selectors import Selectors
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Pending, Undetermined
 from cpuctl.pods.cgroups.values import CgroupSettings
-from cpuctl.pods.model import Pod, PodClaim
+from cpuctl.pods.model import CountedClaim, Pod, PodClaim
+from cpuctl.pods.rules import NodeRules
 
+P = TypeVar("P", bound=Pod)
 Key = tuple[str, str]
 """A claim: its namespace and name; one that a template makes has its pod's UID and name there."""
 
@@ -58,13 +51,15 @@ class ClaimOutcome(NamedTuple):
 class PodClaims(NamedTuple):
     """What comes of a pod's claims; where they are not satisfied, or nobody knows, ``why`` says so.
 
-    ``problem`` is why the pod does not start although its claims are allocated.
+    ``problem`` is why the pod does not start although its claims are allocated. ``counted`` are those of its
+    claims that count as the node's resources.
     """
 
     pod: Pod
     claims: tuple[ClaimOutcome, ...] = ()
     why: Unsatisfied | Undetermined | None = None
     problem: str = ""
+    counted: tuple[CountedClaim, ...] = ()
 
     @property
     def distinct(self) -> Iterable[ClaimOutcome]:
@@ -110,8 +105,8 @@ class _ElsewhereError(Exception):
 class NodeClaims(Copied):
     """The claims of the pods of a node (``name``), and who has what; copies go their own way.
 
-    ``unknown`` are drivers of whose devices nobody knows whether they are the node's, ``cgroups`` what the
-    kubelet is told about cgroups.
+    ``unknown`` are drivers of whose devices nobody knows whether they are the node's; ``kubelet`` is how the
+    kubelet looks at pods, ``cgroups`` what it is told about cgroups.
     """
 
     def __init__(
@@ -129,6 +124,7 @@ class NodeClaims(Copied):
         self.rules = rules
         self.name = name
         self.unknown = unknown
+        self.kubelet = NodeRules()
         self.cgroups = CgroupSettings()
         self.books = Books()
         self.selectors = Selectors()
@@ -211,18 +207,34 @@ class NodeClaims(Copied):
             self.held[key] = held._replace(users=users, holder=f"pod {pod.full_name}", holder_uid=pod.uid)
             keys[each.name] = key
         if keys:
-            self.pods[pod.uid] = PodClaims(pod, tuple(self._outcomes(pod, keys)))
+            outcomes = tuple(self._outcomes(pod, keys))
+            counted = pod.counted_claims or self._counted(outcomes)
+            self.pods[pod.uid] = PodClaims(pod, outcomes, counted=counted)
 
     def allocate(self, pod: Pod) -> Pending | Undetermined | None:
         """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
         if not pod.resource_claims or (pod.uid in self.pods and self.pods[pod.uid].why is None):
             return None
+        if pod.static:
+            return self._of_static_pod(pod)
         why = self._allocate(pod)
         if why is not None:
             self.pods[pod.uid] = PodClaims(pod, why=why)
         if isinstance(why, Unsatisfied):
             return Pending(why.text)
         return why
+
+    def _of_static_pod(self, pod: Pod) -> Pending | None:
+        """Return what becomes of a pod that no scheduler sees: nobody allocates its claims."""
+        if not (words := self.kubelet.static_claims):
+            problem = "its claims are reserved for no pod: no scheduler sees a static one"
+            self.pods[pod.uid] = PodClaims(pod, problem=problem)
+            return None
+        first = pod.resource_claims[0]
+        refused = f"the kubelet does not take the pod's manifest: {words}"
+        why = Unsatisfied(f"{pod.namespace}/{first.claim or first.name}", "", refused)
+        self.pods[pod.uid] = PodClaims(pod, why=why)
+        return Pending(why.text)
 
     def _allocate(self, pod: Pod) -> Unsatisfied | Undetermined | None:
         try:
@@ -240,63 +252,70 @@ class NodeClaims(Copied):
         found = allocate(list(new.values()), self._scheduler_view, self.books, self.selectors)
         if not isinstance(found, Allocated):
             return found
-        if misfit := self._miscounted(pod, by_key, dict(zip(new, found.grants, strict=True))):
-            return misfit
-        for (key, claim), grants in zip(new.items(), found.grants, strict=True):
-            self._book(key, _Held(claim, grants))
+        grants = dict(zip(new, found.grants, strict=True))
+        keys = {name: key for name, (key, _) in claims.items()}
+        counted = self._to_count(pod, keys, by_key, grants)
+        if isinstance(counted, Unsatisfied):
+            return counted
+        for key, claim in new.items():
+            self._book(key, _Held(claim, grants[key]))
         for key in by_key:
             self.held[key] = self.held[key]._replace(users=(*self.held[key].users, pod.uid))
-        keys = {name: key for name, (key, _) in claims.items()}
-        self.pods[pod.uid] = PodClaims(pod, tuple(self._outcomes(pod, keys)))
+        self.pods[pod.uid] = PodClaims(pod, tuple(self._outcomes(pod, keys)), counted=counted)
         return None
 
-    def _miscounted(
-        self, pod: Pod, claims: Mapping[Key, Claim], new: Mapping[Key, tuple[Grant, ...]]
-    ) -> Unsatisfied | Undetermined | None:
-        """Return whether claims that count as the node's resources keep the scheduler from placing a pod."""
-        total: list[Grant] = []
+    def _to_count(
+        self,
+        pod: Pod,
+        keys: Mapping[str, Key],
+        claims: Mapping[Key, Claim],
+        new: Mapping[Key, tuple[Grant, ...]],
+    ) -> tuple[CountedClaim, ...] | Unsatisfied:
+        """Return what a pod's claims count as, or why the scheduler places no pod with such claims."""
+        total: list[CountedClaim] = []
         for key, claim in claims.items():
             grants = new[key] if key in new else self.held[key].grants
-            if not self.rules.counted(grants):
+            containers = _users(pod, [each for each, other in keys.items() if other == key])
+            if (counted := self.rules.counted(grants, containers)) is None:
                 continue
-            if any(share.overhead for grant in grants for share in grant.device.shares):
-                return Undetermined(f"devices of claim {claim.full_name} count with an overhead of their own")
-            if key in self.held and self.held[key].users:
-                why = f"node allocatable resource claim {claim.full_name} has a mapped device"
-                return Unsatisfied(claim.full_name, "", f"{why} and cannot be shared across pods")
-            total += grants
-        if why := too_small(pod, self.rules.counted(total)):
+            if why := self._uncountable(key, claim.name, grants, counted):
+                return Unsatisfied(claim.full_name, "", why)
+            if key in new or self.rules.unnamed:
+                total.append(counted)
+        if why := uncovered(pod._replace(counted_claims=tuple(total)), limits=self.rules.unnamed):
             return Unsatisfied(next(iter(claims.values())).full_name, "", why)
-        return None
+        return tuple(total)
+
+    def _uncountable(self, key: Key, name: str, grants: tuple[Grant, ...], counted: CountedClaim) -> str:
+        """Return why no pod is placed with a claim that counts; empty where it is."""
+        if counted.amounts and key in self.held and self.held[key].users:
+            return self.rules.shared(name)
+        if why := self.rules.uncountable(grants):
+            return why
+        if not counted.containers and not self.rules.unnamed:
+            return (
+                f"claim {name}: node-allocatable resource claim not referenced by any container within the "
+                "pod"
+            )
+        return ""
+
+    def _counted(self, outcomes: Sequence[ClaimOutcome]) -> tuple[CountedClaim, ...]:
+        distinct = {each.key: each for each in outcomes}.values()
+        counted = (self.rules.counted(each.grants, each.containers) for each in distinct)
+        return tuple(each for each in counted if each is not None)
 
     def counted(self, pod: P) -> P:
-        """Return a pod with what its claims count as among its overhead."""
-        return with_claims(pod, self._counted(pod))
-
-    def counts(self, pod: Pod) -> bool:
-        """Return whether a pod's claims count as the node's CPUs or memory."""
-        return bool(self._counted(pod))
+        """Return a pod with what its claims count as in its status, where the scheduler has written that."""
+        counted = self.pods[pod.uid].counted if pod.uid in self.pods else pod.counted_claims
+        return pod if counted == pod.counted_claims else pod._replace(counted_claims=counted)
 
     def counts_cpus(self, pod: Pod) -> bool:
         """Return whether a pod's claims count as CPUs of the node."""
-        return CPU in self._counted(pod)
+        return any(CPU in each.amounts for each in self.counted(pod).counted_claims)
 
     def accounts(self, pod: P) -> Accounts | None:
         """Work out what a pod comes to with its claims; None where they do not count."""
-        whole = self._counted(pod)
-        if CPU not in whole:
-            return None
-        by_container = {each.name: self._counted(pod, each.name).get(CPU, 0) for each in pod.all_containers}
-        return accounts_of(pod, whole, by_container, self.cgroups)
-
-    def _counted(self, pod: Pod, container: str = "") -> Counted:
-        """Return what the claims of a pod count as, or those that one of its containers names."""
-        return self.rules.counted(
-            grant
-            for each in self.pods.get(pod.uid, _NONE).distinct
-            if not container or container in each.containers
-            for grant in each.grants
-        )
+        return accounts_of(self.counted(pod), self.kubelet, self.cgroups)
 
     def _book(self, key: Key, held: _Held) -> None:
         self.held[key] = held
@@ -330,7 +349,7 @@ class NodeClaims(Copied):
     def prepare(self, pod: Pod) -> None:
         """Let the driver prepare the claims of a pod that starts, where it has any."""
         known = self.pods.get(pod.uid)
-        if known is None or known.why is not None:
+        if known is None or known.why is not None or not known.claims:
             return
         problems = [self._prepared(pod, each) for each in known.claims]
         outcomes = tuple(each._replace(prepared=self.held[each.key].prepared) for each in known.claims)

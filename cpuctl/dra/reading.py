@@ -391,13 +391,23 @@ def _shares(cursor: Cursor) -> Iterator[NodeShare]:
         multiplier = each.optional("allocationMultiplier", Cursor.quantity, _ONE)
         yield NodeShare(resource, multiplier, each.optional("capacityKey", Cursor.text, ""), old=True)
     for resource, each in cursor.optional("nodeAllocatableResources", Cursor.members, {}).items():
-        mapping = each.required("mapping")
+        yield _share(resource, each)
+
+
+def _share(resource: str, cursor: Cursor) -> NodeShare:
+    share, mapping, overhead = NodeShare(resource), cursor.get("mapping"), cursor.get("overhead")
+    if mapping is not None:
         name = "capacityMultiplier" if mapping.get("capacityKey") is not None else "deviceMultiplier"
-        multiplier = mapping.optional(name, Cursor.quantity, _ONE)
-        overhead = each.get("overhead") is not None
-        yield NodeShare(
-            resource, multiplier, mapping.optional("capacityKey", Cursor.text, ""), overhead=overhead
+        share = share._replace(
+            multiplier=mapping.optional(name, Cursor.quantity, _ONE),
+            capacity=mapping.optional("capacityKey", Cursor.text, ""),
         )
+    if overhead is not None:
+        share = share._replace(
+            per_pod=overhead.optional("perPod", Cursor.quantity, None),
+            per_container=overhead.optional("perContainer", Cursor.quantity, None),
+        )
+    return share
 
 
 def _qualified(name: str, driver: str) -> str:

@@ -215,8 +215,7 @@ class Node(Copied):
 
     def _known(self, pod: StoredPod) -> StoredPod:
         """Return a pod as the kubelet reads it, with what its claims count as."""
-        known = self.pod_rules.known(pod)
-        return known if self.claims is None else self.claims.counted(known)
+        return self.pod_rules.known(pod if self.claims is None else self.claims.counted(pod))
 
     def _never_comes(self, pod: StoredPod, verdict: Forbidden | Pending | Undetermined) -> Admission:
         """Report a pod that never gets here, or of which nobody knows."""

@@ -117,7 +117,10 @@ class Forbidden(Record):
 
 
 class Pending(Record):
-    """The scheduler finds no devices for the pod's claims, so no kubelet hears of it: why, in numbers."""
+    """The scheduler finds no devices for the pod's claims, so no kubelet hears of it: why, in numbers.
+
+    Or it is a static pod with claims, whose manifest no kubelet takes.
+    """
 
     message: str
 

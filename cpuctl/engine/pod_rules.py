@@ -30,8 +30,12 @@ _AT_NODE = (
     "takes_cfs_periods",
     "protects_memory_by_class",
     "memory_throttling_is_opt_in",
+    "counts_claims_in_cgroups",
     "empty_pod_level_resources_do_not_count",
 )
+_CLAIMS_COUNT = "DRANodeAllocatableResources"
+_REFERENCES = "PreventStaticPodAPIReferences"
+_MINDS_REFERENCES_SINCE = 34
 _MICROSECOND = 1000
 _DEFAULT_FACTOR = 0.9
 
@@ -64,7 +68,21 @@ def node_rules(gates: FeatureGates) -> NodeRules:
         reads_allocated=gates.enabled("InPlacePodVerticalScaling") and not release.managers_read_requests,
         resizes_sidecars=release.resizes_sidecars,
         rejects_pod_level=release.rejects_pod_level_resources_switched_off,
+        counts_claims=gates.enabled(_CLAIMS_COUNT),
+        writes_claims=gates.enabled(_CLAIMS_COUNT) and release.counts_claims_in_cgroups,
+        static_claims=_refused_claims(gates) if release.refuses_claims_of_static_pods else "",
     )
+
+
+def _refused_claims(gates: FeatureGates) -> str:
+    """Return what a kubelet says of static pods with claims: one that checks all references has other words.
+
+    Rule: kubelet ``pkg/kubelet/config/common.go``; a gate decides in 1.34 to 1.36.
+    """
+    minds_all = gates.minor >= _MINDS_REFERENCES_SINCE and (
+        gates.stage(_REFERENCES) is None or gates.enabled(_REFERENCES)
+    )
+    return "static pods may not " + ("reference resourceclaims" if minds_all else "use ResourceClaims")
 
 
 def tells_allocated(gates: FeatureGates) -> bool:

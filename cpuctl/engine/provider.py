@@ -72,10 +72,7 @@ class ClaimSource(Protocol):
         """Allocate the claims of a pod that comes, or say why that cannot be done, or not be known."""
 
     def counted(self, pod: StoredPod) -> StoredPod:
-        """Return a pod with what its claims count as among its overhead (KEP-5517)."""
-
-    def counts(self, pod: StoredPod) -> bool:
-        """Return whether a pod's claims count as the node's CPUs or memory (KEP-5517)."""
+        """Return a pod with what its claims count as in its status (KEP-5517)."""
 
     def prepare(self, pod: StoredPod) -> None:
         """Let drivers prepare the claims of a pod that the kubelet has admitted."""

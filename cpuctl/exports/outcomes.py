@@ -101,7 +101,7 @@ def rejection_text(pod: Verdict | Refusal) -> str:
         case "Forbidden":
             return f"the API server rejects it (--skip-apiserver asks the kubelet): {pod['message']}"
         case "Pending":
-            return f"the scheduler leaves it pending: {pod['message']}"
+            return f"it stays pending: {pod['message']}"
         case "KubeletFault":
             return f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}"
         case _:

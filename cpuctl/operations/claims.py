@@ -16,6 +16,7 @@ from cpuctl.dra.prepare import Driver
 from cpuctl.dra.published import differences
 from cpuctl.dra.reading import Slices, decode_claim_objects, decode_device, decode_slices
 from cpuctl.dra.slices import device_object, driver_devices
+from cpuctl.engine.pod_rules import node_rules
 
 if TYPE_CHECKING:
     from cpuctl.inputs.dra import LoadedDriver
@@ -112,6 +113,8 @@ def node_claims(
     driver = Driver(loaded.machine, loaded.settings, fixed=fixed)
     rules = ClaimRules() if loaded.gates is None else ClaimRules.of(loaded.gates)
     node = NodeClaims(objects, inventory, driver, rules, loaded.node, slices.undecided - {DRIVER})
+    if loaded.gates is not None:
+        node.kubelet = node_rules(loaded.gates)
     if loaded.settings.node_allocatable_mapping and not rules.counts:
         sources.warnings.append(
             "DRANodeAllocatableResources is off: the driver maps devices to the node's CPUs in vain"

@@ -300,19 +300,8 @@ def _warnings(node: Node, done: Sequence[RetriedResize], path: ResizePath) -> It
             f"kubelet 1.{path.kubelet.minor} does not write down what was promised at admission: after a "
             "restart what a container has then counts as promised"
         )
-    yield from _uncounted(node, [each.request.desired for each in granted])
     for outcome in granted:
         yield from _less_memory(outcome.request.running.allocated, outcome.request.desired, path)
-
-
-def _uncounted(node: Node, pods: Iterable[StoredPod]) -> Iterator[str]:
-    """Name pods whose cgroups have more than is told here: what their claims count as (KEP-5517)."""
-    for pod in pods:
-        if node.claims is not None and node.claims.counts(pod):
-            yield (
-                f"{pod.full_name}: values of cgroups are told without its claims, which count as the node's "
-                "(DRANodeAllocatableResources): what they come to with these cannot be said"
-            )
 
 
 def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:

@@ -101,6 +101,19 @@ class PodClaim(Record):
     template: str = ""
 
 
+class CountedClaim(Record):
+    """What a claim of a pod counts as of the node's resources (KEP-5517), and the containers that name it.
+
+    ``amounts`` are the devices' own. What comes on top of devices is counted ``per_pod``, and
+    ``per_container`` for each of the containers while it runs.
+    """
+
+    containers: tuple[str, ...] = ()
+    amounts: Mapping[str, Quantity] = {}
+    per_pod: Mapping[str, Quantity] = {}
+    per_container: Mapping[str, Quantity] = {}
+
+
 class Pod(NamedTuple):
     """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
 
@@ -114,7 +127,8 @@ class Pod(NamedTuple):
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     ``field_refs`` are what its containers read of resources. ``virtual_machine`` is what KubeVirt runs in it.
     ``node_selection`` says which nodes it may run on, None where that is any without taints.
-    ``resource_claims`` are the claims that its containers may name.
+    ``resource_claims`` are the claims that its containers may name, ``counted_claims`` what the scheduler
+    wrote into the status of those that count as the node's resources.
     """
 
     name: str
@@ -144,6 +158,7 @@ class Pod(NamedTuple):
     virtual_machine: "VirtualMachine | None" = None
     node_selection: "NodeSelection | None" = None
     resource_claims: tuple[PodClaim, ...] = ()
+    counted_claims: tuple[CountedClaim, ...] = ()
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

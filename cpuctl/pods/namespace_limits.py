@@ -261,6 +261,7 @@ def pod_usage(pod: Pod) -> Amounts:
     usage: Amounts = {"count/pods": _ONE}
     if pod.terminal:
         return usage
+    pod = pod._replace(counted_claims=())  # quotas do not look at them
     return usage | _compute_usage(pod_requests(pod), pod_limits(pod))
 
 

@@ -1,6 +1,6 @@
 """Who goes first where memory runs out: the kernel's ``oom_score_adj``, and a kubelet's order of eviction.
 
-Rule: kubelet v1.36 ``pkg/kubelet/qos/policy.go`` and KEP-2837 for the score,
+Rule: kubelet v1.36 ``pkg/kubelet/qos/policy.go``, KEP-2837 and KEP-5517 (1.37) for the score,
 ``pkg/kubelet/eviction/helpers.go`` for the order. Eviction's idea of a pod's request is not the scheduler's:
 pod-level resources, where there are any, hide what the containers request (KEP-2837). Pods are given as
 their kubelet sees them (``NodeRules.view``).
@@ -9,7 +9,7 @@ their kubelet sees them (``NodeRules.view``).
 from collections.abc import Iterable
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, is_pod_level_resource
-from cpuctl.pods.requests import container_requests
+from cpuctl.pods.requests import container_requests, pod_requests
 from cpuctl.quantity import Quantity
 from cpuctl.records import Record
 
@@ -48,9 +48,9 @@ def oom_score(
     rule = "by its memory request" + (" and its part of what only the pod requests" if remainder else "")
     if not memory:
         return OomScore(None, rule)
-    score = _score(_memory_request(container) + remainder, memory)
+    score = _score(_memory_request(pod, container) + remainder, memory)
     if lowers_sidecars and container.kind is ContainerKind.SIDECAR:
-        least = min(map(_memory_request, pod.containers), default=0)
+        least = min((_memory_request(pod, each) for each in pod.containers), default=0)
         if (apps := _score(least + remainder, memory)) < score:
             score, rule = apps, "as the app container with the least memory request"
     # Beyond 1000, which only pods get that the API server refuses, a kubelet corrects nothing.
@@ -61,8 +61,15 @@ def _score(request: int, memory: int) -> int:
     return 1000 - _divided(1000 * request, memory)
 
 
-def _memory_request(container: Container) -> int:
-    return container.resources.requests.get("memory", _ZERO).value
+def _memory_request(pod: Pod, container: Container) -> int:
+    """Return what a container requests, with its part of what claims count as; all who name one share it."""
+    own = container.resources.requests.get("memory", _ZERO).value
+    for claim in pod.counted_claims:
+        if container.name in claim.containers:
+            for amounts in (claim.amounts, claim.per_pod):
+                own += amounts.get("memory", _ZERO).value // len(claim.containers)
+            own += claim.per_container.get("memory", _ZERO).value
+    return own
 
 
 def _remainder(pod: Pod) -> int:
@@ -71,7 +78,8 @@ def _remainder(pod: Pod) -> int:
     request = own.get("memory", _ZERO).value
     if not request or not any(map(is_pod_level_resource, own)):
         return 0
-    rest = request - container_requests(pod).get("memory", _ZERO).value
+    inside = pod_requests(pod, pod_level=False, overhead=False)
+    rest = request - inside.get("memory", _ZERO).value
     return _divided(rest, len(pod.all_containers))
 
 

@@ -2,14 +2,15 @@
 
 App containers and sidecars run side by side; an ordinary init container runs beside the sidecars
 started before it. Whichever of the two needs more counts, for every resource on its own (KEP-753).
+Claims that count as the node's resources are added to it for as long as they are needed (KEP-5517).
 Pod-level resources replace that sum (KEP-2837), the pod's overhead comes on top.
 
-Rule: ``k8s.io/component-helpers/resource/helpers.go`` of 1.36.
+Rule: ``k8s.io/component-helpers/resource/helpers.go`` of 1.36, and of 1.37 for claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, is_pod_level_resource
@@ -87,9 +88,57 @@ def _limits(resources: ResourceRequirements) -> Mapping[str, Quantity]:
 
 
 def _effective(pod: Pod, side: _Side, *, pod_level: bool) -> Amounts:
-    total = _aggregate(pod, side)
+    total = _with_claims(pod, side) if pod.counted_claims else _aggregate(pod, side)
     if pod_level and pod.resources is not None:
         total |= {name: amount for name, amount in side(pod.resources).items() if is_pod_level_resource(name)}
+    return total
+
+
+def _with_claims(pod: Pod, side: _Side) -> Amounts:
+    """Add up what containers and claims need, the latter once each, however many containers name them.
+
+    Where no container has a limit, a claim makes none, but for huge pages.
+    """
+    fixed, more = _claimed(pod, [each.name for each in pod.all_containers])
+    if side is _limits:
+        limited = {name for each in pod.all_containers for name in each.resources.limits}
+        fixed = _of_limits(fixed, limited)
+        more = {name: _of_limits(amounts, limited) for name, amounts in more.items()}
+
+    def raised(container: Container) -> Container:
+        amounts = _sum(side(container.resources), more.get(container.name, {}))
+        return container._replace(resources=ResourceRequirements(requests=amounts, limits=amounts))
+
+    containers = tuple(map(raised, pod.containers))
+    inits = tuple(map(raised, pod.init_containers))
+    return _sum(_aggregate(pod._replace(containers=containers, init_containers=inits), side), fixed)
+
+
+def _claimed(pod: Pod, names: Collection[str]) -> tuple[Amounts, dict[str, Amounts]]:
+    """Return what claims need as long as the pod is there, and while one of its containers runs."""
+    fixed: Amounts = {}
+    more: dict[str, Amounts] = {}
+    for claim in pod.counted_claims:
+        fixed = _sum(_sum(fixed, claim.amounts), claim.per_pod)
+        for name in claim.containers:
+            if name in names:
+                more[name] = _sum(more.get(name, {}), claim.per_container)
+            else:  # nobody knows when it runs
+                fixed = _sum(fixed, claim.per_container)
+    return fixed, more
+
+
+def _of_limits(amounts: Amounts, limited: Collection[str]) -> Amounts:
+    return {name: each for name, each in amounts.items() if name in limited or name.startswith("hugepages-")}
+
+
+def claimed_by(pod: Pod, container: str) -> Amounts:
+    """Sum up what the claims that a container names count as: what it may use beyond its own limits."""
+    total: Amounts = {}
+    for claim in pod.counted_claims:
+        if container in claim.containers:
+            for amounts in (claim.amounts, claim.per_pod, claim.per_container):
+                total = _sum(total, amounts)
     return total
 
 

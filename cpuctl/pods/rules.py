@@ -83,6 +83,9 @@ class NodeRules(NamedTuple):
     go on running, ``sidecars``: such pods are admitted. ``lowers_sidecar_scores`` is for ``oom_score``.
     ``reads_allocated``: its resource managers take the requests of a container that runs from
     ``allocatedResources`` of its status, those of sidecars only if it ``resizes_sidecars``.
+    ``counts_claims``: claims count as the node's resources at admission, ``writes_claims``: in cgroups and
+    OOM scores, too (KEP-5517). ``static_claims`` is what it says of static pods with claims, whose
+    manifests it does not take; empty where it takes them.
     """
 
     minor: int = 36
@@ -97,9 +100,15 @@ class NodeRules(NamedTuple):
     lowers_sidecar_scores: bool = True
     reads_allocated: bool = False
     resizes_sidecars: bool = True
+    counts_claims: bool = False
+    writes_claims: bool = False
+    static_claims: str = ""
 
     def view(self, pod: _Pod) -> _Pod:
         """Return the pod as far as this kubelet looks at it: without what it does not know."""
+        return self._seen(_without_claims(pod) if not self.writes_claims else pod)
+
+    def _seen(self, pod: _Pod) -> _Pod:
         if not self.knows_sidecars:
             pod = _without_sidecars(pod)
         resources = pod.resources
@@ -114,8 +123,12 @@ class NodeRules(NamedTuple):
         return pod
 
     def known(self, pod: _Pod) -> _Pod:
-        """Return the pod as this kubelet's code reads it: a gate that is off hides nothing from it."""
-        return self.view(pod) if self.pod_level or self.minor < POD_LEVEL_SINCE else pod
+        """Return the pod as this kubelet's code reads it: a gate that is off hides nothing from it.
+
+        But for claims: only with the gate its code looks at what they count as.
+        """
+        pod = pod if self.counts_claims else _without_claims(pod)
+        return self._seen(pod) if self.pod_level or self.minor < POD_LEVEL_SINCE else pod
 
     def managed(self, pod: _Pod) -> _Pod:
         """Return a pod that is known as the resource managers read it."""
@@ -167,6 +180,10 @@ class PodRules(NamedTuple):
 def _is_managed(resource: str) -> bool:
     """Return whether CPU or Memory Manager hand it out."""
     return resource in {"cpu", "memory"} or resource.startswith("hugepages-")
+
+
+def _without_claims(pod: _Pod) -> _Pod:
+    return pod._replace(counted_claims=()) if pod.counted_claims else pod
 
 
 def _without_sidecars(pod: _Pod) -> _Pod:

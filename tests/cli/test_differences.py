@@ -35,6 +35,39 @@ EXCLUSIVE = ("--feature-gates", "InPlacePodVerticalScalingExclusiveCPUs=true")
 ONE = ("-T", "a=1/1,1Gi")
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 VERSION = "THE_RELEASE"
+COUNTING = ("--feature-gates", "DRANodeAllocatableResources=true")
+COUNTED = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  allNodes: true
+  pool: {name: gpus, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: gpu0
+    nodeAllocatableResourceMappings: {cpu: {allocationMultiplier: "2"}}
+    nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "2"}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: g}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  resourceClaims: [{name: g, resourceClaimName: g}]
+  containers:
+  - {name: a, image: x, resources: {claims: [{name: g}], requests: {cpu: 1}, limits: {cpu: 2}}}
+"""
+"""A claim that counts as two CPUs, by what 1.36 reads of a device and by what later releases do."""
 DROP_IN = ("--kubelet-config", "k.yaml", "--config-dir", "d")
 
 
@@ -352,6 +385,18 @@ SHOWN: Mapping[str, Shown] = {
         *EXCLUSIVE,
         "--kubelet-args",
         STATIC,
+    ),
+    "counts_claims_in_cgroups": Shown(
+        ("plan", "-f", "p.yaml", "-o", "json", *COUNTING, *NODE),
+        '"shares": 1024, "quota": 200000',
+        '"shares": 3072, "quota": 400000',
+        {"p.yaml": COUNTED},
+    ),
+    "resizes_pods_with_counted_claims": Shown(
+        ("resize", "-f", "p.yaml", "--set", "p/a:cpu=1/3", *COUNTING, *NODE),
+        "pods with node allocatable resource claims cannot be resized",
+        "default/p: done",
+        {"p.yaml": COUNTED},
     ),
     "orders_pending_resizes": resize("a:cpu=3", "", "Tried again in this order", "-T", "b=6/6,1Gi", *RESIZES),
     "delays_scale_down": Shown(("replay", "t.yaml"), "", "10s a - resize is complete", {"t.yaml": TIMELINE}),

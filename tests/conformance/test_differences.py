@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.dra.accounting import ClaimRules
 from cpuctl.engine.hints.node_sets import walks
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
@@ -136,13 +137,21 @@ def lacking_devices() -> str:
     return str(started(30).admit(given).verdict)
 
 
+def unnamed_claims() -> bool:
+    """No container names a claim that counts as the node's CPUs."""
+    counting = FeatureGates(37).with_overrides({"DRANodeAllocatableResources": True})
+    return ClaimRules.of(counting).unnamed
+
+
 DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
+    "counts_claims_that_no_container_names": (37, unnamed_claims),
     "drops_what_inits_lack": (30, lacking_devices),
     "fits_zero_requests": (28, overdrawn),
     "knows_books": (31, cores_of_books),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
     "lowers_oom_scores_of_sidecars": (31, score),
     "managers_read_requests": (34, without_allocated),
+    "refuses_claims_of_static_pods": (34, lambda: node_rules(FeatureGates(34)).static_claims),
     "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),
     "walks_only_nodes_with_devices": (35, device_walks),
 }

@@ -109,15 +109,18 @@ def test_nothing_counts_without_mapping_gate_and_release(
 def test_a_pods_own_request_stands_for_its_claims_and_must_be_large_enough() -> None:
     own = "{requests: {cpu: 12}}"
     node, (first,), _ = served(TEN + pod("a", "ten", ", requests: {cpu: 2}", own))
-    assert node.counted(first) is first
+    assert str(pod_requests(node.counted(first))["cpu"]) == "12"
     _, _, (answer,) = served(TEN + pod("a", "ten", ", requests: {cpu: 3}", own))
-    less = "the pod's own request of cpu 12 is less than 3 of its containers and 10 of its claims"
+    less = (
+        "pod level request for cpu is insufficient to cover the aggregated container and node-allocatable "
+        "DRA requests (12 of 13)"
+    )
     assert answer == Pending(f"claim default/ten: {less}")
 
 
 def test_a_claim_that_counts_is_one_pods() -> None:
     _, _, answers = served(TEN + pod("a", "ten") + pod("b", "ten"))
-    why = "node allocatable resource claim default/ten has a mapped device and cannot be shared across pods"
+    why = "node allocatable resource claim ten has a mapped device and cannot be shared across pods"
     assert answers == [None, Pending(f"claim default/ten: {why}")]
 
 
@@ -156,12 +159,136 @@ def test_where_they_count_nothing_is_to_be_requested_twice_or_limited(resources:
     assert bool(words) == bool(text)
 
 
+OLD = gpu_class() + gpu_slice("gpu0, nodeAllocatableResourceMappings: {cpu: {allocationMultiplier: '2'}}")
+NEW = gpu_class() + gpu_slice("gpu0, nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: '2'}}}")
+GPU = claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}")
+UNNAMED = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {resourceClaims: [{name: g, resourceClaimName: g}], containers: [{name: main}]}
+"""
+
+
+def gates(minor: int) -> FeatureGates:
+    return FeatureGates.for_minor(minor).with_overrides({"DRANodeAllocatableResources": True})
+
+
 def test_slices_of_1_36_tell_it_otherwise() -> None:
-    device = "gpu0, nodeAllocatableResourceMappings: {cpu: {allocationMultiplier: '2'}}"
-    text = gpu_class() + gpu_slice(device) + claim("g", "{name: gpu, exactly: {deviceClassName: gpu}}")
-    switched = {"DRANodeAllocatableResources": True}
     for minor, counts in ((36, 2 * 10**9), (37, 0)):
-        gates = FeatureGates.for_minor(minor).with_overrides(switched)
-        node, (first,), _ = served(text + pod("a", "g"), DriverSettings(), gates)
+        node, (first,), _ = served(OLD + GPU + pod("a", "g"), DriverSettings(), gates(minor))
         accounts = node.accounts(first)
         assert (accounts.claims if accounts else 0) == counts
+
+
+@pytest.mark.parametrize(
+    ("slices", "minor", "shares", "quotas"),
+    [(OLD, 36, 1024, (200_000, 200_000)), (NEW, 37, 3072, (400_000, 400_000))],
+)
+def test_kubelets_of_1_36_count_claims_at_admission_only(
+    slices: str, minor: int, shares: int, quotas: tuple[int, int]
+) -> None:
+    """pkg/kubelet of 1.36 never looks at them, but for the scheduler's code by which it admits pods."""
+    text = slices + GPU + pod("a", "g", ", requests: {cpu: 1}, limits: {cpu: 2}")
+    node, (first,), _ = served(text, DriverSettings(), gates(minor))
+    accounts = node.accounts(first)
+    assert accounts is not None
+    assert (accounts.claims, accounts.footprint) == (2 * 10**9, 3 * 10**9)
+    main = accounts.containers["main"]
+    assert (accounts.pod.shares, main.shares) == (shares, 1024)
+    assert (accounts.pod.quota, main.quota) == quotas
+    known = node.kubelet.known(node.counted(first))
+    assert str(pod_requests(known)["cpu"]) == "3"
+
+
+@pytest.mark.parametrize(("minor", "throttled"), [(36, True), (37, False)])
+def test_where_quotas_do_not_follow_claims_limits_throttle_them(minor: int, *, throttled: bool) -> None:
+    node, _, _ = served(TEN + pod("a", "ten", ", requests: {cpu: 1}, limits: {cpu: 4}"), gates=gates(minor))
+    text = "\n".join(message for _, message in claim_warnings(node, node.pods.values()))
+    assert ("is throttled at 4 of the 10 CPUs of its claims" in text) is throttled
+
+
+def test_up_to_1_36_a_container_has_to_name_a_claim_that_counts() -> None:
+    _, _, (answer,) = served(OLD + GPU + UNNAMED, DriverSettings(), gates(36))
+    why = "node-allocatable resource claim not referenced by any container within the pod"
+    assert answer == Pending(f"claim default/g: claim g: {why}")
+    node, (first,), (answer,) = served(NEW + GPU + UNNAMED, DriverSettings(), gates(37))
+    assert answer is None
+    assert str(pod_requests(node.counted(first))["cpu"]) == "2"
+
+
+def test_in_1_36_claims_that_were_allocated_before_do_not_count_for_other_pods() -> None:
+    text = OLD + GPU + pod("a", "g") + pod("b", "g")
+    _, _, (_, answer) = served(text, DriverSettings(), gates(36))
+    why = "node allocatable resource claim g is already used by another pod"
+    assert answer == Pending(f"claim default/g: {why}")
+
+
+def test_a_device_that_is_not_shared_has_no_capacity_to_count() -> None:
+    device = (
+        "gpu0, capacity: {cores: {value: '4'}}, nodeAllocatableResources: "
+        "{cpu: {mapping: {capacityKey: cores, capacityMultiplier: '1'}}}"
+    )
+    text = gpu_class() + gpu_slice(device) + GPU + pod("a", "g")
+    _, _, (answer,) = served(text, DriverSettings())
+    assert answer == Pending(
+        "claim default/g: device gpu0: ConsumedCapacity is nil, but Capacity key 'cores' is set in "
+        "NodeAllocatableResources for resource cpu"
+    )
+
+
+def test_a_containers_limit_with_its_claims_stays_below_the_pods() -> None:
+    own = "{requests: {cpu: 12}, limits: {cpu: 12}}"
+    _, _, (answer,) = served(TEN + pod("a", "ten", ", requests: {cpu: 1}, limits: {cpu: 3}", own))
+    why = (
+        "pod level limit for cpu is insufficient to cover the limit and DRA overhead for container main "
+        "(12 of 13)"
+    )
+    assert answer == Pending(f"claim default/ten: {why}")
+
+
+TWO = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  resourceClaims: [{name: g, resourceClaimName: g}]
+  containers:
+  - {name: c1, resources: {claims: [{name: g}], requests: {cpu: 1}, limits: {cpu: 2}}}
+  - {name: c2, resources: {claims: [{name: g}], requests: {cpu: 1}, limits: {cpu: 2}}}
+"""
+
+
+def test_what_comes_on_top_of_devices_counts_for_the_pod_and_each_container() -> None:
+    """Kubernetes 1.37, test/e2e/common/node, "overhead mappings" and "single device with both"."""
+    on_top = "overhead: {perPod: 100m, perContainer: 100m}"
+    for mapping, request, quotas in (
+        ("", 2300, (430_000, 220_000)),
+        (", mapping: {deviceMultiplier: '1'}", 3300, (530_000, 320_000)),
+    ):
+        device = f"gpu0, nodeAllocatableResources: {{cpu: {{{on_top}{mapping}}}}}"
+        node, (first,), _ = served(gpu_class() + gpu_slice(device) + GPU + TWO, DriverSettings())
+        accounts = node.accounts(first)
+        assert accounts is not None
+        assert accounts.footprint == request * 10**6
+        assert (accounts.pod.quota, accounts.containers["c2"].quota) == quotas
+        assert (accounts.pod.shares, accounts.containers["c2"].shares) == (request * 1024 // 1000, 1024)
+
+
+@pytest.mark.parametrize(
+    ("minor", "words"), [(33, "use ResourceClaims"), (34, "reference resourceclaims"), (31, "")]
+)
+def test_static_pods_have_no_claims(minor: int, words: str) -> None:
+    """kubelet ``pkg/kubelet/config/common.go``; older ones take such a pod, and never start it."""
+    static = pod("a", "ten").replace(
+        "{name: a}", "{name: a, annotations: {kubernetes.io/config.source: file}}"
+    )
+    found = FeatureGates.for_minor(minor).with_overrides({"DynamicResourceAllocation": True})
+    node, (first,), (answer,) = served(TEN + static, gates=found)
+    refusal = f"the kubelet does not take the pod's manifest: static pods may not {words}"
+    assert answer == (Pending(f"claim default/ten: {refusal}") if words else None)
+    problem = "" if words else "its claims are reserved for no pod: no scheduler sees a static one"
+    assert node.problem(first.uid) == problem
+    assert not node.held

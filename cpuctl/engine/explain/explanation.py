@@ -194,7 +194,7 @@ def deciding_rule(replay: Replay, rounds: Sequence[Round]) -> Decision:
             why = f"the API server never stores this pod, and no kubelet hears of it: {'; '.join(refusals)}"
             return Decision(rule=Rule.API_SERVER, why=why)
         case Pending(message=why):
-            return Decision(rule=Rule.CLAIMS, why=f"the scheduler leaves the pod pending: {why}")
+            return Decision(rule=Rule.CLAIMS, why=f"it stays pending: {why}")
         case Undetermined(text=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:

@@ -26,6 +26,7 @@ from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import KubeletResize
 from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeOutcome, ResizeResult
 from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
+from cpuctl.engine.resize.running import PodResize
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.pods.qos import pod_qos
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import HintRound
     from cpuctl.engine.node import Node
     from cpuctl.engine.placement import Placement
-    from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.pods.model import StoredPod
 
@@ -71,6 +71,9 @@ def decide(node: Node, request: PodResize, path: ResizePath) -> ResizeOutcome:
     """
     if request.desired.uid not in node.active:
         raise KeyError(request.desired.uid)
+    if node.claims is not None:
+        count = node.claims.counted
+        request = PodResize(request.running.changed(count), count(request.desired))
     before = _cpus(node, request.desired)
     early = _early(request, path)
     if early is not None:

@@ -97,7 +97,8 @@ class KubeletResize(Record):
     def _capacity(self) -> str:
         if self.capacity is None or not self.rules.checks_capacity:
             return ""
-        requests = pod_requests(self._desired, pod_level=self.rules.pod_level_resources)
+        desired = self._desired._replace(counted_claims=())  # they count where room is looked for
+        requests = pod_requests(desired, pod_level=self.rules.pod_level_resources)
         memory, cpu = requests.get("memory", _NOTHING).value, requests.get("cpu", _NOTHING).milli_value
         for name, wanted in (("memory", memory), ("cpu", cpu)):
             capacity = self.capacity.get(name)

@@ -39,6 +39,15 @@ class RunningPod(NamedTuple):
         """Take a pod that has what it is to have."""
         return cls(spec=pod, allocated=pod, actuated=pod, actual=pod, generation=pod.generation)
 
+    def changed(self, change: Callable[[StoredPod], StoredPod]) -> "RunningPod":
+        """Return the pod with the same change of all its versions."""
+        return self._replace(
+            spec=change(self.spec),
+            allocated=change(self.allocated),
+            actuated=change(self.actuated),
+            actual=change(self.actual),
+        )
+
     def restarts(self, container: str) -> frozenset[str]:
         """Name the resources whose change restarts a container (``resizePolicy``)."""
         return next((each.restarts for each in self.spec.all_containers if each.name == container), _NONE)

@@ -168,6 +168,8 @@ class _Review(Record):
         if not self.server.node_resizes and self.server.release.has_resize_subresource:
             yield _forbidden(_SPEC, "Pod running on node without support for resize")
         yield from self._pod_level()
+        if self.old.counted_claims and not self.server.release.resizes_pods_with_counted_claims:
+            yield _forbidden(_SPEC, "pods with node allocatable resource claims cannot be resized")
 
     def _pod_level(self) -> Iterator[str]:
         old, new, field_path = self.old.resources, self.new.resources, _SPEC.child("resources")
@@ -227,7 +229,8 @@ class _Review(Record):
         server = self.server
         if server.allocatable is None or not server.release.leaves_resize_capacity_to_server:
             return
-        requests = pod_requests(self.new, pod_level=server.pod_level_resources)
+        new = self.new._replace(counted_claims=())  # the plug-in looks at the spec
+        requests = pod_requests(new, pod_level=server.pod_level_resources)
         cpu, memory = requests.get("cpu", _NOTHING).milli_value, requests.get("memory", _NOTHING).value
         short = [
             f"{name}, requested: {wanted}, allocatable: {has}"

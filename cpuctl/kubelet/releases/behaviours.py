@@ -18,6 +18,8 @@ class Behaviours(Record):
     compares_memory_of_groups: bool
     compares_resizes_with_absolute_allocatable: bool
     copies_combinations: bool
+    counts_claims_in_cgroups: bool
+    counts_claims_that_no_container_names: bool
     counts_whole_groups: bool
     default_inode_threshold_of_images: bool
     defaults_after_drop_ins: bool
@@ -55,11 +57,13 @@ class Behaviours(Record):
     passes_over_pod_level_pods: bool
     pod_scope_memory_hints_after_restart: bool
     refuses_cgroup_v1_by_default: bool
+    refuses_claims_of_static_pods: bool
     refuses_memory_resizes_beside_static_manager: bool
     refuses_overlapping_memory_groups: bool
     refuses_resizes_with_swap: bool
     rejects_pod_level_resources_switched_off: bool
     resizes_exclusive_cpus: bool
+    resizes_pods_with_counted_claims: bool
     resizes_sidecars: bool
     restarts_for_memory_requests: bool
     restores_pod_level_cpus: bool

@@ -39,6 +39,8 @@ class FeatureUse(Record):
     qos_reserved: bool
     drop_ins: bool
     pod_level_managers: bool
+    claims: bool
+    counted_claims: bool
     pod_level_off: bool
     set_fields: frozenset[str]
 
@@ -68,6 +70,8 @@ class FeatureUse(Record):
             qos_reserved=bool(config.qos_reserved),
             drop_ins=drop_ins,
             pod_level_managers=gates.get("PodLevelResourceManagers", False),
+            claims=gates.get("DynamicResourceAllocation", False),
+            counted_claims=gates.get("DRANodeAllocatableResources", False),
             pod_level_off=not gates.get("PodLevelResources", True),
             set_fields=set_fields,
         )
@@ -98,6 +102,8 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "aligns_distribution_to_sockets": lambda use: {DISTRIBUTE_NUMA, ALIGN_BY_SOCKET} <= use.options,
     "checks_each_enforcement": lambda use: bool(_ENFORCEMENT & use.set_fields),
     "collects_locked_gates": lambda use: "featureGates" in use.set_fields,
+    "counts_claims_in_cgroups": lambda use: use.counted_claims,
+    "counts_claims_that_no_container_names": lambda use: use.counted_claims,
     "compares_memory_of_groups": lambda use: use.static_memory,
     "default_inode_threshold_of_images": lambda use: "evictionHard" not in use.set_fields,
     "defaults_after_drop_ins": lambda use: use.drop_ins,
@@ -119,6 +125,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "ignores_topology_options_of_none": lambda use: not use.topology and use.topology_options,
     "merges_drop_ins_as_text": lambda use: use.drop_ins,
     "odd_requests_fit_caches": lambda use: PREFER_UNCORE in use.options,
+    "refuses_claims_of_static_pods": lambda use: use.claims,
     "refuses_resizes_with_swap": lambda use: use.swap,
     "refuses_memory_resizes_beside_static_manager": lambda use: use.static_memory,
     "tells_how_many_cpus_are_missing": lambda use: use.static_cpus,
@@ -131,6 +138,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "refuses_cgroup_v1_by_default": lambda use: "failCgroupV1" not in use.set_fields,
     "rejects_pod_level_resources_switched_off": lambda use: use.pod_level_off,
     "resizes_exclusive_cpus": lambda use: use.static_cpus,
+    "resizes_pods_with_counted_claims": lambda use: use.counted_claims,
     "restores_pod_level_cpus": lambda use: use.static_cpus and use.pod_level_managers,
     "restores_pod_level_memory": lambda use: use.static_memory and use.pod_level_managers,
     "takes_cfs_periods": lambda use: use.own_cfs_period,

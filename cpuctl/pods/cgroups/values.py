@@ -1,7 +1,9 @@
 """What a kubelet writes into the cgroups of a pod and of its containers, and the rule behind it in words.
 
 Rule: kubelet v1.36 ``cm/helpers_linux.go`` (pod) and ``kuberuntime_container_linux.go`` (containers). All
-functions take a pod as its kubelet sees it: with API defaults, reduced by ``NodeRules.view``.
+functions take a pod as its kubelet sees it: with API defaults, reduced by ``NodeRules.view``. What claims
+count as (KEP-5517, from 1.37 on) is the pod's for every value, a container's only for its limits: its shares
+and its protected memory are those that it requests itself.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ from typing import NamedTuple
 
 from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, NO_QUOTA, page_size, quota_of, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
-from cpuctl.pods.requests import pod_limits, pod_requests
+from cpuctl.pods.requests import claimed_by, pod_limits, pod_requests
 from cpuctl.quantity import Quantity
 
 _TIERS_SINCE = 36
@@ -95,7 +97,10 @@ def container_cgroup(
     """Return the values of one container's cgroup; *exclusive*: it has CPUs of its own."""
     cpu_limit = effective_limit(pod, container, "cpu")
     request = container.resources.requests.get("cpu", cpu_limit)
-    memory = effective_limit(pod, container, "memory").value
+    limits = _raised(pod, container)
+    if "cpu" in limits:
+        cpu_limit = limits["cpu"]
+    memory = limits.get("memory", _pod_level_limit(pod, "memory")).value
     quota = period = None
     if settings.cfs_quota:
         period = settings.period
@@ -103,7 +108,7 @@ def container_cgroup(
         if exclusive and settings.lifts_quota:
             quota = NO_QUOTA
     reserved = _container_reservation(container, qos_class, settings)
-    high, unknown = _memory_high(container, settings)
+    high, unknown = _memory_high(container.resources.requests, limits, settings)
     return CgroupValues(
         shares=shares_of(request.milli_value),
         quota=quota,
@@ -112,7 +117,7 @@ def container_cgroup(
         hugetlb={
             **dict.fromkeys(settings.page_sizes, 0),
             **_hugetlb(pod.resources.limits if pod.resources else {}),
-            **_hugetlb(container.resources.limits),
+            **_hugetlb(limits),
         },
         memory_min=reserved.get("min"),
         memory_low=reserved.get("low"),
@@ -125,6 +130,16 @@ def effective_limit(pod: Pod, container: Container, name: str) -> Quantity:
     """Return the limit that a container runs under: its own, else the whole pod-level one, else zero."""
     limit = container.resources.limits.get(name, _ZERO)
     return limit if limit.sign else _pod_level_limit(pod, name)
+
+
+def _raised(pod: Pod, container: Container) -> dict[str, Quantity]:
+    """Return limits other than zero, with what claims add to them: they make none but of huge pages."""
+    limits = container.resources.limits
+    found = {name: amount for name, amount in limits.items() if amount.sign or name.startswith("hugepages-")}
+    for name, amount in claimed_by(pod, container.name).items():
+        if name in found or (name.startswith("hugepages-") and not _pod_level_limit(pod, name).sign):
+            found[name] = found.get(name, _ZERO) + amount
+    return found
 
 
 def _pod_level_limit(pod: Pod, name: str) -> Quantity:
@@ -181,11 +196,11 @@ def _container_reservation(
     return reserved
 
 
-def _memory_high(container: Container, settings: CgroupSettings) -> tuple[int | None, dict[str, str]]:
+def _memory_high(
+    requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], settings: CgroupSettings
+) -> tuple[int | None, dict[str, str]]:
     """Work out where reclaim begins: between request and limit, or the node's memory without a limit."""
-    request, limit = (
-        side.get("memory", _ZERO).value for side in (container.resources.requests, container.resources.limits)
-    )
+    request, limit = (side.get("memory", _ZERO).value for side in (requests, limits))
     factor = settings.throttling_factor
     if not settings.memory_qos or factor is None or request == limit:
         return None, {}

@@ -108,13 +108,14 @@ def decode_pod(pod: Cursor) -> Pod:
     if status is None:
         return decoded
 
-    from cpuctl.pods.reading.statuses import decode_resize_status, decode_statuses
+    from cpuctl.pods.reading.statuses import decode_counted_claims, decode_resize_status, decode_statuses
 
     return decoded._replace(
         phase=status.optional("phase", Cursor.text, ""),
         qos_class=status.optional("qosClass", _qos_class, None),
         statuses=decode_statuses(status),
         resize=decode_resize_status(status),
+        counted_claims=decode_counted_claims(status),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cpuctl.documents.cursor import Cursor
+from cpuctl.pods.model import CountedClaim
 from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, ResizeStatus, RunState
+from cpuctl.quantity import Quantity
 
 _LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 _EPHEMERAL = "ephemeralContainerStatuses"
@@ -32,6 +34,30 @@ def decode_resize_status(status: Cursor) -> ResizeStatus:
         pod_level=_resources(status),
         infeasible=pending is not None and pending.optional("reason", Cursor.text, "") == _INFEASIBLE,
     )
+
+
+def decode_counted_claims(status: Cursor) -> tuple[CountedClaim, ...]:
+    """Read what the scheduler counts claims as: in 1.36 ``resources``, later ``mapping`` and ``overhead``."""
+    listed = status.get("nodeAllocatableResourceClaimStatuses")
+    return tuple(map(_counted_claim, listed.items() if listed is not None else ()))
+
+
+def _counted_claim(claim: Cursor) -> CountedClaim:
+    overhead = claim.optional("overhead", Cursor.items, [])
+    return CountedClaim(
+        containers=claim.optional("containers", Cursor.texts, ()),
+        amounts={
+            **claim.optional("resources", _quantities, {}),
+            **_listed(claim.optional("mapping", Cursor.items, []), "quantity"),
+        },
+        per_pod=_listed(overhead, "perPod"),
+        per_container=_listed(overhead, "perContainer"),
+    )
+
+
+def _listed(items: Sequence[Cursor], member: str) -> dict[str, Quantity]:
+    found = ((each.required("name").text(), each.optional(member, Cursor.quantity, None)) for each in items)
+    return {name: amount for name, amount in found if amount is not None}
 
 
 def _statuses(status: Cursor) -> Iterator[ContainerStatus]:
@@ -70,6 +96,10 @@ def _resources(status: Cursor) -> ReportedResources:
 
 
 def _amounts(amounts: Cursor) -> Amounts:
+    return _quantities(amounts)
+
+
+def _quantities(amounts: Cursor) -> dict[str, Quantity]:
     return {name: amount.quantity() for name, amount in amounts.members().items()}
 
 

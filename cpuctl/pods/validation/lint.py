@@ -139,6 +139,13 @@ def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Findi
     of_containers = (ref for each in containers for ref in each.field_refs)
     refs = (*of_containers, *draft.field_refs)
     yield from check_known_containers(refs, {each.name for each in containers})
+    if rules.static and pods.node.static_claims and draft.pod_claims:
+        yield draft.spec.child("resourceClaims").rejected(
+            "static-claims",
+            pods.node.static_claims,
+            by=Component.KUBELET,
+            fix="send the pod to the API server: no scheduler allocates claims of static pods",
+        )
     stored = draft.stored and not draft.is_template
     yield from check_assigned_support(draft.field_refs, pods, stored=stored, static=rules.static)
 

@@ -117,16 +117,21 @@ def _bindable(world: World, life: PodLife) -> bool:
     pod = life.running.allocated
     if world.claims is None or not pod.resource_claims:
         return True
-    found = world.claims.copy().allocate(pod)
+    claims = world.claims.copy()
+    found = claims.allocate(pod)
     if isinstance(found, Pending):
         life.bound, life.reason, life.message = False, "Unschedulable", found.message
-    return not isinstance(found, Pending)
+        return False
+    # Claims may count as the node's CPUs: whether they do is known once they are allocated.
+    return world.allocatable is None or _fits(world, claims.counted(life.running.spec), world.allocatable)
 
 
 def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     """Let the kubelet decide on a pod that is new to it."""
     kubelet.touch(world.now)
     admission = kubelet.node.admit(life.running.allocated)
+    if world.claims is not None:
+        life.running = life.running.changed(world.claims.counted)
     if take_verdict(world, life, admission):
         if life.starts and not _held_back(world, life):
             start_all(world, kubelet, life)
@@ -281,5 +286,9 @@ def free(world: World) -> Mapping[str, Quantity]:
 
 def fits(world: World, life: PodLife, allocatable: Allocatable) -> bool:
     """Return whether the scheduler finds room for a pod."""
+    return _fits(world, life.running.spec, allocatable)
+
+
+def _fits(world: World, pod: StoredPod, allocatable: Allocatable) -> bool:
     running = [counted(other) for other in world.on_node()]
-    return check_fit(life.running.spec, running, allocatable, pod_level=True) is None
+    return check_fit(pod, running, allocatable, pod_level=True) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import CountedClaim, Pod
 from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
 from tests.support.manifests import read_pods
 from tests.support.pods import amounts
@@ -114,3 +114,14 @@ def test_conditions_and_the_pods_own_resources_say_how_far_a_resize_is() -> None
 
 def test_the_generation_counts_from_one() -> None:
     assert (read(None).generation, read(None, generation=7).generation) == (1, 7)
+
+
+def test_what_claims_count_as_is_told_in_two_ways() -> None:
+    """Of 1.36, and of 1.37 on."""
+    old = {"resourceClaimName": "c", "containers": ["app"], "resources": {"cpu": "2"}}
+    (found,) = read({"nodeAllocatableResourceClaimStatuses": [old]}).counted_claims
+    assert found == CountedClaim(("app",), amounts("cpu=2"))
+    overhead = {"name": "memory", "perPod": "1Gi", "perContainer": "1Mi"}
+    new = {"resourceClaimName": "c", "mapping": [{"name": "cpu", "quantity": "2"}], "overhead": [overhead]}
+    (found,) = read({"nodeAllocatableResourceClaimStatuses": [new]}).counted_claims
+    assert found == CountedClaim((), amounts("cpu=2"), amounts("memory=1Gi"), amounts("memory=1Mi"))

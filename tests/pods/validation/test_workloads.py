@@ -117,6 +117,21 @@ def test_static_pods_are_rejected_by_the_kubelet() -> None:
     assert [(each.rejected_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]
 
 
+def test_a_kubelet_takes_no_static_pod_with_claims() -> None:
+    spec = "{resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a, image: x}]}"
+    text = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {spec}}}"
+    assert not linted(text, rules())[0].findings
+    static = rules(static=True)
+    assert not linted(text, static)[0].findings, "as up to 1.31"
+    words = "static pods may not reference resourceclaims"
+    node = static.pods.node._replace(static_claims=words)
+    (one,) = linted(text, replace(static, pods=static.pods._replace(node=node)))
+    (finding,) = one.findings
+    assert (finding.code, finding.rejected_by) == ("static-claims", Component.KUBELET)
+    assert str(finding) == f"spec.resourceClaims: {words}"
+    assert one.pod is None
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "Service"])
 def test_a_kubelet_takes_no_other_kind_from_its_files(kind: str) -> None:
     text = f"{{apiVersion: v1, kind: {kind}, metadata: {{name: web}}, spec: {{}}}}"

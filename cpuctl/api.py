@@ -14,6 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.inputs.pods import GivenPods, load_pods
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -262,7 +263,7 @@ def make_node(  # noqa: PLR0913  # they are options
     if not isinstance(policy, str):
         from cpuctl.operations.policies import load_policy, plugin_of
 
-        planning = planning._replace(policy=load_policy(plugin_of(policy)))
+        planning = replace(planning, policy=load_policy(plugin_of(policy)))
     started = start_planned(planning.with_pods(GivenPods(())))
     if not isinstance(started, StartedNode):
         raise _not_started(started)
@@ -341,7 +342,7 @@ class Node:
         return _explained(*explain_now(self._started, self._learn(pod)))
 
     def _learn(self, pod: Pod) -> StoredPod:
-        given = pod._given._replace(pods=(pod._pod,))  # noqa: SLF001
+        given = replace(pod._given, pods=(pod._pod,))  # noqa: SLF001
         return self._started.learn(given, pod._inputs, pod._sources)[0]  # noqa: SLF001
 
 

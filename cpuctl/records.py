@@ -1,6 +1,16 @@
 """Records: values that are told apart by kind and by content, and cost little to define."""
 
-from typing import Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+
+__all__ = ("Record", "replace")
+
+if TYPE_CHECKING:
+    from dataclasses import replace  # whose changes are checked for what is transformed as a dataclass, too
+else:
+
+    def replace(record, /, **changes):  # noqa: ANN001, ANN003, ANN201
+        """Return a record with the same content but for *changes*; raise TypeError for what it has not."""
+        return type(record)(**{**vars(record), **changes})
 
 
 @dataclass_transform(frozen_default=True)
@@ -9,7 +19,7 @@ class Record:
 
     The fields are what a class annotates, in this order, those with a default last. A command defines some
     hundred kinds, and makes few of most: to define one takes a tenth of a ``NamedTuple``'s time. To make one
-    takes three times as long: what there are thousands of, and what is taken apart or replaced, is a tuple.
+    takes three times as long: what there are thousands of, and what is taken apart, is a tuple.
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.documents.files import STDIN
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.inputs.state_files import CheckpointInputs
@@ -39,7 +40,7 @@ def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequenc
 
 def check_command(inputs: PlanningInputs) -> str:
     """Write the command line that says why a kubelet does not start with this, and what to change."""
-    return shlex.join(["cpuctl", "config", "check", *_given(inputs._replace(pods="", devices=""))])
+    return shlex.join(["cpuctl", "config", "check", *_given(replace(inputs, pods="", devices=""))])
 
 
 def _given(inputs: PlanningInputs, flags: Sequence[str] = ()) -> Iterator[str]:

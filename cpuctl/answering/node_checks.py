@@ -11,6 +11,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import load_kubelet, release_is_known
 from cpuctl.inputs.state_files import CheckpointInputs
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def _configuration(
     # Warnings of the configuration are findings here, and need no line of their own on stderr.
     findings = set(map(str, loaded.configuration.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
-    loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup_version))
+    loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup_version))
     states, unseen = states_of_node(source, loaded, sources, inputs.state) if with_states else ((), "")
     outcome, lints = check_kubelet(source, loaded)
     lints = worst_first([*lints, *driver_lints(source, loaded, inputs.driver_arguments, sources)])

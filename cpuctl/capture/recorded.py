@@ -6,6 +6,7 @@ from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import CONFIG, MANIFEST
 from cpuctl.machine.tree import Tree
+from cpuctl.records import replace
 
 _KUBELET_DIRECTORIES = (
     "etc/systemd",
@@ -47,24 +48,27 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
     live = live_kubelet(tree)
     if live.config_path:
         named = _configured(tree, live.config_path.lstrip("/"))
-        found = found._replace(
+        found = replace(
+            found,
             config=named.config,
             config_problem=named.config_problem
             or (_absent(live.config_path) if named.config is None else None),
             config_at=named.config_at,
         )
     elif live.flags is not None and not live.flags_gap:
-        found = found._replace(config=None, config_problem=None)
+        found = replace(found, config=None, config_problem=None)
     if live.config_directory:
         at = live.config_directory.lstrip("/")
-        found = found._replace(
+        found = replace(
+            found,
             drop_ins=RecordedDropIns(
                 name=live.config_directory, origin=origin, tree=tree, used=True, complete=True, at=at
-            )
+            ),
         )
     if live.flags is None and found.config is None:
         return found
-    return found._replace(
+    return replace(
+        found,
         config_path=live.config_path,
         flags=live.flags,
         runs=live.runs,

@@ -1,7 +1,6 @@
 """The kubelet of a recording or of the live host: what it was told, and by which files."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS
@@ -55,7 +54,7 @@ class RecordedDropIns(Record):
                 yield f"{self.origin}: {path}", text.encode()
 
 
-class RecordedKubelet(NamedTuple):
+class RecordedKubelet(Record):
     """Texts are empty where nothing is recorded; ``config`` is None then.
 
     ``config_problem`` says what is in its place: a pipe, a link that leads to nothing or out of the root.

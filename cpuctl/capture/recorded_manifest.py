@@ -12,6 +12,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST
 from cpuctl.machine.tree import Tree
+from cpuctl.records import replace
 
 
 def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
@@ -25,7 +26,8 @@ def kubelet_of_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: s
     kubelet = manifest.required("kubelet")
     config = kubelet.required("config")
     state = config.required("state").one_of(FileState)
-    return found._replace(
+    return replace(
+        found,
         version=kubelet.optional("version", Cursor.text, ""),
         config_refused=found.config is None and state != FileState.ABSENT,
         config_path=config.optional("path", Cursor.text, ""),

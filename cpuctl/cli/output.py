@@ -10,9 +10,10 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, os_reason
+from cpuctl.records import Record
 from cpuctl.visible_text import printable
 
 Document = Mapping[str, Any]
@@ -38,7 +39,7 @@ class ListOutput(StrEnum):
     JSONL = "jsonl"
 
 
-class Style(NamedTuple):
+class Style(Record):
     """How an answer is written: its form, colour and diagnostics wanted or not.
 
     ``output`` is one of the forms above, or of those of the command that alone has one; ``layout`` names the

@@ -30,6 +30,7 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import replace
 from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def replay(
         simulation = play(history, style)
     else:
         simulation = play_live(history, pace, style)
-        style = style._replace(layout="replay_end")
+        style = replace(style, layout="replay_end")
     _answer(simulation, sources, pictures, style, live=pace is not None)
     if (simulation.failures or simulation.world.refused) and not exit_zero:
         raise typer.Exit(EXIT_NO)

@@ -5,7 +5,7 @@ whole. Nothing is undone on a refusal.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
 from cpuctl.engine.hints.topology_manager import Answer, HintRound, Merged, ProviderName, TopologyManager
@@ -22,12 +22,13 @@ from cpuctl.engine.placement import Placement, PoolWarning
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import Qos
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.readmission import Readmission
 
 
-class Admission(NamedTuple):
+class Admission(Record):
     """One decision: the verdict, the hints asked for, and what each container got until then.
 
     ``pod_cpus`` are the CPUs (a mask) that the pod holds as a whole (KEP-5526), 0 for most. ``readmission``

@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
 from cpuctl.engine.masks import NO_NODES, CPUMask, NodeMask
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.topology import CPUTopology
     from cpuctl.engine.placement import DeviceGrant
 
 
-class Alignment(NamedTuple):
+class Alignment(Record):
     """``core``: every core is used whole; the others: all CPUs lie in one such element.
 
     The mappings show the CPUs (masks) by element id, as the kubelet groups them. What is about uncore caches

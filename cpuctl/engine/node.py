@@ -36,6 +36,7 @@ from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import hugepages_requested
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, SavedMemoryState
@@ -142,7 +143,7 @@ class Node(Copied):
         node = self.copy()
         node.what_if = None
         if node.cpu.policy is not None:
-            node.cpu.policy = node.cpu.policy._replace(chooser=None)
+            node.cpu.policy = replace(node.cpu.policy, chooser=None)
         return node
 
     def become(self, other: Node) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from types import MappingProxyType
-from typing import NamedTuple
 
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.outcome import Rejected, Undetermined
@@ -21,6 +20,7 @@ from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import Record
 
 _NOTHING = Quantity()
 _STORAGE = "ephemeral-storage"
@@ -51,7 +51,7 @@ class RequestTable:
             self.entries.clear()
 
 
-class Usage(NamedTuple):
+class Usage(Record):
     """How many pods run, and what they request together, CPU in milli."""
 
     pods: int

@@ -7,11 +7,12 @@ here all that each of them says of the pod is told at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from cpuctl.engine.changeable import Copied
 from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.rules import ServerRules
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.quantity import Quantity
 
 
-class Creation(NamedTuple):
+class Creation(Record):
     """What becomes of a new pod: it is stored where there are no ``refusals``, and charged to quotas.
 
     The refusals are told by who refuses: validation, LimitRanges, ResourceQuotas.
@@ -81,7 +82,7 @@ class PodServer(Copied):
         charges = self.ledger.create(pod, _qos_class(pod), valid=not found.refusals)
         texts = (text for each in charges for text in each.refusals)
         beyond = tuple(f'pods "{pod.name}" is forbidden: {text}' for text in texts)
-        return found._replace(beyond_quotas=beyond, charges=charges)
+        return replace(found, beyond_quotas=beyond, charges=charges)
 
     def resize(self, before: StoredPod, after: StoredPod, *, valid: bool) -> tuple[str, ...]:
         """Return what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""

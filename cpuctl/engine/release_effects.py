@@ -19,6 +19,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.placement import Placement
 from cpuctl.quantity import Format, Quantity
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.start import StartResult
@@ -74,7 +75,7 @@ def effects_of(
     by_start, by_pods = set(), set()
     for name in names:
         for kubelet, known in zip(kubelets, fates, strict=True):
-            other = _fates(start(kubelet._replace(turned=frozenset({name}))), pods)
+            other = _fates(start(replace(kubelet, turned=frozenset({name}))), pods)
             if other.start != known.start:
                 by_start.add(name)
             elif other.pods != known.pods:

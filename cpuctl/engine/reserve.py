@@ -25,6 +25,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.reservations import countable
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,15 +255,15 @@ def propose(info: MachineInfo, kubelet: Kubelet, request: ReserveRequest) -> Pro
             return NoProposal(f"the kubelet would not take this machine: {error}")
         choice = choose_reserved(topology, request.cpus)
         # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.
-        config = config._replace(reserved_system_cpus=str(CPUSet(choice.cpus)))
+        config = replace(config, reserved_system_cpus=str(CPUSet(choice.cpus)))
     if request.memory is not None:
-        split = _memory(info, kubelet._replace(config=config), request.memory)
+        split = _memory(info, replace(kubelet, config=config), request.memory)
         if isinstance(split, NoProposal):
             return split
         memory = split
         listed = reserved_memory(memory.parts)
-        config = config._replace(memory_manager_policy="Static", reserved_memory=listed)
-    outcome = check_start(info, kubelet._replace(config=config))
+        config = replace(config, memory_manager_policy="Static", reserved_memory=listed)
+    outcome = check_start(info, replace(kubelet, config=config))
     if not isinstance(outcome, Started):
         return _not_started(outcome)
     return Proposal(config=config, started=outcome, cpus=choice, memory=memory)
@@ -286,8 +287,8 @@ def _memory(info: MachineInfo, kubelet: Kubelet, request: MemoryReserve) -> Memo
         return NoProposal(MEMORY_UNKNOWN)
     if untold := info.nodes_without_memory:
         return NoProposal(memory_unknown_of(untold))
-    without = kubelet.config._replace(memory_manager_policy="None", reserved_memory=())
-    started = check_start(info, kubelet._replace(config=without))
+    without = replace(kubelet.config, memory_manager_policy="None", reserved_memory=())
+    started = check_start(info, replace(kubelet, config=without))
     if not isinstance(started, Started):
         return _not_started(started)
     if not started.gates.enabled("MemoryManager"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from cpuctl.records import Record
 from cpuctl.state_names import (
     ACTUATED_FILE,
     ALLOCATED_FILE,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 
-class SavedFiles(NamedTuple):
+class SavedFiles(Record):
     """What a kubelet makes of the files that it finds; ``unreadable`` are others that it cannot load.
 
     ``by_others`` is what other releases, by their minors, make of the same files, where nobody says which

@@ -34,7 +34,7 @@ from cpuctl.kubelet.validation.rule import Subject
 from cpuctl.kubelet.validation.rules import refused_later, validate, validation_text
 from cpuctl.kubelet.version import KubeletVersion, other_minors
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import TopologyManager
@@ -204,7 +204,7 @@ def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
 
 
 def _of_release(kubelet: Kubelet, minor: int) -> Kubelet:
-    return kubelet._replace(version=KubeletVersion(minor), released=True)
+    return replace(kubelet, version=KubeletVersion(minor), released=True)
 
 
 def agreed(

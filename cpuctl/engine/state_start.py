@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.engine.start import NotStarted, Started, agreed, doubted, furnished, last_checks, start_managers
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.records import Record, replace
 from cpuctl.state_names import CLAIMS_FILE, CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initiali
 _NO_FILES = SavedFiles()
 
 
-class StateStart(NamedTuple):
+class StateStart(Record):
     """How a start ends; ``refusals`` is what stands against each file by itself.
 
     ``managers`` is how far it comes without files, ``node`` has taken them over, as far as that goes: it is
@@ -62,13 +63,13 @@ def start_on(
     if kubelet.released or not files.by_others or isinstance(begun.outcome, Undetermined):
         return begun
     others = {
-        minor: start_on(info, kubelet._replace(version=KubeletVersion(minor), released=True), read)
+        minor: start_on(info, replace(kubelet, version=KubeletVersion(minor), released=True), read)
         for minor, read in files.by_others.items()
     }
     # A release that ends before it opens its files, over the configuration, says nothing about them.
     ends = {minor: other.outcome for minor, other in others.items() if other.node is not None}
     why = "releases read these state files in ways of their own"
-    return begun._replace(outcome=agreed(begun.outcome, ends, kubelet.version.minor, why))
+    return replace(begun, outcome=agreed(begun.outcome, ends, kubelet.version.minor, why))
 
 
 def _refusals(

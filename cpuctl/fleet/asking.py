@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 from cpuctl import __version__
 from cpuctl.errors import CpuctlError, NodeAccessError, unreadable
 from cpuctl.fleet.collection import Recording, short_name
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import UnreadableNode
@@ -70,7 +71,7 @@ class KubeletFiles:
 
     def _inputs_of(self, name: str) -> KubeletInputs:
         """Return what the kubelet of a node is told."""
-        return self._kubelet._replace(fallback_version=self._releases.get(name, ""))
+        return replace(self._kubelet, fallback_version=self._releases.get(name, ""))
 
     def _asks_kubelet(self, name: str) -> str:
         """Name what the kubelet of a node is told, of all that a recording of this name may hold."""
@@ -94,7 +95,8 @@ class KubeletFiles:
     def reading(self, places: Mapping[str, str]) -> Self:
         """Return the question with other names for these files."""
         own, other = self._kubelet, copy(self)
-        other._kubelet = own._replace(  # noqa: SLF001  # a copy of this one
+        other._kubelet = replace(  # noqa: SLF001  # a copy of this one
+            own,
             config=places.get(own.config or "", own.config),
             config_dir=places.get(own.config_dir or "", own.config_dir),
             arguments=_moved(own.arguments, places),

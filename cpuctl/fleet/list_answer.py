@@ -14,6 +14,7 @@ from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner
 from cpuctl.operations.plan_inputs import PlanningInputs, planning_for
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetGroup, FleetList, FleetListSummary, FleetNode, GroupPlacements
@@ -82,8 +83,8 @@ def with_placements(
 
     def on(node: str) -> Placements | None:
         if node not in placed:
-            kubelet = inputs.kubelet._replace(fallback_version=releases.get(node, ""))
-            placed[node] = placements(inputs._replace(machine=nodes[node], kubelet=kubelet), given)
+            kubelet = replace(inputs.kubelet, fallback_version=releases.get(node, ""))
+            placed[node] = placements(replace(inputs, machine=nodes[node], kubelet=kubelet), given)
         return placed[node]
 
     for answer in answers:
@@ -110,7 +111,7 @@ def placements(inputs: PlanningInputs, given: GivenPods) -> Placements | None:
         planning = planning_for(given, inputs, Sources())
     except ConfigRefusedError:
         return {}
-    plan = Planner(planning._replace(initial=StartingState())).plan(planning.kubelet, Sources())
+    plan = Planner(replace(planning, initial=StartingState())).plan(planning.kubelet, Sources())
     if isinstance(plan.node, Undetermined):
         return None
     return {each.pod.full_name: _outcome(each) for each in plan.admissions}

@@ -22,6 +22,7 @@ from cpuctl.fleet.plan_nodes import FleetInputs, NodeReader
 from cpuctl.fleet.topology_plugin import PluginView, Topologies, WronglyFiltered, why_filtered, why_passed
 from cpuctl.inputs.sources import Sources
 from cpuctl.pods.node_selection import Taint
+from cpuctl.records import replace
 from cpuctl.scheduler.decisions import (
     Candidate,
     Score,
@@ -393,7 +394,7 @@ class FleetPlanner:
             row = self._nodes[first(node_class)]
             source = row["source"]
             planning = self._reader(Recording(row["node"], source, file_digest(source)))
-            started = planning._replace(policy=self._policy).start(planning.kubelet, Sources())
+            started = replace(planning, policy=self._policy).start(planning.kubelet, Sources())
             assert isinstance(started, Node), "only kubelets that start are asked"
             if self._claims is not None:
                 self._claims.serve(row["node"], planning, started)

@@ -15,6 +15,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.pods.manifest import manifest_of, owner_of
 from cpuctl.pods.node_selection import NodeSelection
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
+from cpuctl.records import replace
 from cpuctl.scheduler.decisions import bound_load, daemon_selection
 from cpuctl.scheduler.model import Load
 
@@ -193,7 +194,7 @@ def coming_pods(
         )
         pods = [pod._replace(node_selection=_tolerating(pod.node_selection)) for pod in pods]
     rules = rules_of_pods(kubelet)
-    wanted = given._replace(pods=tuple(map(_tolerant, pods))).stored(rules)
+    wanted = replace(given, pods=tuple(map(_tolerant, pods))).stored(rules)
     server = given.server(rules.server, (), ()) if inputs.asks_server else None
     refused = {pod.uid: server.create(pod).refusals for pod in wanted} if server else {}
     ordered = sorted(wanted, key=lambda pod: (-(pod.priority or 0), not _is_daemon(pod)))

@@ -17,6 +17,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan_inputs import PlanningInputs, read_planning
 from cpuctl.pods.stored import stored_pod
+from cpuctl.records import replace
 from cpuctl.scheduler.decisions import bound_load
 from cpuctl.scheduler.model import Load
 
@@ -79,17 +80,17 @@ class NodeReader:
             return planning
         rules = rules_of_pods(planning.kubelet)
         running = tuple(stored_pod(_unplaced(pod), rules) for pod in inputs.running.get(name, ()))
-        return planning._replace(initial=planning.initial._replace(running=running, known=True))
+        return replace(planning, initial=replace(planning.initial, running=running, known=True))
 
     def _as_recorded(self, recording: Recording, release: str) -> Planning:
         key = (recording.digest, release)
         planning = self._read.pop(key, None)
         if planning is None:
-            kubelet = self._inputs.kubelet._replace(fallback_version=release)
+            kubelet = replace(self._inputs.kubelet, fallback_version=release)
             inputs = PlanningInputs(machine=recording.source, kubelet=kubelet, devices=self._inputs.devices)
             planning = read_planning(inputs, pods_needed=False)
             if self._inputs.driver is None:  # which reads files, too
-                planning = planning._replace(source=planning.source._replace(files=None))  # the most of it
+                planning = replace(planning, source=replace(planning.source, files=None))  # the most of it
         if recording.digest:
             self._read[key] = planning  # as the last one: those that nobody asked for go first
             if len(self._read) > (_MOST_KEPT if self._inputs.driver is None else _FEW_KEPT):

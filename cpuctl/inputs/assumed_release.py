@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.inputs.configuration import any_flags, load_setup
 from cpuctl.kubelet.gates.feature_gates import gates_gone, minors_with
 from cpuctl.kubelet.version import KubeletVersion, other_minors
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.inputs.configuration import Arguments, KubeletSetup, LoadedKubelet
@@ -64,7 +65,7 @@ def _assume(setup: KubeletSetup, minor: int, why: str, which: str, sources: Sour
         f"{why}: 1.{minor} is assumed, the {nearest} {which} (--kubelet-version names the node's)"
     )
     sources.add("kubeletVersion", f"1.{minor}", "default")
-    return setup._replace(version=KubeletVersion(minor))
+    return replace(setup, version=KubeletVersion(minor))
 
 
 def _with_flags_of(setup: KubeletSetup) -> Iterator[int]:

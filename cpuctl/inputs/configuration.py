@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
 from cpuctl.inputs import option_names
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.sources import Origin
@@ -32,7 +33,7 @@ LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 _ANOTHER = "name a configuration with --kubelet-config"
 
 
-class KubeletInputs(NamedTuple):
+class KubeletInputs(Record):
     """What the kubelet is told beside what its node tells it; None or empty where something is left out.
 
     ``fallback_version`` is its release where neither that nor the node tells one. ``config_data`` is what is
@@ -64,7 +65,7 @@ _WHOSE_FLAGS = {
 }
 
 
-class Arguments(NamedTuple):
+class Arguments(Record):
     """The kubelet's command line: what the node's own is (*own*, at *where*), and what is *given* on top.
 
     ``others`` are names of own flags whose values are not known here, ``lines`` where own ones stand in files
@@ -102,7 +103,7 @@ class Arguments(NamedTuple):
         if refused:
             raise refused[0].before(*refused[1:])
         found = read_flags([*self.own, *self.given], minor=minor)
-        found = found._replace(names=(*found.names, *self.others))
+        found = replace(found, names=(*found.names, *self.others))
         for name in found.names:
             if flag_of(name, version.minor) is None:
                 sources.warnings.append(
@@ -123,7 +124,7 @@ def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
         refused.append(error)
 
 
-class KubeletSetup(NamedTuple):
+class KubeletSetup(Record):
     """Everything that was read: the main file's text and name (None where there is none), and the flags.
 
     ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
@@ -144,7 +145,7 @@ class KubeletSetup(NamedTuple):
     released: bool = True
 
 
-class LoadedKubelet(NamedTuple):
+class LoadedKubelet(Record):
     """A kubelet, its configuration with the origin of every value, and what both were made from."""
 
     kubelet: Kubelet
@@ -179,7 +180,7 @@ def given_arguments(text: str) -> tuple[str, ...]:
 def flags_of(arguments: Arguments) -> KubeletFlags:
     """Read all flags as some release reads them."""
     found = any_flags([*arguments.own, *arguments.given])
-    return found._replace(names=(*found.names, *arguments.others))
+    return replace(found, names=(*found.names, *arguments.others))
 
 
 def any_flags(arguments: Sequence[str]) -> KubeletFlags:
@@ -386,10 +387,10 @@ def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     loaded: LoadedConfiguration | None = None
     with _noted(refused):
         flags = setup.arguments.read(setup.version, sources)
-        flags = flags._replace(
-            settings={**flags.settings, **setup.overrides}, gates={**flags.gates, **setup.gate_flags}
+        flags = replace(
+            flags, settings={**flags.settings, **setup.overrides}, gates={**flags.gates, **setup.gate_flags}
         )
-        config = config._replace(flags=flags)
+        config = replace(config, flags=flags)
     try:
         with _noted(refused):
             loaded = load_configuration(config, setup.version)
@@ -419,7 +420,7 @@ def _without_default_of_release(loaded: LoadedConfiguration) -> KubeletConfigura
 
     if loaded.origin("failCgroupV1").kind is not OriginKind.DEFAULT:
         return loaded.config
-    return loaded.config._replace(fail_cgroup_v1=None)
+    return replace(loaded.config, fail_cgroup_v1=None)
 
 
 def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:

@@ -15,6 +15,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.user_defaults import version_default
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +51,7 @@ def load_kubelet(inputs: KubeletInputs, sources: Sources, *, machine: MachineSou
 
     node = named_node(inputs)
     if node is not None:
-        inputs = inputs._replace(version=_node_version(node))
+        inputs = replace(inputs, version=_node_version(node))
     arguments = given_arguments(inputs.arguments)
     given = any_flags(arguments)
     config = inputs.config if inputs.config is not None else given.config or None
@@ -149,7 +150,7 @@ def _without_configuration(setup: KubeletSetup, machine: MachineSource, sources:
     live = machine.origin == LIVE_MACHINE
     sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
     gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
-    return setup._replace(arguments=setup.arguments._replace(gap=setup.arguments.gap or gap))
+    return replace(setup, arguments=replace(setup.arguments, gap=setup.arguments.gap or gap))
 
 
 def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
@@ -171,7 +172,7 @@ def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
     if gathered is None:
         return found
     gap = found.flags_gap or ("" if found.runs else gathered.flags_gap)
-    return found._replace(version=found.version or gathered.version, flags_gap=gap)
+    return replace(found, version=found.version or gathered.version, flags_gap=gap)
 
 
 def _version(
@@ -319,7 +320,7 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
     except BadGatesError as error:
         sources.warnings.append(f"a kubelet {kubelet.version} would not start with these gates: {error}")
         known = _known(kubelet.version.minor, kubelet.gates.settings)
-        return known._replace(patch=kubelet.version.patch)
+        return replace(known, patch=kubelet.version.patch)
 
 
 def server_gates(inputs: ServerInputs, kubelet: FeatureGates, sources: Sources) -> FeatureGates:

@@ -9,6 +9,7 @@ from cpuctl.errors import CpuctlError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.user_defaults import machine_default
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
@@ -90,7 +91,7 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
     if size is None:
         return source
     sources.add("ephemeralStorage", text or str(size), "given" if text else "live")
-    return source._replace(info=source.info._replace(ephemeral_storage=size))
+    return replace(source, info=replace(source.info, ephemeral_storage=size))
 
 
 def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSource:
@@ -117,10 +118,10 @@ def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSo
     share = left // max(len(untold), 1) // _PAGE * _PAGE
     filled = {node.id for node in untold}
     nodes = tuple(
-        node._replace(memory_bytes=share, memory_known=True) if node.id in filled else node
+        replace(node, memory_bytes=share, memory_known=True) if node.id in filled else node
         for node in info.nodes
     )
-    return source._replace(info=info._replace(memory_bytes=info.memory_bytes or size, nodes=nodes))
+    return replace(source, info=replace(info, memory_bytes=info.memory_bytes or size, nodes=nodes))
 
 
 def load_memory(text: str, sources: Sources) -> int | None:

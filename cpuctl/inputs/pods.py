@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ _MOST_LISTED = 50
 _INSPECTED = "oc adm must-gather and oc adm inspect write them to namespaces/NAMESPACE/core/pods.yaml"
 
 
-class GivenPods(NamedTuple):
+class GivenPods(Record):
     """Pods as they were written, and what governs their namespaces."""
 
     pods: tuple[Pod, ...]
@@ -46,7 +46,7 @@ class GivenPods(NamedTuple):
         from cpuctl.pods.launcher_pod import GO_NAMES, on_architecture
 
         name = GO_NAMES.get(machine.architecture or "", "")
-        return self._replace(pods=tuple(on_architecture(pod, name) for pod in self.pods))
+        return replace(self, pods=tuple(on_architecture(pod, name) for pod in self.pods))
 
     def beside(self, others: GivenPods) -> GivenPods:
         """Return what governs pods here and there, each object once, without any pod."""

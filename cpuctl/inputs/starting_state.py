@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError
 from cpuctl.inputs.pods import as_granted, load_pod_names, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import Record, replace
 from cpuctl.state_names import (
     ACTUATED_FILE,
     ALLOCATED_FILE,
@@ -43,7 +44,7 @@ _ASSUMED = (
 _FRESH = "as a fresh node, the state files of this one are not looked at"
 
 
-class StartingState(NamedTuple):
+class StartingState(Record):
     """What a plan starts from; without state files a node is fresh.
 
     ``files`` are what ``reader`` makes of ``texts``, by their names; what has no text is the same for every
@@ -67,15 +68,15 @@ class StartingState(NamedTuple):
         reader = state_reader(kubelet)
         files = self.files if reader == self.reader else read_saved(self.texts, reader)
         others = self.files.by_others if reader == self.reader else read_by_others(self.texts, kubelet)
-        return self._replace(files=files._replace(by_others=others), reader=reader)
+        return replace(self, files=replace(files, by_others=others), reader=reader)
 
     def without_memory(self) -> StartingState:
         """Leave the Memory Manager's file out."""
         files = self.files
-        others = {minor: read._replace(memory=None) for minor, read in files.by_others.items()}
+        others = {minor: replace(read, memory=None) for minor, read in files.by_others.items()}
         texts = dict(self.texts)
         texts.pop(MEMORY_FILE, None)
-        return self._replace(files=files._replace(memory=None, by_others=others), texts=texts)
+        return replace(self, files=replace(files, memory=None, by_others=others), texts=texts)
 
     def name_of(self, uid: str) -> str:
         """Name a pod, by its UID where nobody tells another."""
@@ -102,7 +103,7 @@ def load_starting_state(
     digests = _digests(texts) if texts else {}
     known = load_pod_names(machine, sources) if texts else None
     names = known.pods if known else {}
-    return initial._replace(known=bool(running), digests=digests, names=names)
+    return replace(initial, known=bool(running), digests=digests, names=names)
 
 
 def starting_state_of(
@@ -141,7 +142,7 @@ def read_by_others(
 
     found = {}
     for minor in {*range(OLDEST, NEWEST + 1)} - {kubelet.version.minor}:
-        reader = state_reader(kubelet._replace(version=KubeletVersion(minor)))
+        reader = state_reader(replace(kubelet, version=KubeletVersion(minor)))
         found[minor] = read_saved(texts, reader._replace(initial_containers=containers))
     return found
 

@@ -1,7 +1,6 @@
 """What a kubelet is told: the parts of KubeletConfiguration that its resource managers depend on."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.golang.durations import MILLISECOND, MINUTE, SECOND
 from cpuctl.golang.text import GoError
@@ -40,7 +39,7 @@ class ReservedMemory(Record):
     limits: Mapping[str, Quantity]
 
 
-class KubeletConfiguration(NamedTuple):
+class KubeletConfiguration(Record):
     """Field names and defaults are those of ``kubelet.config.k8s.io/v1beta1``, in Python's spelling.
 
     Without arguments it is a kubelet that runs without a configuration file, but for its read-only port:

@@ -1,14 +1,14 @@
 """One kubelet: its release and all it is told."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.records import Record
 
 
-class Kubelet(NamedTuple):
+class Kubelet(Record):
     """What a kubelet is told: its release, its configuration, and gates given as flags on top.
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.

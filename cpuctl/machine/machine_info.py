@@ -8,13 +8,14 @@ The kubelet never reads sysfs itself; its managers see only these values (cAdvis
 """
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import NamedTuple, Self
+from typing import Self
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
+from cpuctl.records import Record, replace
 
 
-class InfoCore(NamedTuple):
+class InfoCore(Record):
     """One core entry: its threads (CPU numbers, as discovered) and the ids of the uncore caches it lists.
 
     ``book_id`` and ``drawer_id`` hold sockets together on s390x; no other machine has any.
@@ -28,7 +29,7 @@ class InfoCore(NamedTuple):
     drawer_id: int | None = None
 
 
-class InfoNode(NamedTuple):
+class InfoNode(Record):
     """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
 
     ``memory_known`` is False where nothing is recorded of the node's memory; what it has is not known then.
@@ -43,7 +44,7 @@ class InfoNode(NamedTuple):
     memory_known: bool = True
 
 
-class MachineInfo(NamedTuple):
+class MachineInfo(Record):
     """The node entries and the three totals that cAdvisor counts separately.
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
@@ -71,17 +72,17 @@ class MachineInfo(NamedTuple):
         """The same from a cAdvisor that knows no books and drawers: it takes cores of one id for one core."""
         if all(core.book_id is core.drawer_id is None for node in self.nodes for core in node.cores):
             return self
-        return self._replace(nodes=tuple(map(_without_books, self.nodes)))
+        return replace(self, nodes=tuple(map(_without_books, self.nodes)))
 
 
 def _without_books(node: InfoNode) -> InfoNode:
     cores: dict[tuple[int, int], InfoCore] = {}
     for core in node.cores:
-        same = cores.setdefault((core.core_id, core.socket_id), core._replace(threads=()))
+        same = cores.setdefault((core.core_id, core.socket_id), replace(core, threads=()))
         # Directories of CPUs are read in the order of their names.
         threads = tuple(sorted(same.threads + core.threads, key=str))
-        cores[core.core_id, core.socket_id] = same._replace(threads=threads, book_id=None, drawer_id=None)
-    return node._replace(cores=tuple(cores.values()))
+        cores[core.core_id, core.socket_id] = replace(same, threads=threads, book_id=None, drawer_id=None)
+    return replace(node, cores=tuple(cores.values()))
 
 
 def kubelet_view(machine: Machine) -> MachineInfo:

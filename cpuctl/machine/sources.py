@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.machine_info import MachineInfo, kubelet_view
@@ -13,6 +13,7 @@ from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import SOS_COMMANDS
 from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.machine.foreign.form import FormContent
@@ -37,7 +38,7 @@ _CONFIGURATION = b"kubelet.config.k8s.io/"
 """The API group of files that are easily named in place of a machine."""
 
 
-class MachineSource(NamedTuple):
+class MachineSource(Record):
     """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
 
     ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
@@ -121,7 +122,7 @@ def _from_stdin() -> MachineSource:
         except CpuctlError as error:
             where = error.where.replace(file.name, _STDIN_NAME)
             raise InputError(error.message, where=where, hint=error.hint) from None
-    return found._replace(origin=_STDIN_NAME)
+    return replace(found, origin=_STDIN_NAME)
 
 
 def _mode(spec: str) -> int:
@@ -136,7 +137,7 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
     from cpuctl.machine.sysfs import read_machine_files
 
     try:
-        return _with_kubelet_view(read_machine_files(tree), origin)._replace(files=tree)
+        return replace(_with_kubelet_view(read_machine_files(tree), origin), files=tree)
     except CpuctlError as error:
         raise error.within(origin) from None
 
@@ -161,7 +162,7 @@ def _read_gathered(tree: Tree, gathered: SupportArchive, origin: str) -> Machine
     source = read_machine_tree(tree, origin)
     machine = source.machine
     findings = (*machine.findings, *gathered.findings, *not_collected(machine, tree, gathered))
-    return source._replace(machine=machine._replace(findings=findings), gathered=gathered)
+    return replace(source, machine=machine._replace(findings=findings), gathered=gathered)
 
 
 def _with_kubelet_view(machine: Machine, origin: str) -> MachineSource:
@@ -171,7 +172,7 @@ def _with_kubelet_view(machine: Machine, origin: str) -> MachineSource:
 def _live() -> MachineSource:
     source = read_machine_tree(DirectoryTree(Path("/")), LIVE)
     architecture = source.machine.architecture or os.uname().machine
-    return source._replace(machine=source.machine._replace(architecture=architecture))
+    return replace(source, machine=source.machine._replace(architecture=architecture))
 
 
 def _from_directory(path: Path, node: str) -> MachineSource:
@@ -226,7 +227,7 @@ def _from_gatherinfo(path: Path) -> MachineSource:
     from cpuctl.machine.support.gatherinfo import read_gatherinfo
 
     machine, gathered = read_gatherinfo(_whole(path), str(path))
-    return _with_kubelet_view(machine, str(path))._replace(gathered=gathered)
+    return replace(_with_kubelet_view(machine, str(path)), gathered=gathered)
 
 
 def _from_printed(path: Path) -> MachineSource:

@@ -19,6 +19,7 @@ from cpuctl.inputs.starting_state import StartingState
 from cpuctl.kubelet.policy_options import VARIED
 from cpuctl.operations.advised_settings import Choice, Equivalence, LeftOut, Space
 from cpuctl.operations.configuration import check_kubelet
+from cpuctl.records import replace
 from cpuctl.spelling import nearest
 
 if TYPE_CHECKING:
@@ -218,8 +219,8 @@ class _Search:
 
     def _start(self, choice: Choice, sources: Sources) -> Node | NotStarted:
         planning = self.planning
-        fresh = planning._replace(initial=StartingState(), policy=self.plugins.get(choice.policy))
-        return fresh.start(planning.kubelet._replace(config=choice.config), sources)
+        fresh = replace(planning, initial=StartingState(), policy=self.plugins.get(choice.policy))
+        return fresh.start(replace(planning.kubelet, config=choice.config), sources)
 
     def _serve(self, choice: Choice, node: Node) -> Tried | KubeletFault:
         admissions = list(self._admissions(node))
@@ -267,7 +268,7 @@ class _Search:
     def _passes(self, tried: Tried) -> bool:
         """Return whether a check of the configuration finds no error that it does not find now."""
         now, kubelet = self.planning.loaded, self.planning.kubelet
-        changed = now._replace(kubelet=kubelet._replace(config=tried.choice.config))
+        changed = replace(now, kubelet=replace(kubelet, config=tried.choice.config))
         outcome, lints = check_kubelet(self.planning.source, changed)
         if not isinstance(outcome, Started):
             return False
@@ -305,12 +306,12 @@ def does_as_drop_in(setup: KubeletSetup, text: str, config: KubeletConfiguration
     release: 1.28 merges whole files. So it is tried.
     """
     try:
-        loaded = load_setup(setup._replace(drop_ins=_OneMoreDropIn(setup.drop_ins, text)), Sources())
+        loaded = load_setup(replace(setup, drop_ins=_OneMoreDropIn(setup.drop_ins, text)), Sources())
     except CpuctlError:
         return False
     lost = any(each.code == "drop-in-default" for each in loaded.configuration.warnings)
     # Other fields are kept as texts, which merging may write in another way: 2m becomes 2m0s.
-    return loaded.kubelet.config._replace(others=config.others) == config and not lost
+    return replace(loaded.kubelet.config, others=config.others) == config and not lost
 
 
 def _room(node: Node) -> tuple[object, ...]:

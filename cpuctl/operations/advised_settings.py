@@ -42,6 +42,7 @@ from cpuctl.kubelet.policy_options import (
     parse_cpu_policy_options,
     parse_topology_options,
 )
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
@@ -142,7 +143,8 @@ class Space:
 
     def _choice(self, cpus: _CPUs, topology: _Topology, memory: _Memory) -> Choice:
         now = self._now
-        config = now._replace(
+        config = replace(
+            now,
             cpu_manager_policy=cpus.policy,
             cpu_manager_policy_options=self._cpu_options(cpus),
             reserved_system_cpus=cpus.reserved or now.reserved_system_cpus,
@@ -253,7 +255,8 @@ class Space:
         yield _Memory("None", now.reserved_memory)
         if now.memory_manager_policy == "Static":
             yield _Memory("Static", now.reserved_memory)
-        plain = now._replace(
+        plain = replace(
+            now,
             cpu_manager_policy="none",
             cpu_manager_policy_options={},
             reserved_system_cpus="",
@@ -261,7 +264,7 @@ class Space:
             topology_manager_policy_options={},
         )
         found = propose(
-            self._info, self._kubelet._replace(config=plain), ReserveRequest(memory=MemoryReserve())
+            self._info, replace(self._kubelet, config=plain), ReserveRequest(memory=MemoryReserve())
         )
         if isinstance(found, NoProposal):
             if now.memory_manager_policy != "Static":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_overrides import SettingOverrides, read_setting_overrides
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,11 +80,11 @@ def compare_unloaded(
 
     sides: list[tuple[Side, Planner | None]] = []
     for asked in map(_asked, texts):
-        kubelet = inputs.kubelet._replace(config=asked.file or inputs.kubelet.config)
-        kubelet = kubelet._replace(version=str(asked.overrides.version or "") or kubelet.version)
+        kubelet = replace(inputs.kubelet, config=asked.file or inputs.kubelet.config)
+        kubelet = replace(kubelet, version=str(asked.overrides.version or "") or kubelet.version)
         own = Sources()
         try:
-            planning = read_planning(inputs._replace(kubelet=kubelet), pods_needed=pods_needed, sources=own)
+            planning = read_planning(replace(inputs, kubelet=kubelet), pods_needed=pods_needed, sources=own)
         except ConfigRefusedError as refused:
             version = KubeletVersion.parse(own.entries["kubeletVersion"]["value"])
             start = refused.whole_refusal
@@ -107,7 +108,7 @@ def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersi
     planning = planner.planning
     if len(planning.wanted) > MOST_PODS:
         return None
-    setups = (planning.loaded.setup._replace(version=version, released=True) for version in (one, other))
+    setups = (replace(planning.loaded.setup, version=version, released=True) for version in (one, other))
     here, there = (load_setup(each, Sources()).kubelet for each in setups)
     names = [
         name
@@ -177,7 +178,7 @@ def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
 
     from cpuctl.inputs.kubelet import load_kubelet
 
-    inputs = planning.inputs.kubelet._replace(config=asked.file)
+    inputs = replace(planning.inputs.kubelet, config=asked.file)
     return load_kubelet(inputs, sources, machine=planning.source).setup
 
 
@@ -187,14 +188,14 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     own.entries |= sources.entries
     setup = _setup(planner, asked, own)
     version = asked.overrides.version
-    setup = setup._replace(version=version or setup.version, released=setup.released or version is not None)
+    setup = replace(setup, version=version or setup.version, released=setup.released or version is not None)
     side = Side(settings=asked.text, version=setup.version, sources=own)
     try:
         kubelet = _kubelet(setup, asked.overrides, own)
     except ConfigRefusedError as refused:
         return side._replace(start=refused.whole_refusal)
     if asked.policy is not None:
-        planner = planner._replace(planning=planner.planning._replace(policy=asked.policy))
+        planner = replace(planner, planning=replace(planner.planning, policy=asked.policy))
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)
@@ -205,10 +206,10 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
 def _kubelet(setup: KubeletSetup, overrides: SettingOverrides, sources: Sources) -> Kubelet:
     """Load the configuration once as it is, and once with the settings as flags on top."""
     patch = {name: change for name, change in overrides.patch.items() if _known(name, setup, sources)}
-    overrides = replace(overrides, patch=patch)
+    overrides = dataclasses.replace(overrides, patch=patch)
     settings = overrides.applied_to(load_setup(setup, Sources()).configuration.settings)
     gates = {**setup.gate_flags, **overrides.gates}
-    return load_setup(setup._replace(overrides=settings, gate_flags=gates), sources).kubelet
+    return load_setup(replace(setup, overrides=settings, gate_flags=gates), sources).kubelet
 
 
 def _known(name: str, setup: KubeletSetup, sources: Sources) -> bool:

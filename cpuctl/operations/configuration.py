@@ -23,6 +23,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +135,8 @@ def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInpu
 
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
     """Start without a memory manager: what there is to remark on CPUs does not depend on it."""
-    config = kubelet.config._replace(memory_manager_policy="None")
-    outcome = check_start(info, kubelet._replace(config=config))
+    config = replace(kubelet.config, memory_manager_policy="None")
+    outcome = check_start(info, replace(kubelet, config=config))
     return outcome if isinstance(outcome, Started) else None
 
 
@@ -198,7 +199,7 @@ def compare_versions(
     changes = version_changes(subject, kubelet.version, version, SINCE)
     here = _start(source, loaded, states)
     try:
-        other = load_setup(loaded.setup._replace(version=version, released=True), Sources())
+        other = load_setup(replace(loaded.setup, version=version, released=True), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, refused.whole_refusal), None
     return changes, (here, _start(source, other, states)), other.kubelet
@@ -266,7 +267,7 @@ def _uncompared(
     current = KubeletVersion.parse(sources.entries["kubeletVersion"]["value"])
     target = next_version(inputs.to_version, current)
     try:
-        other = load_kubelet(inputs.kubelet._replace(version=str(target)), Sources(), machine=source)
+        other = load_kubelet(replace(inputs.kubelet, version=str(target)), Sources(), machine=source)
     except ConfigRefusedError as refused:
         return Uncompared(target, refusal, refused.whole_refusal)
     states, unseen = states_of_node(source, other, sources, inputs.state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cpuctl.errors import UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -75,7 +75,7 @@ def explain_pod(
     if isinstance(replay, Replay):
         # From here on it is replayed without its warnings, which have been heard, and as the release that is
         # assumed, if one is: all others come to the same start.
-        kubelet = replay.scenario.kubelet._replace(released=True)
+        kubelet = replace(replay.scenario.kubelet, released=True)
         quiet = replay.scenario._replace(start=partial(planning.start, sources=Sources()), kubelet=kubelet)
         if text:
             replay = replay._replace(scenario=quiet)
@@ -159,8 +159,8 @@ def _more_pages(
     from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
 
     def start_on(info: MachineInfo) -> Starter:
-        source = planning.source._replace(info=info)
-        changed = planning._replace(source=source, initial=initial.without_memory())
+        source = replace(planning.source, info=info)
+        changed = replace(planning, source=source, initial=initial.without_memory())
         if stale and not again:
             return partial(_with_memory_anew, changed)
         return partial(changed.start, sources=Sources())

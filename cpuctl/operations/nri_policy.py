@@ -19,6 +19,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.starting_state import start_from, starting_state_of
 from cpuctl.nri.allocating import AllocatedPlaces, LeftNode
+from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def allocated_places(inputs: PolicyInputs, sources: Sources) -> AllocatedPlaces:
         sources.warnings.append(
             "the kubelet's own static policy writes CPU sets, too: a node has it or the plug-in"
         )
-    kubelet = kubelet._replace(config=kubelet.config._replace(cpu_manager_policy=_STATIC))
+    kubelet = replace(kubelet, config=replace(kubelet.config, cpu_manager_policy=_STATIC))
     store = StateFile(inputs.state_file, kubelet, dry_run=inputs.dry_run)
     texts, held = store.read()
     node = _started(source, kubelet, texts, sources)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cpuctl.engine.ordering import PodOrder
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class PlanOptions(Record):
     capacity: bool = False
 
 
-class Plan(NamedTuple):
+class Plan(Record):
     """What a kubelet decides about pods, one after the other.
 
     ``node`` is the node afterwards, or why its kubelet does not start; nothing is decided then. A kubelet
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
         return next(refused, None)
 
 
-class Planner(NamedTuple):
+class Planner(Record):
     """Plans the same pods on one kubelet or another."""
 
     planning: Planning
@@ -73,7 +73,7 @@ class Planner(NamedTuple):
         if not isinstance(started, StartedNode):
             return Plan(kubelet, started, policy=policy)
         plan = self._admitted(kubelet, started)
-        return plan._replace(capacity=self._capacity(plan), policy=policy)
+        return replace(plan, capacity=self._capacity(plan), policy=policy)
 
     def _admitted(self, kubelet: Kubelet, started: StartedNode) -> Plan:
         from cpuctl.engine.ordering import ordered

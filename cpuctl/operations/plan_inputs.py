@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
@@ -12,7 +12,7 @@ from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
 from cpuctl.inputs.pods import GivenPods, load_pods, load_rejections, rules_of_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ class NodeOptions(Record):
     policy: str = ""
 
 
-class PlanningInputs(NamedTuple):
+class PlanningInputs(Record):
     """What is planned, and with what: names of files and amounts as a command line has them.
 
     ``include_completed`` is None where a command has no such option.
@@ -64,14 +64,14 @@ class PlanningInputs(NamedTuple):
     node: NodeOptions = NodeOptions()
 
 
-class PastPods(NamedTuple):
+class PastPods(Record):
     """Pods of the past: names of those that have ended and are left out, and events, the last first."""
 
     ended: tuple[str, ...] = ()
     rejections: tuple[RejectionEvent, ...] = ()
 
 
-class Planning(NamedTuple):
+class Planning(Record):
     """What the inputs name: ``wanted`` are the pods that come, in their order.
 
     ``server`` is the API server that they come through, None where nobody asks it. ``claims`` serves resource
@@ -124,7 +124,7 @@ class Planning(NamedTuple):
         """Let pods come behind those that come, with what governs them; warnings go to the sources."""
         given, kubelet, info = given.on(self.source.machine), self.kubelet, self.source.info
         governing, rules, running = self.governing.beside(given), rules_of_pods(kubelet), self.initial.running
-        come = given._replace(limit_ranges=governing.limit_ranges).stored(rules)
+        come = replace(given, limit_ranges=governing.limit_ranges).stored(rules)
         again = {pod.uid for pod in come} if self.wanted else set()
         kept = tuple(pod for pod in self.wanted if pod.uid not in again)
         wanted, devices = (*kept, *come), self.devices
@@ -134,11 +134,11 @@ class Planning(NamedTuple):
         # What those ask for that are there is known: they are not looked at again for every pod that comes.
         if len(kept) < len(self.wanted) or any(any(_extended_resources(pod)) for pod in come):
             devices = _devices(devices, self.inputs, wanted, info, self.sources)
-        planning = self._replace(wanted=wanted, governing=governing, devices=devices)
+        planning = replace(self, wanted=wanted, governing=governing, devices=devices)
         if self.server is not None:
-            planning = planning._replace(server=governing.server(rules.server, running, wanted))
+            planning = replace(planning, server=governing.server(rules.server, running, wanted))
         if self.claims is None or len(governing.dra) > len(self.governing.dra):
-            planning = planning._replace(claims=_claims(planning, given))
+            planning = replace(planning, claims=_claims(planning, given))
         return planning
 
     def _put_in_place(self, policy: ChosenPolicy, node: Node, kubelet: Kubelet, sources: Sources) -> None:
@@ -173,7 +173,7 @@ def read_planning(
     )
     sources = sources or Sources()
     given, past = read_pods(inputs, sources, needed=pods_needed, events=events)
-    return planning_for(given, inputs, sources)._replace(past=past)
+    return replace(planning_for(given, inputs, sources), past=past)
 
 
 def read_pods(
@@ -190,7 +190,7 @@ def read_pods(
     if ended:
         option = "" if inputs.include_completed is None else " (--include-completed)"
         _tell_ended(ended, sources, option, all_ended=needed and not kept)
-        given = given._replace(pods=kept)
+        given = replace(given, pods=kept)
     return given, PastPods(ended, rejections)
 
 

@@ -9,7 +9,7 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,7 +213,7 @@ def _setup(
             KubeletVersion.parse(version)
         except ValueError as error:
             raise InputError(str(error), where=where, hint="name a release with --kubelet-version") from None
-        kubelet_inputs = kubelet_inputs._replace(version=version)
+        kubelet_inputs = replace(kubelet_inputs, version=version)
     try:
         kubelet = load_kubelet(kubelet_inputs, sources, machine=machine).kubelet
     except ConfigRefusedError as refused:

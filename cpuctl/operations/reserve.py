@@ -21,6 +21,7 @@ from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource
 from cpuctl.operations.configuration import check_kubelet
+from cpuctl.records import replace
 
 
 class Reserved(NamedTuple):
@@ -59,5 +60,5 @@ def reserve(
     proposal = propose(source.info, loaded.kubelet, ReserveRequest(cpus=cpus, memory=memory))
     if isinstance(proposal, NoProposal):
         return proposal
-    changed = loaded._replace(kubelet=loaded.kubelet._replace(config=proposal.config))
+    changed = replace(loaded, kubelet=replace(loaded.kubelet, config=proposal.config))
     return Reserved(proposal, check_kubelet(source, changed)[1])

@@ -9,7 +9,7 @@ from cpuctl.documents.files import STDIN
 from cpuctl.inputs import option_names
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.resize_inputs import ResizeInputs, RunningNode, start_running
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import CPU_FILE
 
 if TYPE_CHECKING:
@@ -175,12 +175,15 @@ def _with_options(
     server = inputs.server._replace(gates=found.get(option_names.API_SERVER_GATES, inputs.server.gates))
     inputs = inputs._replace(server=server)
     gates = found.get(option_names.FEATURE_GATES, planning.inputs.kubelet.gates)
-    setup = planning.loaded.setup._replace(gate_flags=read_gates(gates))
-    kubelet = planning.inputs.kubelet._replace(gates=gates)
+    setup = replace(planning.loaded.setup, gate_flags=read_gates(gates))
+    kubelet = replace(planning.inputs.kubelet, gates=gates)
     own = Sources()
     own.entries |= planning.sources.entries
-    planning = planning._replace(
-        inputs=planning.inputs._replace(kubelet=kubelet), loaded=load_setup(setup, Sources()), sources=own
+    planning = replace(
+        planning,
+        inputs=replace(planning.inputs, kubelet=kubelet),
+        loaded=load_setup(setup, Sources()),
+        sources=own,
     )
     return planning, inputs
 
@@ -219,7 +222,7 @@ def pending_resize(planning: Planning, uid: str) -> Pending | None:
     from cpuctl.engine.resize.running import PodResize
     from cpuctl.engine.resize.semantics import Semantics
 
-    planning = planning._replace(wanted=(), sources=Sources())
+    planning = replace(planning, wanted=(), sources=Sources())
     running = start_running(planning)
     if not isinstance(running, RunningNode):
         return None

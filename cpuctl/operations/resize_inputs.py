@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.configuration import ServerInputs
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 from cpuctl.state_names import ACTUATED_FILE, ALLOCATED_FILE
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def start_running(planning: Planning) -> RunningNode | NotStarted:
     running = tuple(each.allocated for each in pods) if saved else ()
     if saved and planning.claims is not None:
         planning.claims.take_over(planning.wanted)
-    initial = initial._replace(running=running, known=bool(running))
-    started = start_planned(planning._replace(initial=initial))
+    initial = replace(initial, running=running, known=bool(running))
+    started = start_planned(replace(planning, initial=initial))
     if not isinstance(started, StartedNode):
         return started
     node = started.node

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.changeable import Copied
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.plan_inputs import claims_of
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -51,7 +52,7 @@ class StartedNode(Copied):
         copied, sources = super().copy(), Sources()
         copied.node = self.node.copy()
         sources.take_over(self.planning.sources)
-        copied.planning = self.planning._replace(sources=sources)
+        copied.planning = replace(self.planning, sources=sources)
         return copied
 
     @property
@@ -66,11 +67,12 @@ class StartedNode(Copied):
         """
         self.planning.sources.take_over(sources)
         before, inputs = self.planning, self.planning.inputs
-        inputs = inputs._replace(
+        inputs = replace(
+            inputs,
             filenames=tuple(dict.fromkeys((*inputs.filenames, *added.filenames))),
             templates=tuple(dict.fromkeys((*inputs.templates, *added.templates))),
         )
-        self.planning = before._replace(inputs=inputs).with_pods(given)
+        self.planning = replace(before, inputs=inputs).with_pods(given)
         self._govern(before)
         self._serve(before)
         wanted = self.planning.wanted
@@ -104,11 +106,11 @@ class StartedNode(Copied):
         Where it does not come up, nothing has changed.
         """
         running, loaded = self.running, loaded or self.planning.loaded
-        again = start_planned(self._as_it_is()._replace(loaded=loaded))
+        again = start_planned(replace(self._as_it_is(), loaded=loaded))
         if not isinstance(again, StartedNode):
             return again
         admissions = tuple(again.node.readmit(running))
-        self.planning, self.node = self.planning._replace(loaded=loaded), again.node
+        self.planning, self.node = replace(self.planning, loaded=loaded), again.node
         self._replayed = False
         return admissions
 
@@ -118,9 +120,9 @@ class StartedNode(Copied):
         What has been decided is decided as it was then, for as long as pods have only come.
         """
         if not self._replayed:
-            return self._as_it_is(without=pod)._replace(wanted=(pod,))
+            return replace(self._as_it_is(without=pod), wanted=(pod,))
         known = any(each.uid == pod.uid for each in self.came)
-        return self.planning._replace(wanted=self.came if known else (*self.came, pod))
+        return replace(self.planning, wanted=self.came if known else (*self.came, pod))
 
     def changed(self) -> None:
         """Learn that the node has changed by something else than pods that come."""
@@ -138,8 +140,10 @@ class StartedNode(Copied):
             node.clean_up()
         files = SavedFiles(cpu=node.cpu.state_file(), memory=node.memory.state_file())
         running = tuple(node.active.values())
-        return planning._replace(
-            initial=planning.initial._replace(
+        return replace(
+            planning,
+            initial=replace(
+                planning.initial,
                 files=files,
                 running=running,
                 known=True,
@@ -154,7 +158,7 @@ class StartedNode(Copied):
     def _govern(self, before: Planning) -> None:
         """Let the API server know the LimitRanges and ResourceQuotas that are new; it has who runs."""
         planning, governing = self.planning, self.planning.governing
-        if self.node.server is None or before.governing._replace(dra=()) == governing._replace(dra=()):
+        if self.node.server is None or replace(before.governing, dra=()) == replace(governing, dra=()):
             return
         server = governing.server(self.node.server.rules, (), ())
         spec = {pod.uid: pod for pod in planning.initial.running}

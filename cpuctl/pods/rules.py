@@ -4,9 +4,10 @@ Pod-level resources (KEP-2837) mean different things to different releases and g
 not agree. Everything else computes on pods that ``NodeRules.view`` has reduced to what the kubelet sees.
 """
 
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.records import Record
 
 _Pod = TypeVar("_Pod", bound=Pod)
 POD_LEVEL_SINCE = 32
@@ -21,7 +22,7 @@ ASSIGNED_CPUSET_SINCE = 37
 """The first API server that knows ``assigned.cpuset``, and the first kubelet: that one whatever its gates."""
 
 
-class ServerRules(NamedTuple):
+class ServerRules(Record):
     """The API server 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37). What is dropped from new pods is
@@ -73,7 +74,7 @@ class ServerRules(NamedTuple):
         return self.minor >= _DEFAULTS_IN_STRATEGY_SINCE
 
 
-class NodeRules(NamedTuple):
+class NodeRules(Record):
     """A kubelet 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
@@ -170,7 +171,7 @@ DEFAULT_SERVER, DEFAULT_NODE = ServerRules(), NodeRules()
 """Release 1.36 with its gates as they are by default."""
 
 
-class PodRules(NamedTuple):
+class PodRules(Record):
     """Both sides."""
 
     server: ServerRules = DEFAULT_SERVER

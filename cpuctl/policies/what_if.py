@@ -39,6 +39,7 @@ from cpuctl.policies.answering import Answer, Question
 from cpuctl.policies.catalogue import OPTION
 from cpuctl.policies.model import STEPS, Alignment, ContainerView, Elements, PodView, Step
 from cpuctl.policies.worker import Worker
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
@@ -131,7 +132,7 @@ class PolicyInPlace:
         """Take the place of the kubelet's policy on a node; nothing where that is ``none``."""
         if node.cpu.policy is not None:
             node.what_if = self
-            node.cpu.policy = node.cpu.policy._replace(chooser=self)
+            node.cpu.policy = replace(node.cpu.policy, chooser=self)
 
     def attend(self, node: Node) -> None:
         """Look at this node from now on."""
@@ -188,7 +189,7 @@ class PolicyInPlace:
             return None
         names = tuple(before.active[uid].full_name for uid in uids)
         node.become(trial)
-        return second._replace(evicted=names)
+        return replace(second, evicted=names)
 
     def align(self, node: Node, candidate: Candidate, asked: HintRound) -> Hint:
         """Choose among the sets of NUMA nodes that the policy may choose from: that of the best CPUs."""

@@ -28,6 +28,7 @@ from cpuctl.machine.model import CPU, Machine
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.pods.containers import end, start
 from cpuctl.timeline.pods.lifecycle import admit, fail, forget, take_verdict
@@ -70,7 +71,7 @@ def start_kubelet(world: World) -> None:
 def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProcess | NotRunning:
     """Start the managers on the files; or return what keeps them from starting."""
     info = machine_info(world)
-    started = kubelet._replace(cgroup_version=world.timeline.cgroup_version)
+    started = replace(kubelet, cgroup_version=world.timeline.cgroup_version)
     node = start_node(info, started, fit=True)
     if not isinstance(node, Node):
         return node

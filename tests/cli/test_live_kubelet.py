@@ -17,6 +17,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.machine.sources import LIVE, MachineSource, read_machine
 from cpuctl.machine.tree import DirectoryTree
+from cpuctl.records import replace
 from tests.capture.node_texts import process, written
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -48,7 +49,7 @@ def told(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict
     """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
-    machine = synthetic._replace(origin=LIVE, files=DirectoryTree(node))
+    machine = replace(synthetic, origin=LIVE, files=DirectoryTree(node))
     sources = Sources()
     return load_kubelet(KubeletInputs(**words), sources, machine=machine), sources.entries
 
@@ -107,7 +108,7 @@ def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[LoadedKube
     config.write_text(f"{HEAD}cpuManagerPolicy: static\n")
     texts = {path: text.replace("CONFIG", str(config)) for path, text in files.items()}
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
-    machine = synthetic._replace(origin=LIVE, files=DirectoryTree(written(texts, root / "node")))
+    machine = replace(synthetic, origin=LIVE, files=DirectoryTree(written(texts, root / "node")))
     sources = Sources()
     return load_kubelet(KubeletInputs(**words), sources, machine=machine), sources.entries
 
@@ -155,7 +156,7 @@ def test_the_installed_kubelet_tells_the_release_of_the_live_host(
 def test_what_does_not_count_beside_another_configuration_is_said(tmp_path: Path) -> None:
     node = written(process(70, "kubelet", "/", "kubelet", "--max-pods=7", "--config-dir=/etc/d"), tmp_path)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
-    machine = synthetic._replace(origin=LIVE, files=DirectoryTree(node))
+    machine = replace(synthetic, origin=LIVE, files=DirectoryTree(node))
     main = tmp_path / "main.yaml"
     main.write_text(HEAD)
     sources = Sources()

@@ -26,6 +26,7 @@ from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
 from cpuctl.pods.out_of_memory import oom_score
 from cpuctl.pods.running import ContainerStatus, RunState
+from cpuctl.records import replace
 from tests.conformance import node_start
 from tests.conformance.corpus import Recorded, corpus_files, version_of
 from tests.conformance.runner import run_cases
@@ -114,8 +115,8 @@ def device_walks() -> list[str]:
 def cores_of_books() -> list[int]:
     """Four CPUs of s390x, of which two in either book have the same core id."""
     (node,) = machine_info(CoreAt(cpus=(cpu,)) for cpu in range(4)).nodes
-    cores = (each._replace(core_id=at % 2, book_id=at // 2) for at, each in enumerate(node.cores))
-    info = MachineInfo((node._replace(cores=tuple(cores)),), num_cpus=4, num_sockets=1)
+    cores = (replace(each, core_id=at % 2, book_id=at // 2) for at, each in enumerate(node.cores))
+    info = MachineInfo((replace(node, cores=tuple(cores)),), num_cpus=4, num_sockets=1)
     begun = start_node(info, Kubelet(version=KubeletVersion(31), config=KubeletConfiguration()))
     assert isinstance(begun, Node), begun
     return list(begun.topology.cores.values())

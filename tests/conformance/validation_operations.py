@@ -6,6 +6,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import STAGE, BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.validation.rule import Build, Subject
 from cpuctl.kubelet.validation.rules import validate, validation_text
+from cpuctl.records import replace
 from tests.conformance.corpus import Json, version_of
 from tests.conformance.node_start import kubelet_of
 
@@ -26,7 +27,7 @@ def validate_configuration(case: Json) -> Json:
         return _refused(refused.refusal.stage, refused.refusal.error)
     except BadGatesError as error:
         return _refused("panic" if error.crash else STAGE, str(error))
-    gates = gates._replace(settings={**_set_by_the_recording(gates), **gates.settings})
+    gates = replace(gates, settings={**_set_by_the_recording(gates), **gates.settings})
     if errors := validate(Subject(config=kubelet.config, gates=gates, build=RECORDING)):
         return _refused("configValidation", validation_text(errors))
     return {"ok": True}

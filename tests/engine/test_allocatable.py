@@ -11,12 +11,13 @@ from cpuctl.engine.node_fit import Allocatable, RequestTable, allocatable_of, ch
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.support.pods import amounts, app, pod
 from tests.support.topologies import CoreAt, machine_info
 
 MIB, GIB = 1 << 20, 1 << 30
-TWO_NODES = machine_info(CoreAt(cpus=(cpu,), numa_node=cpu // 4) for cpu in range(8))._replace(
-    memory_bytes=16 * GIB
+TWO_NODES = replace(
+    machine_info(CoreAt(cpus=(cpu,), numa_node=cpu // 4) for cpu in range(8)), memory_bytes=16 * GIB
 )
 
 
@@ -31,8 +32,8 @@ def test_pods_have_what_is_not_kept_from_them() -> None:
 
 
 def test_huge_pages_of_all_nodes_are_no_memory_for_others() -> None:
-    nodes = tuple(node._replace(hugepages={2048: 3 + node.id, 1048576: 1}) for node in TWO_NODES.nodes)
-    assert offered(TWO_NODES._replace(nodes=nodes), "memory=1Gi") == {
+    nodes = tuple(replace(node, hugepages={2048: 3 + node.id, 1048576: 1}) for node in TWO_NODES.nodes)
+    assert offered(replace(TWO_NODES, nodes=nodes), "memory=1Gi") == {
         "cpu": 8000,
         "memory": 13 * GIB - 14 * MIB,
         "hugepages-2Mi": 14 * MIB,
@@ -43,7 +44,7 @@ def test_huge_pages_of_all_nodes_are_no_memory_for_others() -> None:
 @pytest.mark.parametrize(("size", "reserved", "want"), [(10, "", 10), (10, "3Gi", 7), (2, "3Gi", 0)])
 def test_storage_is_what_the_file_system_has_less_what_is_kept(size: int, reserved: str, want: int) -> None:
     assert "ephemeral-storage" not in offered(reserved="ephemeral-storage=3Gi")
-    info = TWO_NODES._replace(ephemeral_storage=size * GIB)
+    info = replace(TWO_NODES, ephemeral_storage=size * GIB)
     kept = f"ephemeral-storage={reserved}" if reserved else ""
     assert offered(info, kept)["ephemeral-storage"] == want * GIB
 

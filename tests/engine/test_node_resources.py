@@ -15,10 +15,11 @@ from cpuctl.engine.node_resources import (
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1024**3
-EIGHT = machine_info(CoreAt((core, core + 4)) for core in range(4))._replace(memory_bytes=16 * GIB)
+EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
 
 
 def summary(info: MachineInfo = EIGHT, **config: Any) -> ReservationSummary:
@@ -83,7 +84,7 @@ def test_what_the_machine_does_not_tell_stays_open() -> None:
 
 def test_storage_that_the_machine_tells_of_is_a_resource_like_others() -> None:
     found = summary(
-        EIGHT._replace(ephemeral_storage=100 * GIB),
+        replace(EIGHT, ephemeral_storage=100 * GIB),
         kube_reserved={"ephemeral-storage": "10Gi"},
         system_reserved={"ephemeral-storage": "5Gi", "pid": "100"},
         eviction_hard={"nodefs.available": "50%"},
@@ -99,8 +100,8 @@ def test_a_threshold_in_bytes_is_known_without_a_capacity() -> None:
 
 
 def test_huge_pages_are_not_offered_as_memory_a_second_time() -> None:
-    node = EIGHT.nodes[0]._replace(hugepages={2048: 512, 1048576: 2})
-    assert lines(summary(EIGHT._replace(nodes=(node,))))["memory"][5] == "13Gi"
+    node = replace(EIGHT.nodes[0], hugepages={2048: 512, 1048576: 2})
+    assert lines(summary(replace(EIGHT, nodes=(node,))))["memory"][5] == "13Gi"
 
 
 def test_nothing_is_left_of_what_is_reserved_twice_over() -> None:

@@ -26,6 +26,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 EIGHT = "synthetic:2s2n4c2t,mem=4Gi"
 """Two NUMA nodes of 4 GiB and eight CPUs: 0-3,8-11 and 4-7,12-15, siblings c and c+8."""
@@ -147,7 +148,7 @@ def test_why_nothing_is_proposed(config: dict[str, Any], why: str) -> None:
 
 
 def test_a_machine_of_unknown_memory() -> None:
-    unknown = info()._replace(memory_bytes=0)
+    unknown = replace(info(), memory_bytes=0)
     found = propose(unknown, kubelet(**KUBE), ReserveRequest(memory=MemoryReserve()))
     assert found == NoProposal(MEMORY_UNKNOWN, None)
     found = propose(unknown, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
@@ -234,7 +235,7 @@ def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
 
 
 def test_a_machine_that_the_kubelet_does_not_take() -> None:
-    nothing = info()._replace(num_cpus=0)
+    nothing = replace(info(), num_cpus=0)
     found = propose(nothing, kubelet(**KUBE), ReserveRequest(cpus=CPUReserve(count=1)))
     assert found == NoProposal("the kubelet would not take this machine: could not detect number of cpus")
 
@@ -249,4 +250,4 @@ def test_a_terabyte_is_reserved_all_the_same() -> None:
     told = kubelet(kube_reserved={"memory": "1000Ti"})
     found = propose(huge, told, ReserveRequest(memory=MemoryReserve()))
     assert isinstance(found, Proposal)
-    assert isinstance(check_start(huge, told._replace(config=found.config)), Started)
+    assert isinstance(check_start(huge, replace(told, config=found.config)), Started)

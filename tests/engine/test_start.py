@@ -20,11 +20,12 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1024**3
-EIGHT = machine_info(CoreAt((core, core + 4)) for core in range(4))._replace(memory_bytes=16 * GIB)
-WITH_MEMORY = EIGHT._replace(nodes=tuple(node._replace(memory_bytes=16 * GIB) for node in EIGHT.nodes))
+EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
+WITH_MEMORY = replace(EIGHT, nodes=tuple(replace(node, memory_bytes=16 * GIB) for node in EIGHT.nodes))
 ONE_NODE_TWO_SOCKETS = machine_info(CoreAt((core,), socket=core // 2) for core in range(4))
 Outcome = Started | StartRefused | KubeletFault | Undetermined
 
@@ -34,9 +35,10 @@ def numa(nodes: int, *, distances: bool = True) -> MachineInfo:
     info = machine_info(CoreAt((node,), numa_node=node) for node in range(nodes))
     if not distances:
         return info
-    return info._replace(
+    return replace(
+        info,
         nodes=tuple(
-            each._replace(distances=tuple(10 if each.id == other else 20 for other in range(nodes)))
+            replace(each, distances=tuple(10 if each.id == other else 20 for other in range(nodes)))
             for each in info.nodes
         ),
     )
@@ -307,13 +309,13 @@ def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
 
 
 def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> None:
-    outcome = Told(config=reserved_memory("1Gi"), machine=EIGHT._replace(memory_bytes=0)).start()
+    outcome = Told(config=reserved_memory("1Gi"), machine=replace(EIGHT, memory_bytes=0)).start()
     assert outcome == Undetermined(MEMORY_UNKNOWN)
 
 
 def test_a_reservation_beyond_its_node_is_computed_with_wrapped_numbers() -> None:
-    halves = tuple(node._replace(memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
-    outcome = Told(config=reserved_memory("1Gi"), machine=WITH_MEMORY._replace(nodes=halves)).start()
+    halves = tuple(replace(node, memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
+    outcome = Told(config=reserved_memory("1Gi"), machine=replace(WITH_MEMORY, nodes=halves)).start()
     assert isinstance(outcome, Started)
     assert outcome.memory_policy is not None
     table = outcome.memory_policy.tables[0].memory_map["memory"]
@@ -451,7 +453,7 @@ def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_bac
         "its flags are not known (no unit was found), and one may set what it lacks; without flags it would"
         " not start (cpuManager): "
     )
-    assert isinstance(check_start(info, kubelet._replace(flags_gap="")), StartRefused)
+    assert isinstance(check_start(info, replace(kubelet, flags_gap="")), StartRefused)
     # No flag sets this field: flags could not mend it.
     refused = StartRefused("configValidation", "x", (("userNamespaces", "idsPerPod"),))
     assert doubted(refused, kubelet) is refused

@@ -16,10 +16,11 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
 from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.records import replace
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30
-EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))._replace(memory_bytes=16 * GIB)
+EIGHT = replace(machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 STATIC = {"cpu_manager_policy": "static", "reserved_system_cpus": "0"}
 
@@ -79,7 +80,7 @@ def test_a_machine_without_cpus_is_no_fault_of_a_setting() -> None:
 def test_cgroup_v1_is_refused_by_who_says_so() -> None:
     kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(fail_cgroup_v1=True))
     assert isinstance(start_node(EIGHT, kubelet), Node)
-    refused = start_node(EIGHT, kubelet._replace(cgroup_version=1))
+    refused = start_node(EIGHT, replace(kubelet, cgroup_version=1))
     assert isinstance(refused, StartRefused)
     assert (refused.stage, refused.settings) == ("configValidation", (("failCgroupV1",),))
 
@@ -104,7 +105,7 @@ def test_shrinking_is_delayed_as_the_static_policy_says() -> None:
 
 
 def test_memory_that_is_not_told_is_not_planned_with() -> None:
-    node = start(info=EIGHT._replace(memory_bytes=0))
+    node = start(info=replace(EIGHT, memory_bytes=0))
     assert isinstance(node, Node)
     assert node.allocatable is not None
     assert (node.allocatable.amounts, node.allocatable.pods) == ({"cpu": 8000}, 110)

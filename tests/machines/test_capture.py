@@ -10,13 +10,14 @@ from cpuctl.capture.archive import Compression, make_capture, write_members
 from cpuctl.capture.node.node import Node, record
 from cpuctl.machine.archive import read_archive
 from cpuctl.machine.sources import MachineSource, read_machine
+from cpuctl.records import replace
 
 MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
 
 
 def described(source: MachineSource) -> MachineSource:
     """Leave out the name and the files, which are not the same ones."""
-    return source._replace(origin="", files=None)
+    return replace(source, origin="", files=None)
 
 
 @pytest.mark.parametrize("path", sorted(MACHINES.glob("*.tar.gz")), ids=lambda path: path.name)

@@ -21,6 +21,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.operations.advice import Advice, AdviceOptions, Tried, advise, read_kept
 from cpuctl.operations.advised_settings import Space
 from cpuctl.operations.plan_inputs import Planning, PlanningInputs, read_planning
+from cpuctl.records import replace
 
 SMALL = "synthetic:2s2n4c2t,near,mem=32Gi"
 """Two NUMA nodes of 8 CPUs, 4 cores each: CPUs 0 to 7, and 8 to 15; 0 and 1 are a core."""
@@ -235,7 +236,7 @@ def every_service(planned: Planning, keep: Iterable[str]) -> list[Service]:
     found = []
     space = Space(planned.source.machine, planned.source.info, planned.kubelet, keep=tuple(keep))
     for choice in space.choices():
-        node = planned.start(planned.kubelet._replace(config=choice.config), Sources())
+        node = planned.start(replace(planned.kubelet, config=choice.config), Sources())
         if isinstance(node, Node):
             admissions = [node.admit(pod) for pod in planned.wanted]
             if node.fault is None:
@@ -299,7 +300,7 @@ def test_all_settings_tried_one_by_one_come_to_the_same(
     assert not any(one.beats(other) for one in figures for other in figures)
     start = partial(check_start, planned.source.info)
     for each in advice.proposed:
-        assert isinstance(start(planned.kubelet._replace(config=each.tried.choice.config)), Started)
+        assert isinstance(start(replace(planned.kubelet, config=each.tried.choice.config)), Started)
 
 
 def test_what_is_kept_is_not_varied() -> None:

@@ -12,6 +12,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.cgroups.rules import wanted_quotas
 from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.audit.node_tree import DATABASE, NodeTree, clean_node
 
 MANAGERS = {"PodLevelResources": True, "PodLevelResourceManagers": True}
@@ -20,7 +21,7 @@ LIFTED, UNKNOWN, LIMITED = (None, None), (), (200_000, 200_000)
 
 
 def kubelet(minor: int = 36, **gates: bool) -> Kubelet:
-    config = KubeletConfiguration()._replace(feature_gates=gates)
+    config = replace(KubeletConfiguration(), feature_gates=gates)
     return Kubelet(version=KubeletVersion(minor), config=config)
 
 

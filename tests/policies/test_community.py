@@ -16,6 +16,7 @@ from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.policies.nodes import amounts, kubelet, node_with, pod
 
 chosen: list[ChosenPolicy] = []
@@ -55,7 +56,7 @@ def test_numa_allocation_fills_nodes_or_spreads_over_them(strategy: str, taken: 
     node.what_if, placed = None, node.what_if
     policy = node.cpu.policy
     assert policy is not None
-    node.cpu.policy = policy._replace(chooser=None)
+    node.cpu.policy = replace(policy, chooser=None)
     assert cpus(node, "first", 7) == "1-7"
     assert cpus(node, "whole", 8) == "8-15"
     assert cpus(node, "half", 4) == "16-19"
@@ -119,7 +120,7 @@ def test_core_kinds_keeps_efficiency_cores_for_the_pool() -> None:
     machine = source.machine._replace(
         performance_cpus=CPUSet.parse("0-3"), efficiency_cpus=CPUSet.parse("4-7")
     )
-    source = source._replace(machine=machine)
+    source = replace(source, machine=machine)
     strict = attached("core-kinds", source, node_with(source))
     assert CPUSet(strict.admit(pod("fits", 2)).placements[0].cpus) <= CPUSet.parse("0-3")
     refused = strict.admit(pod("beyond", 2)).verdict

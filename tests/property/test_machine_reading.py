@@ -34,6 +34,7 @@ from cpuctl.machine.synthetic_description import (
 )
 from cpuctl.machine.sysfs import read_machine_files
 from cpuctl.machine.tree import MemoryTree
+from cpuctl.records import replace
 from tests.machine.sysfs_writer import cpu_map, small_machine, sysfs_files
 
 FILES = small_machine("2s2n2c2t,hugepages-2Mi=1,isolated=1")
@@ -232,8 +233,8 @@ def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
     assert not read.caches_known or machine.caches_known
     told = machine._replace(caches_known=read.caches_known, hugepages_known=read.hugepages_known)
     assert topology(read) == topology(told)
-    wanted = kubelet_view(machine)._replace(
-        hugepages_known=read.hugepages_known, caches_known=bool(machine.caches)
+    wanted = replace(
+        kubelet_view(machine), hugepages_known=read.hugepages_known, caches_known=bool(machine.caches)
     )
     assert MachineSource(machine=read, info=kubelet_view(read), origin="").info == wanted
 

@@ -24,6 +24,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import amounts, stored
 from tests.support.topologies import CoreAt, machine_info
 
@@ -31,8 +32,9 @@ _CORES: MachineInfo = machine_info(
     CoreAt(cpus=(core, core + 12), numa_node=core // 3, socket=core // 6, cache=core // 3)
     for core in range(12)
 )
-MACHINE: MachineInfo = _CORES._replace(
-    nodes=tuple(node._replace(memory_bytes=10 << 30, hugepages={2048: 8}) for node in _CORES.nodes),
+MACHINE: MachineInfo = replace(
+    _CORES,
+    nodes=tuple(replace(node, memory_bytes=10 << 30, hugepages={2048: 8}) for node in _CORES.nodes),
     memory_bytes=40 << 30,
 )
 KEPT = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})

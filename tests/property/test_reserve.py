@@ -27,6 +27,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.operations.reserve import Reserved
+from cpuctl.records import replace
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
 from tests.support.topologies import machine_info
 
@@ -48,9 +49,9 @@ def machines(draw: st.DrawFn) -> MachineInfo:
     """Draw a machine with memory; the machine's total is not always the sum of its nodes."""
     drawn = draw(regular_machines() | nested_machines() | tangled_machines())
     info = machine_info(drawn.cores, unlisted_cpus=drawn.unlisted_cpus)
-    nodes = tuple(node._replace(memory_bytes=draw(SIZES), hugepages=draw(PAGES)) for node in info.nodes)
+    nodes = tuple(replace(node, memory_bytes=draw(SIZES), hugepages=draw(PAGES)) for node in info.nodes)
     besides = draw(st.sampled_from([0, 0, 123456, 1 << 30]))
-    return info._replace(nodes=nodes, memory_bytes=sum(node.memory_bytes for node in nodes) + besides)
+    return replace(info, nodes=nodes, memory_bytes=sum(node.memory_bytes for node in nodes) + besides)
 
 
 @st.composite
@@ -99,7 +100,7 @@ def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: Machi
     flagged = loaded_kubelet(text, *proposal["flags"])
     assert pasted.config == flagged.config
     assert pasted.config.memory_manager_policy == "Static"
-    for kubelet in (pasted._replace(config=found.config), pasted, flagged):
+    for kubelet in (replace(pasted, config=found.config), pasted, flagged):
         started = check_start(info, kubelet)
         assert isinstance(started, Started)
         assert started.memory_policy is not None

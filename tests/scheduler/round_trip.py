@@ -31,6 +31,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceR
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from cpuctl.scheduler.decisions import Wanted, bound_load, filter_reasons
 from cpuctl.scheduler.model import Load, NodeObject
 from cpuctl.scheduler.reading import read_node_topologies
@@ -140,14 +141,14 @@ def read_machine(name: str) -> Planning:
     info = planning.source.info
     if info.memory_bytes and all(node.memory_known for node in info.nodes):
         return planning
-    return read_planning(inputs._replace(memory="64Gi"), pods_needed=False)
+    return read_planning(replace(inputs, memory="64Gi"), pods_needed=False)
 
 
 def cases(name: str, planning: Planning, settings: Iterable[Setting] = SETTINGS) -> Iterator[Case]:
     """Yield what comes of every shape of pods on a node that fills up, one pod after the other."""
     numbers = tuple(each.id for each in planning.source.machine.numa_nodes)
     for setting in settings:
-        planning = planning._replace(devices=devices_on(numbers) if setting.devices else None)
+        planning = replace(planning, devices=devices_on(numbers) if setting.devices else None)
         kubelet = setting.kubelet(planning)
         for node in _nodes(setting, kubelet, planning):
             topology = _published(setting, kubelet, planning, node)
@@ -187,7 +188,7 @@ def _nodes(setting: Setting, kubelet: Kubelet, planning: Planning) -> Iterator[N
 def _restarted(node: Node, kubelet: Kubelet, planning: Planning) -> StartResult:
     files = SavedFiles(cpu=node.cpu.state_file(), memory=node.memory.state_file())
     initial = StartingState(files, tuple(node.active.values()), known=True)
-    return planning._replace(initial=initial).start(kubelet, Sources())
+    return replace(planning, initial=initial).start(kubelet, Sources())
 
 
 def _published(setting: Setting, kubelet: Kubelet, planning: Planning, node: Node) -> NodeTopology | None:

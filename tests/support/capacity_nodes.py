@@ -11,21 +11,24 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, StoredPod
+from cpuctl.records import replace
 from tests.support.pods import app, pod
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30
 # Two sockets, four NUMA nodes of two caches of two CPUs: node n has CPUs 4n to 4n+3. CPU 0 is reserved.
-MACHINE = machine_info(
-    CoreAt(cpus=(cpu,), numa_node=cpu // 4, socket=cpu // 8, cache=cpu // 2) for cpu in range(16)
-)._replace(
+MACHINE = replace(
+    machine_info(
+        CoreAt(cpus=(cpu,), numa_node=cpu // 4, socket=cpu // 8, cache=cpu // 2) for cpu in range(16)
+    ),
     memory_bytes=32 * GIB,
 )
 # The same with two CPUs a core: core c is CPUs c and c+16.
-THREADED = machine_info(
-    CoreAt(cpus=(core, core + 16), numa_node=core // 4, socket=core // 8, cache=core // 2)
-    for core in range(16)
-)._replace(
+THREADED = replace(
+    machine_info(
+        CoreAt(cpus=(core, core + 16), numa_node=core // 4, socket=core // 8, cache=core // 2)
+        for core in range(16)
+    ),
     memory_bytes=32 * GIB,
 )
 

@@ -21,6 +21,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
+from cpuctl.records import replace
 from tests.support.pods import amounts, app, manifest, pod
 from tests.support.topologies import CoreAt, machine_info
 
@@ -33,8 +34,8 @@ RESTRICTED: Mapping[str, Any] = {"topology_manager_policy": "restricted"}
 
 def with_memory(info: MachineInfo, gib: int = 64) -> MachineInfo:
     share = gib * GIB // len(info.nodes)
-    nodes = tuple(node._replace(memory_bytes=share) for node in info.nodes)
-    return info._replace(nodes=nodes, memory_bytes=share * len(nodes))
+    nodes = tuple(replace(node, memory_bytes=share) for node in info.nodes)
+    return replace(info, nodes=nodes, memory_bytes=share * len(nodes))
 
 
 def two_nodes(cores: int = 3) -> MachineInfo:

@@ -21,6 +21,7 @@ from cpuctl.machine.pod_resources.model import PodResources
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.pods import amounts, stored
 from tests.support.state_files import CPU_STATE, DB, MACHINE, WEB, cpus
 
@@ -33,8 +34,9 @@ CONFIG = KubeletConfiguration(
     eviction_hard={"memory.available": "0%"},
     reserved_memory=(ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),),
 )
-STRICT = CONFIG._replace(cpu_manager_policy_options={"strict-cpu-reservation": "true"})
-PODS = CONFIG._replace(
+STRICT = replace(CONFIG, cpu_manager_policy_options={"strict-cpu-reservation": "true"})
+PODS = replace(
+    CONFIG,
     feature_gates={"PodLevelResourceManagers": True},
     topology_manager_policy="restricted",
     topology_manager_scope="pod",

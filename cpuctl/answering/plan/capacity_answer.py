@@ -80,7 +80,7 @@ def repetition_answer(repetition: Repetition, asked: int | Literal["max"]) -> an
         "asked": asked,
         "rounds": repetition.rounds,
         "fitted": None if stop and isinstance(stop.verdict, Undetermined) else repetition.fitted,
-        "stop": stop and {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)},
+        "stop": {"pod": stop.pod.full_name, **refusal_answer(stop.verdict)} if stop else None,
         "bound": MAX_PODS if repetition.bounded else None,
     }
 

@@ -11,6 +11,7 @@ from cpuctl.capture.kubelet.unit import unit_command
 from cpuctl.capture.recorded_kubelet import RecordedKubelet, relevant_flags
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.tree import Tree
+from cpuctl.records import replace
 
 
 class FollowedFiles:
@@ -51,7 +52,7 @@ def live_kubelet(tree: Tree) -> RecordedKubelet:
         if not _KUBELET.search(status) or not _OF_ROOT.search(status) or _NESTED.search(status):
             continue
         if command := _read(tree, f"proc/{pid}/cmdline"):
-            return _recorded_kubelet(command.removesuffix("\0").split("\0")[1:])._replace(runs=True)
+            return replace(_recorded_kubelet(command.removesuffix("\0").split("\0")[1:]), runs=True)
     return stopped_kubelet(tree)
 
 
@@ -61,7 +62,7 @@ def stopped_kubelet(tree: Tree) -> RecordedKubelet:
     if unit.arguments is None:
         return RecordedKubelet(flags_gap=unit.gap)
     files = tuple(f"/{path}" for path in unit.files)
-    return _recorded_kubelet(unit.arguments, unit.gap)._replace(flag_files=files, flag_places=unit.places)
+    return replace(_recorded_kubelet(unit.arguments, unit.gap), flag_files=files, flag_places=unit.places)
 
 
 def _recorded_kubelet(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:

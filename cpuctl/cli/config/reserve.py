@@ -28,6 +28,7 @@ from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.config import Proposed, Refusal, Unproposed
@@ -132,7 +133,7 @@ def reserve(
         document: Proposed | Unproposed = _unloaded(refused, sources)
     else:
         cgroup = load_cgroup_version(cgroup_version, source, sources)
-        loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
+        loaded = replace(loaded, kubelet=replace(loaded.kubelet, cgroup_version=cgroup))
         document = _answer(source, loaded, cpus, kept, sources)
     print_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:

@@ -29,6 +29,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -133,7 +134,7 @@ def fleet_inputs(context: Context, *names: str) -> KubeletInputs:
     inputs = kubelet_inputs(context)
     refuse_stdin_twice(inputs.config, *names)
     if inputs.config == STDIN:
-        inputs = inputs._replace(config_data=read_input(STDIN))
+        inputs = replace(inputs, config_data=read_input(STDIN))
     if inputs != KubeletInputs():
         with suppress(ConfigRefusedError):  # what no kubelet would load is an answer
             load_kubelet(inputs, Sources(), machine=None)

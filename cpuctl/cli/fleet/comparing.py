@@ -22,6 +22,7 @@ from cpuctl.cli.output import ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,7 +200,7 @@ def _asked(
         tell_strange_pods({row["node"] for row in lists[-1].rows}, pods, style)
         if checks:
             checker = NodeChecker(kubelet, checks, releases=releases, pods=pods)
-            found.append(_answers(side, checker, style._replace(quiet=True)))
+            found.append(_answers(side, checker, replace(style, quiet=True)))
     tell_unresumed(sides[0].selection.resume, style, *lists, *found)
     tell_assumed((row for each in lists for row in each.rows), style)
     rows = [each.rows for each in (*lists, *found)] + [[], []]
@@ -208,7 +209,7 @@ def _asked(
 
 def _answers(side: _Side, question: "Question", style: Style) -> "FleetAnswers":
     """Ask one side; an interrupt leaves nothing, as half of a fleet compared is none."""
-    asked = ask_fleet(side.selection, question, style._replace(output=ListOutput.JSON))
+    asked = ask_fleet(side.selection, question, replace(style, output=ListOutput.JSON))
     if asked.stopped:
         raise typer.Exit(asked.stopped)
     return asked

@@ -34,6 +34,7 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs import option_names
 from cpuctl.inputs.pods import read_rounds
 from cpuctl.inputs.sources import Sources
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.fleet import FleetPlan, FleetPod
@@ -228,7 +229,7 @@ def _planned(inputs: "FleetPlanInputs", fleet: FleetSelection, style: Style, sou
     surveyor = NodeSurveyor(cluster.fleet_inputs(inputs, given.pods))
     rows = []
     if fleet.recordings:
-        asked = ask_fleet(fleet, surveyor, style._replace(output=ListOutput.JSON))
+        asked = ask_fleet(fleet, surveyor, replace(style, output=ListOutput.JSON))
         if asked.stopped:
             raise typer.Exit(asked.stopped)
         rows = asked.rows

@@ -44,7 +44,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.plan_inputs import NodeOptions, Planning, PlanningInputs, read_planning
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.answers.metrics import Metrics
@@ -405,7 +405,7 @@ def _planned(planner: Planner, settings: tuple[str, str] | None, style: Style) -
     planning = planner.planning
     warn_of_order(planning, planner.options.order)
     with ProgressBar(style) as progress:
-        planner = planner._replace(progress=progress)
+        planner = replace(planner, progress=progress)
         if settings is not None:
             from cpuctl.operations.comparison import compare
 

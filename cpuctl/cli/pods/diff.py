@@ -28,6 +28,7 @@ from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.pods import load_pods
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.operations.pod_view import PodViewInputs, view_on
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.answering.pods.diff_answer import Side
@@ -112,7 +113,8 @@ def diff(
     found = load_pods([old], [], sources, purpose="to look at")
     source = load_machine(machine, sources) if machine else None
     before = _side(found, inputs, source, old, sources)
-    kubelet = inputs.kubelet._replace(
+    kubelet = replace(
+        inputs.kubelet,
         version=to_kubelet_version or kubelet_version,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )

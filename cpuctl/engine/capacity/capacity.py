@@ -36,6 +36,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 
 
 class Scatter(NamedTuple):
@@ -267,8 +268,8 @@ def under_policy(node: Node, info: MachineInfo, kubelet: Kubelet, policy: str) -
     """Return *node*, which *kubelet* runs, as it were under *policy*, or why the kubelet would not start."""
     if policy == kubelet.config.topology_manager_policy:
         return node
-    config = kubelet.config._replace(topology_manager_policy=policy)
-    started = start_node(info, kubelet._replace(config=config))
+    config = replace(kubelet.config, topology_manager_policy=policy)
+    started = start_node(info, replace(kubelet, config=config))
     if not isinstance(started, Node):
         return started
     other = node.copy()

@@ -13,6 +13,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.identity import copied
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 
 MAX_PODS = 2000
 """Pods that are planned at most when they are repeated: several times what any kubelet is built for."""
@@ -92,6 +93,6 @@ def _first_refused(node: Node, admissions: Iterable[Admission]) -> Admission | N
     """Find the first pod that does not run on *node*; its verdict says why."""
     outcomes = ((each, node.came_of(each)) for each in admissions)
     refused = (
-        each._replace(verdict=verdict) for each, verdict in outcomes if not isinstance(verdict, Admitted)
+        replace(each, verdict=verdict) for each, verdict in outcomes if not isinstance(verdict, Admitted)
     )
     return next(refused, None)

@@ -36,6 +36,7 @@ from cpuctl.kubelet.policy_options import (
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reservations import CPUReservation, require_cpu_reservation
 from cpuctl.pods.model import Container, StoredPod
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.picking.picker import Picker
@@ -86,7 +87,7 @@ class CPUChooser(Protocol):
         """Choose CPUs."""
 
 
-class StaticPolicy(NamedTuple):
+class StaticPolicy(Record):
     """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive.
 
     ``tells_no_free_cores``: a refusal says that no core is free, instead of blaming the number of CPUs.

@@ -15,12 +15,13 @@ from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.masks import NO_CPUS, CPUMask
 from cpuctl.golang.durations import SECOND
 from cpuctl.pods.model import ContainerKind, StoredPod
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile
 
 
-class DelayRules(NamedTuple):
+class DelayRules(Record):
     """What delays: the node's option, in nanoseconds, or (``by_pod``, a preview) the pods' own field."""
 
     of_node: int = 0

@@ -14,6 +14,7 @@ from cpuctl.kubelet.releases.concerns import FeatureUse, difference_concerns
 from cpuctl.kubelet.releases.difference import DECIDING, Difference, Evidence
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.records import replace
 
 MOST_PODS = 64
 """With more pods before the one in question a scenario takes too long to be replayed for every difference."""
@@ -24,7 +25,7 @@ def release_notes(replay: Replay) -> Iterator[KnownDefect]:
     scenario = replay.scenario
     kubelet, fate = scenario.kubelet, _fate(replay.admission)
     for name in noticed(kubelet) if len(scenario.pods) <= MOST_PODS else ():
-        turned = scenario._replace(kubelet=kubelet._replace(turned=frozenset({name})))
+        turned = scenario._replace(kubelet=replace(kubelet, turned=frozenset({name})))
         other = replay_scenario(turned, SearchBudget(), 1)
         if isinstance(other, Replay) and _fate(other.admission) != fate:
             yield _note(DIFFERENCES[name], kubelet.version)

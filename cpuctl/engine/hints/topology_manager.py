@@ -28,6 +28,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container
+from cpuctl.records import Record
 
 NODE_IDS = range(64)
 """The ids that a set of NUMA nodes can hold: the kubelet keeps them in 64 bits."""
@@ -68,7 +69,7 @@ class HintRound(NamedTuple):
         return not isinstance(self.merged, KubeletFault | Undetermined) and self.merged.hint.preferred
 
 
-class TopologyManager(NamedTuple):
+class TopologyManager(Record):
     """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs.
 
     ``fault`` is how every admission ends on a machine with a NUMA node that no mask can hold: without NUMA

@@ -4,12 +4,13 @@ Rule: KEP-1287, KEP-5419 and KEP-5554; kubelet ``canResizePod`` (1.27 to 1.33), 
 ``pkg/kubelet/allocation/handlers.go``.
 """
 
-from typing import NamedTuple, Self
+from typing import Self
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.pods.model import Container, ContainerKind
+from cpuctl.records import Record
 
 EXCLUSIVE_CPUS = "InPlacePodVerticalScalingExclusiveCPUs"
 EXCLUSIVE_MEMORY = "InPlacePodVerticalScalingExclusiveMemory"
@@ -19,7 +20,7 @@ POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 OBSERVED_GENERATION = "PodObservedGenerationTracking"
 
 
-class ResizeRules(NamedTuple):
+class ResizeRules(Record):
     """A kubelet 1.*minor*.*patch*: gates that are on, and managers with a static policy.
 
     ``exclusive_cpus`` and ``exclusive_memory`` are the gates that let exclusive CPUs and memory of static

@@ -6,7 +6,7 @@ Rule: ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and the merge in ``cmd/kub
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.golang.json_mistakes import DURATION, match_field
@@ -17,12 +17,13 @@ from cpuctl.kubelet.configuration.settings import DEFAULT_ORIGIN, Setting, Setti
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import default_eviction_hard
 from cpuctl.quantity import Quantity
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
 
 
-class Layer(NamedTuple):
+class Layer(Record):
     """What is set, what is passed over, and the drop-in files in their order."""
 
     settings: Settings

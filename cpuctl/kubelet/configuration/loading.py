@@ -4,7 +4,7 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -29,7 +29,7 @@ from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.gates.feature_gates import STAGE, BadGatesError, FeatureGates, gates_at_start
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText
@@ -39,7 +39,7 @@ _VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
 _READ_ONLY_PORT_OF_FLAGS = 10255
 
 
-class ConfigSources(NamedTuple):
+class ConfigSources(Record):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
     ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
@@ -175,14 +175,14 @@ def _with_known_gates(layer: Layer, minor: int) -> Layer:
         without_effect("gate-ignored", members[name].origin.place, f"unrecognized feature gate: {name}")
         for name in unknown
     )
-    return layer._replace(
-        settings={**layer.settings, "featureGates": kept}, warnings=(*layer.warnings, *warnings)
+    return replace(
+        layer, settings={**layer.settings, "featureGates": kept}, warnings=(*layer.warnings, *warnings)
     )
 
 
 def _known_flags(flags: KubeletFlags, minor: int) -> KubeletFlags:
     unknown = _unknown(flags.gates, minor)
-    return flags._replace(gates={name: value for name, value in flags.gates.items() if name not in unknown})
+    return replace(flags, gates={name: value for name, value in flags.gates.items() if name not in unknown})
 
 
 def _unknown(names: Iterable[str], minor: int) -> list[str]:

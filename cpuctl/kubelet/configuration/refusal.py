@@ -1,11 +1,12 @@
 """A configuration that a kubelet cannot load: one error for people, and the kubelet's own words."""
 
-from typing import NamedTuple, Self
+from typing import Self
 
 from cpuctl.errors import InputError
+from cpuctl.records import Record, replace
 
 
-class Refusal(NamedTuple):
+class Refusal(Record):
     """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
 
     ``crash`` where it panics instead of returning an error. For people are ``where`` it stands, the ``fix``,
@@ -43,7 +44,7 @@ class ConfigRefusedError(InputError):
     @property
     def whole_refusal(self) -> Refusal:
         """How the kubelet ends, with the way out and all to which it would come."""
-        return self.refusal._replace(where=self.where, fix=self.hint, later=tuple(map(str, self.others)))
+        return replace(self.refusal, where=self.where, fix=self.hint, later=tuple(map(str, self.others)))
 
     def within(self, outer: str) -> Self:
         """Return the same error, its place prefixed with *outer*."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.golang.json_mistakes import FLUSH_PERIOD, Structs
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
@@ -147,7 +148,7 @@ volumeStatsAggPeriod v1.Duration "1m0s"
 ROOT_TYPE = "v1beta1.KubeletConfiguration"
 
 
-class FieldType(NamedTuple):
+class FieldType(Record):
     """A field's Go type and its default; None where it has none."""
 
     go_type: str

@@ -1,7 +1,9 @@
 """What a kubelet's command line says, once it is read."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from cpuctl.records import Record
 
 if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.settings import Setting
@@ -44,7 +46,7 @@ def place_of_argument(word: str) -> str:
     return word.place if isinstance(word, PlacedFlag) else ""
 
 
-class KubeletFlags(NamedTuple):
+class KubeletFlags(Record):
     """What a command line says: fields, gates, files; the line itself, where it stands, its flags' names."""
 
     settings: Mapping[str, "Setting"] = {}

@@ -8,7 +8,6 @@ fails.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
@@ -31,7 +30,7 @@ class GateStage(Record):
     verified: bool
 
 
-class FeatureGates(NamedTuple):
+class FeatureGates(Record):
     """The gates of a kubelet 1.*minor*.*patch*; ``settings`` are those that a configuration sets.
 
     ``turned`` is for ``behaviours``.

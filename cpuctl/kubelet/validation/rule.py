@@ -24,7 +24,7 @@ class Build(Record):
     image_patterns: bool = True
 
 
-class Subject(NamedTuple):
+class Subject(Record):
     """A configuration, the gates it runs with, and the host's cgroup version (1 or 2).
 
     ``item`` is the element of a list that rules look at one by one.

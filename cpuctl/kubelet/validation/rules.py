@@ -42,7 +42,7 @@ from cpuctl.kubelet.validation.rule import (
     when,
 )
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 _IDS_UNIT, _MOST_IDS = 65536, (1 << 32) - 1
 _IDS = "userNamespaces.idsPerPod"
@@ -403,7 +403,7 @@ def _errors(rules: Iterable[Rule], subject: Subject) -> Iterator[SettingError]:
             continue
         together = tuple(block)
         for item in each(subject):
-            yield from _errors_of_one(together, subject._replace(item=item))
+            yield from _errors_of_one(together, replace(subject, item=item))
 
 
 def _errors_of_one(rules: tuple[Rule, ...], subject: Subject) -> Iterator[SettingError]:

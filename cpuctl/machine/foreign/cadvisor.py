@@ -16,6 +16,7 @@ from cpuctl.machine.foreign.form import CADVISOR, FormContent, MachineFact
 from cpuctl.machine.foreign.rows import ForeignMachine
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
+from cpuctl.records import replace
 
 _LARGEST = (1 << 63) - 1
 _NOTE = note(
@@ -29,7 +30,7 @@ def read_machine_info(cursor: Cursor, source: str) -> ForeignMachine:
     """Read the one object that a file holds; raise InputError with file, line and path."""
     info = decode_machine_info(cursor)
     machine = decode_machine(cursor, info, source)
-    info = info._replace(caches_known=machine.caches_known)
+    info = replace(info, caches_known=machine.caches_known)
     return ForeignMachine(machine, info, FormContent(CADVISOR, frozenset(_facts(machine))))
 
 

@@ -14,6 +14,7 @@ from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.changes import FileChange, Refused, start_notes
 from cpuctl.operations.checkpoint.states import CheckpointCase, KubeletHost, knowing_reader
 from cpuctl.operations.state_writing import state_texts
+from cpuctl.records import replace
 from cpuctl.state_names import CPU_FILE, MEMORY_FILE
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], CheckpointCase]:
     """Plan the pods on an empty node; where one is not admitted, no file is made."""
     # A recording's own state would be another beginning.
-    started = planning._replace(initial=StartingState()).start(planning.kubelet, planning.sources)
+    started = replace(planning, initial=StartingState()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):
         return _refused(_of_start(started)), _case(planning, {})
     for pod in planning.wanted:

@@ -23,6 +23,7 @@ from cpuctl.pods.reading.workloads import (
     decode_workload,
     is_workload,
 )
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange, ResourceQuota
@@ -38,7 +39,7 @@ MAX_CHECKS = 10_000_000
 """Containers of a namespace times amounts of its LimitRanges and ResourceQuotas: each looks at each."""
 
 
-class Skipped(NamedTuple):
+class Skipped(Record):
     """An object that makes no pods, as far as anybody can tell; *why* where its pods cannot be read."""
 
     kind: str
@@ -58,7 +59,7 @@ _DRA_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Resource
 _Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject | KubeVirtObject | DRAObject"
 
 
-class Manifests(NamedTuple):
+class Manifests(Record):
     """The pods of some manifests, in their order, what governs their namespaces, and all other objects.
 
     ``kubevirt`` are KubeVirt's objects whose pods are not made yet; ``notes`` is what is to be known of those
@@ -135,7 +136,7 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
             if isinstance(item, list):
                 pods += item
             elif isinstance(item, KubeVirtObject):
-                kubevirt.append(item._replace(position=len(pods)))
+                kubevirt.append(replace(item, position=len(pods)))
             elif isinstance(item, DRAObject):
                 dra.append(item)
             elif isinstance(item, Skipped):
@@ -214,7 +215,7 @@ def _with_machines(parts: list[Manifests], source: str) -> tuple[list[Manifests]
             notes[:0] = made.notes
             if not made.pods:
                 skipped.append(Skipped(item.kind, made.why))
-        made_parts.append(part._replace(pods=tuple(pods), skipped=tuple(skipped)))
+        made_parts.append(replace(part, pods=tuple(pods), skipped=tuple(skipped)))
     return made_parts, tuple(dict.fromkeys((*around.notes, *notes))), around.computed
 
 

@@ -1,7 +1,6 @@
 """Workload kinds: how many pods one of them makes, and what the pods are called."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.model import Pod
@@ -34,7 +33,7 @@ _KUBEVIRT_KINDS = {
 }
 
 
-class KubeVirtObject(NamedTuple):
+class KubeVirtObject(Record):
     """An object that is a virtual machine of KubeVirt's, or that decides on some.
 
     ``position`` is the number of pods before it in its text.

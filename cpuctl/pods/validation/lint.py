@@ -22,6 +22,7 @@ from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server
 from cpuctl.pods.validation.shape import PodSchema
+from cpuctl.records import replace
 
 if TYPE_CHECKING:
     from cpuctl.pods.namespace_limits import LimitRange
@@ -116,7 +117,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     draft = read.draft._replace(metadata=item.place.child("metadata"))
     if rules.static:
         draft = draft._replace(pod=draft.pod._replace(static=True))
-    pods = rules.pods._replace(server=rules.server)
+    pods = replace(rules.pods, server=rules.server)
     shapes = rules.shapes.check(sent.kind, sent.value, sent.place, sent.spec_steps)
     checks = chain(shapes, read.findings, _checks(draft, rules, pods))
     findings = list(islice(checks, MOST_FINDINGS + 1))

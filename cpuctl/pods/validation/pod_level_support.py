@@ -18,6 +18,7 @@ from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.finding import FieldPath, Finding
 from cpuctl.pods.validation.resource_requirements import is_hugepages
 from cpuctl.pods.validation.server import defaulted_pod
+from cpuctl.records import replace
 
 _REFUSED = "PodLevelResourcesNotSupported"
 _CHECKS_WINDOWS_SINCE = _HUGEPAGES_SINCE = 34
@@ -103,7 +104,7 @@ def _resize_refusal(rules: ServerRules) -> str:
 def check_pod_level_meaning(pod: Pod, spec: FieldPath, rules: PodRules) -> Iterator[Finding]:
     """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
     # The API server writes the class into the status, and the kubelet takes it from there.
-    node = rules.node._replace(empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
+    node = replace(rules.node, empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
     kubelet_pod = node.view(pod)._replace(qos_class=None)
     if kubelet_pod.resources is None:
         return

@@ -18,6 +18,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.support.capacity_nodes import MACHINE, exclusive, kubelet, named, node_with, shared, whole
 
 SINGLE = kubelet("single-numa-node")
@@ -82,7 +83,7 @@ def test_every_kind_of_refused_pods_has_a_remedy(found: Capacity) -> None:
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_has_no_largest_request() -> None:
-    told = kubelet(align_by_socket="true")._replace(gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
     largest = capacity(node_with(told=told), [], told).largest
     assert isinstance(largest["single-numa-node"], StartRefused)
     assert largest["restricted"] == Largest(15)

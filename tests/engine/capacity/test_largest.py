@@ -17,6 +17,7 @@ from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused
 from cpuctl.pods.model import StoredPod
+from cpuctl.records import replace
 from tests.support.capacity_nodes import MACHINE, THREADED, exclusive, kubelet, node_with, shared
 
 
@@ -137,7 +138,7 @@ def test_rooms_leave_the_totals_of_the_node_out_of_account() -> None:
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_says_so() -> None:
-    told = kubelet(align_by_socket="true")._replace(gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
     node = settled(node_with(told=told))
     other = under_policy(node, MACHINE, told, "single-numa-node")
     assert isinstance(other, StartRefused)

@@ -17,6 +17,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
 from tests.support.changed import changed
 from tests.support.pods import app, resources
@@ -135,7 +136,7 @@ def test_what_pods_request_as_a_whole_comes_back_when_they_go() -> None:
 
 def test_what_pods_request_as_a_whole_is_nothing_to_a_kubelet_that_does_not_look_at_it() -> None:
     """It runs such pods on if it was told so while they ran; it takes two of the others to make room."""
-    config = kubelet().config._replace(feature_gates={"PodLevelResources": False})
+    config = replace(kubelet().config, feature_gates={"PodLevelResources": False})
     node = node_with(told=Kubelet(version=KubeletVersion(34), config=config))
     whole_pod = named("whole", app("cpu=1"))._replace(resources=resources("cpu=11"))
     node.resume([whole_pod, shared("middle", "cpu=5"), shared("large", "cpu=9")])
@@ -170,7 +171,8 @@ def test_what_the_empty_node_refuses_is_impossible(container: Container, reason:
 
 def memory_node() -> Node:
     """Start a Memory Manager on two NUMA nodes of 16 GiB; both hold 6 GiB of a pod without exclusive CPUs."""
-    config = kubelet("single-numa-node").config._replace(
+    config = replace(
+        kubelet("single-numa-node").config,
         memory_manager_policy="Static",
         kube_reserved={"memory": "1Gi"},
         reserved_memory=(ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),),

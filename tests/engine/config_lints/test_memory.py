@@ -16,6 +16,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 
 MACHINE = "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0"
 """NUMA node 0 has 3 GiB beside huge pages, node 1 has 4 GiB."""
@@ -38,7 +39,7 @@ def lints(
             **config,
         }
     )
-    alone = told._replace(memory_manager_policy="None")
+    alone = replace(told, memory_manager_policy="None")
     started = check_start(source.info, Kubelet(version=KubeletVersion(minor), config=alone))
     assert isinstance(started, Started)
     gates = FeatureGates(minor, told.feature_gates)

@@ -7,6 +7,7 @@ import pytest
 from cpuctl.engine.cpu.state import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.golang.durations import SECOND
+from cpuctl.records import replace
 from tests.support.pods import resources
 from tests.support.resizing import Setting, admitted, guaranteed, held, pod_of, request
 
@@ -22,7 +23,7 @@ FIVE_SECONDS = DelayRules(of_node=5 * SECOND)
         (7, FIVE_SECONDS, 5 * SECOND),
         (7, DelayRules(by_pod=True), 7 * SECOND),
         (None, DelayRules(by_pod=True), 0),
-        (0, FIVE_SECONDS._replace(by_pod=True), 0),
+        (0, replace(FIVE_SECONDS, by_pod=True), 0),
     ],
 )
 def test_the_delay_comes_from_the_node_or_as_announced_from_the_pod(

@@ -11,6 +11,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.masks import CPUMask, NodeMask
 from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.records import replace
 from tests.support.topologies import CoreAt, machine_info, mask, regular, topology, uneven
 
 TWO_SOCKETS = regular(sockets=2, nodes=2, cores=2, threads=2)
@@ -35,7 +36,7 @@ ONE_CORE = machine_info([CoreAt((0, 1))])
         Refused(
             "no CPUs", MachineInfo(nodes=(), num_cpus=0, num_sockets=0), "could not detect number of cpus"
         ),
-        Refused("none counted", ONE_CORE._replace(num_cpus=0), "could not detect number of cpus"),
+        Refused("none counted", replace(ONE_CORE, num_cpus=0), "could not detect number of cpus"),
         Refused("a core of none", machine_info([CoreAt((0,)), CoreAt(())]), "no cpus provided"),
         Refused("a thread twice", machine_info([CoreAt((0, 0))]), "cpus provided are not unique"),
     ],
@@ -106,14 +107,14 @@ def test_a_core_without_uncore_cache_gets_its_socket_as_cache() -> None:
 
 def test_the_first_uncore_cache_listed_counts() -> None:
     info = machine_info([CoreAt((0,), cache=5)])
-    core = info.nodes[0].cores[0]._replace(uncore_cache_ids=(6, 5))
-    info = info._replace(nodes=(info.nodes[0]._replace(cores=(core,)),))
+    core = replace(info.nodes[0].cores[0], uncore_cache_ids=(6, 5))
+    info = replace(info, nodes=(replace(info.nodes[0], cores=(core,)),))
     assert list(CPUTopology.discover(info).uncore_caches) == [6]
 
 
 def test_a_node_without_cpus_does_not_exist_for_the_cpu_manager() -> None:
     info = machine_info([CoreAt((0,), numa_node=1)])
-    with_memory_node = info._replace(nodes=(InfoNode(id=0, cores=(), memory_bytes=2**30), *info.nodes))
+    with_memory_node = replace(info, nodes=(InfoNode(id=0, cores=(), memory_bytes=2**30), *info.nodes))
     assert list(CPUTopology.discover(with_memory_node).numa_nodes) == [1]
 
 

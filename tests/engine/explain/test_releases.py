@@ -9,6 +9,7 @@ import pytest
 from cpuctl.engine.explain.releases import MOST_PODS, release_notes
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
+from cpuctl.records import replace
 from tests.engine.explain.scenarios import scenario, told
 from tests.support.pods import app, pod
 
@@ -24,7 +25,7 @@ def notes(version: str, cpus: int, before: int = 0) -> list[str]:
     amounts = f"cpu={cpus} memory=1Gi"
     pods = [pod(app("cpu=100m"))._replace(uid=f"b{number}") for number in range(before)]
     one = scenario(MACHINE, *pods, pod(app(amounts, amounts))._replace(uid="a"), **UNCORE)
-    kubelet = one.kubelet._replace(version=KubeletVersion.parse(version))
+    kubelet = replace(one.kubelet, version=KubeletVersion.parse(version))
     return [note.text for note in release_notes(told(one._replace(kubelet=kubelet)))]
 
 

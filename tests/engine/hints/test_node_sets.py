@@ -20,6 +20,7 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.records import replace
 from tests.support.topologies import CoreAt, machine_info
 
 
@@ -27,7 +28,7 @@ def with_memory_nodes(cpu_nodes: int, others: int) -> MachineInfo:
     """Describe a machine with nodes that have memory only, such as those of graphics cards."""
     info = machine_info(CoreAt((node,), numa_node=node) for node in range(cpu_nodes))
     bare = (InfoNode(id=cpu_nodes + node, cores=()) for node in range(others))
-    return info._replace(nodes=(*info.nodes, *bare))
+    return replace(info, nodes=(*info.nodes, *bare))
 
 
 @pytest.mark.parametrize(
@@ -103,5 +104,5 @@ def test_combining_is_foreseen_for_cpus_with_memory() -> None:
     )
     assert endless_combining(with_memory_nodes(16, 0), config, gates) is None
     assert endless_combining(with_memory_nodes(18, 0), config, gates) == (262143**2, "1 hour")
-    alone = config._replace(topology_manager_policy="single-numa-node")
+    alone = replace(config, topology_manager_policy="single-numa-node")
     assert endless_combining(with_memory_nodes(18, 0), alone, gates) is None

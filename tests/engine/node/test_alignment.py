@@ -17,6 +17,7 @@ from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container
+from cpuctl.records import replace
 from tests.engine.node.test_node import named, whole
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
@@ -124,4 +125,4 @@ def test_what_is_asked_for_a_container_is_about_that_one() -> None:
     node = aligned("single-numa-node")
     first, second = (node.ask(pod, container) for container in pod.containers)
     assert (first.container, second.container) == pod.containers
-    assert rounds(node.admit(named("q"))._replace(asked=(first, second))) == ["a: 0", "b: 1"]
+    assert rounds(replace(node.admit(named("q")), asked=(first, second))) == ["a: 0", "b: 1"]

@@ -7,13 +7,14 @@ import pytest
 from cpuctl.engine.pod_lints import KubeletView, PodLintSubject
 from cpuctl.pods.rules import NodeRules
 from cpuctl.pods.validation.finding import FieldPath
+from cpuctl.records import replace
 from tests.support.pod_level import kubelet
 from tests.support.pods import app, init, pod
 
 
 def test_a_configuration_tells_all_policies() -> None:
     told = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
-    flagged = told._replace(gate_flags={"PodLevelResources": True})
+    flagged = replace(told, gate_flags={"PodLevelResources": True})
     assert KubeletView.of(flagged) == KubeletView(
         rules=NodeRules(minor=36, pod_level=True, empty_counts=True, managers=True),
         cpu_policy="static",

@@ -9,6 +9,7 @@ import pytest
 
 from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.records import replace
 from tests.support.resizing import GIB, NO_POLICY, Setting, two_nodes
 
 MIB = 1 << 20
@@ -18,7 +19,7 @@ SYSTEM: Mapping[str, Any] = {"system_reserved": {"cpu": "250m", "memory": "512Mi
 
 
 def counted(config: Mapping[str, Any], minor: int, memory: int = 64 * GIB) -> Mapping[str, int]:
-    setting = Setting(minor=minor, gates={}, config=config, machine=two_nodes()._replace(memory_bytes=memory))
+    setting = Setting(minor=minor, gates={}, config=config, machine=replace(two_nodes(), memory_bytes=memory))
     allocatable = setting.node(fit=True).allocatable
     assert allocatable is not None
     return whole_node(setting.machine, setting.kubelet.config, allocatable, behaviours(minor))

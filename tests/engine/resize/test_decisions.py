@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
 
@@ -13,6 +13,7 @@ from cpuctl.engine.resize.outcome import CPUShare, DecidedBy, ResizeResult
 from cpuctl.engine.resize.rules import IN_PLACE
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.engine.resize.server_side import ResizeServer
+from cpuctl.records import replace
 from tests.support.pods import app, resources
 from tests.support.resizing import (
     NO_POLICY,
@@ -61,7 +62,7 @@ def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
 @pytest.mark.parametrize("setting", [RELEASED, Setting()], ids=["released", "preview"])
 def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: list[str]) -> None:
     """Without a Topology Manager there are no rounds of hints."""
-    used = replace(setting, config={"topology_manager_policy": manager})
+    used = dataclasses.replace(setting, config={"topology_manager_policy": manager})
     node = used.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
     outcome = decide(node, request(running, c="memory=2Gi"), path(used))
@@ -201,7 +202,7 @@ def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, decided
     """As far as its kubelet looks at them."""
     setting = Setting()
     node = setting.node(fit=True)
-    node.pod_rules = node.pod_rules._replace(pod_level=level)
+    node.pod_rules = replace(node.pod_rules, pod_level=level)
     running = pod_of(app("cpu=1", "cpu=2", "c"))._replace(resources=resources("memory=65Gi"))
     node.resume([running])
     outcome = decide(node, request(running, c="cpu=2"), path(setting))

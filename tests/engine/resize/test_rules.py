@@ -36,8 +36,8 @@ def rules(
 
 def differences(one: ResizeRules, other: ResizeRules) -> dict[str, object]:
     """Return what the first has where the two are not the same."""
-    also = other._asdict()
-    return {name: value for name, value in one._asdict().items() if value != also[name]}
+    also = vars(other)
+    return {name: value for name, value in vars(one).items() if value != also[name]}
 
 
 def test_rules_that_nobody_has_named_are_those_of_1_36_as_it_comes() -> None:

@@ -7,6 +7,7 @@ import pytest
 from cpuctl.engine.state_checks.findings import MOST_ALIKE, StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import ContainerKind
+from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
 from tests.support.verifying import (
     PODS,
@@ -21,7 +22,7 @@ from tests.support.verifying import (
 
 REPAIR = "cpuctl checkpoint repair"
 ENTRIES = CPU_STATE.entries
-WHOLE = PODS._replace(topology_manager_scope="container")
+WHOLE = replace(PODS, topology_manager_scope="container")
 
 
 def twice(which: str, who: str, uid: str) -> StateFinding:

@@ -8,6 +8,7 @@ from cpuctl.departures import RESTARTS
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.records import replace
 from tests.support.state_files import DB, WEB, cpus
 from tests.support.verifying import PODS, container, cpu_warning, pod, state, verify
 
@@ -40,9 +41,9 @@ def test_they_are_told_with_their_names() -> None:
         (PODS, 36, 2),
         (PODS, 37, 2),
         (PODS, 38, 0),
-        (PODS._replace(topology_manager_policy="none"), 36, 0),
-        (PODS._replace(topology_manager_policy="best-effort"), 36, 2),
-        (PODS._replace(topology_manager_scope="container"), 36, 0),
+        (replace(PODS, topology_manager_policy="none"), 36, 0),
+        (replace(PODS, topology_manager_policy="best-effort"), 36, 2),
+        (replace(PODS, topology_manager_scope="container"), 36, 0),
     ],
     ids=[
         "as it is",

@@ -7,6 +7,7 @@ import pytest
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import ContainerKind
+from cpuctl.records import replace
 from tests.support.pods import resources
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
 from tests.support.verifying import PODS, RUNNING, Case, container, cpu_note, cpu_warning, pod, state
@@ -128,7 +129,7 @@ CASES = [
             ),
             other_size(2, "5", WEB, "app"),
         ),
-        PODS._replace(topology_manager_scope="container"),
+        replace(PODS, topology_manager_scope="container"),
         owners=Owners.of([DIVIDED, pod(WEB, container("app", 2))]),
     ),
 ]

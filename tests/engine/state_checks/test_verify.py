@@ -16,6 +16,7 @@ from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.quantity import Quantity
+from cpuctl.records import replace
 from tests.support.state_files import CPU_STATE, DB, GIB, GONE, MEMORY_STATE, block, cpus, drifted
 from tests.support.verifying import CONFIG, INFO, RUNNING, state, verify
 
@@ -54,16 +55,16 @@ def test_the_first_refusal_decides_and_the_second_is_told() -> None:
 
 
 def test_files_are_not_opened_where_the_configuration_fails_before() -> None:
-    verdict = verify(state("0-15"), config=CONFIG._replace(cpu_manager_policy="other"))
+    verdict = verify(state("0-15"), config=replace(CONFIG, cpu_manager_policy="other"))
     assert isinstance(verdict.start, StartRefused)
     assert (verdict.start.stage, verdict.reached, verdict.refusals) == ("cpuManager", False, {})
 
 
 def test_the_last_check_comes_after_the_files() -> None:
     """A node that reserves more than it has fails only once its managers run."""
-    config = CONFIG._replace(system_reserved={"memory": "100Gi"})
+    config = replace(CONFIG, system_reserved={"memory": "100Gi"})
     reserved = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("101Gi")})
-    config = config._replace(reserved_memory=(reserved,))
+    config = replace(config, reserved_memory=(reserved,))
     without, broken = verify(None, config=config), verify(state("0-15"), config=config)
     assert [getattr(verdict.start, "stage", "") for verdict in (without, broken)] == [
         "nodeAllocatable",
@@ -73,7 +74,7 @@ def test_the_last_check_comes_after_the_files() -> None:
 
 CORRUPT = UnreadableState("checkpoint is corrupted")
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
-NO_POLICIES = CONFIG._replace(cpu_manager_policy="none", memory_manager_policy="None", reserved_memory=())
+NO_POLICIES = replace(CONFIG, cpu_manager_policy="none", memory_manager_policy="None", reserved_memory=())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ NO_POLICIES = CONFIG._replace(cpu_manager_policy="none", memory_manager_policy="
             [f"{CPU_FILE} static none", f"{MEMORY_FILE} Static None"],
         ),
         (
-            CONFIG._replace(cpu_manager_policy="none"),
+            replace(CONFIG, cpu_manager_policy="none"),
             "static",
             "Static",
             [f"{CPU_FILE} static none"],
@@ -123,7 +124,7 @@ def test_a_state_is_looked_at_without_a_kubelet_that_starts_on_it() -> None:
         (CPU_FILE, "owner-gone", GONE),
         (MEMORY_FILE, "owner-gone", GONE),
     ]
-    wrong = CONFIG._replace(cpu_manager_policy="other")
+    wrong = replace(CONFIG, cpu_manager_policy="other")
     other = verify(state("0-15", entries=entries), memory, config=wrong, owners=RUNNING)
     assert [(each.place.file_name, each.code, each.place.pod_uid) for each in other.findings] == found
     none = verify(state("0-15", entries=entries), memory, config=NO_POLICIES, owners=RUNNING)
@@ -142,7 +143,7 @@ def test_a_file_that_the_kubelet_cannot_read_is_looked_at_all_the_same() -> None
     assert [each.code for each in verify(CORRUPT, CORRUPT).findings] == ["unreadable", "unreadable"]
 
 
-@pytest.mark.parametrize("config", [CONFIG, CONFIG._replace(cpu_manager_policy="other")])
+@pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, cpu_manager_policy="other")])
 def test_a_file_of_another_release_is_migrated_to_this_one(
     config: KubeletConfiguration,
 ) -> None:
@@ -161,7 +162,7 @@ def test_the_kubelets_root_directory_stands_in_its_texts() -> None:
     verdict = verify(
         CPU_STATE._replace(policy_name="none"),
         MEMORY_STATE._replace(policy_name="None"),
-        config=CONFIG._replace(root_dir="/data/kubelet"),
+        config=replace(CONFIG, root_dir="/data/kubelet"),
     )
     assert [
         isinstance(each, StartRefused) and f'checkpoint file "/data/kubelet/{name}" before' in each.error
@@ -171,7 +172,7 @@ def test_the_kubelets_root_directory_stands_in_its_texts() -> None:
 
 def test_a_kubelet_that_crashes_on_its_memory() -> None:
     """Of two nodes in a group one has no tables for what the other has: a nil pointer in Go."""
-    odd = INFO._replace(nodes=(INFO.nodes[0]._replace(hugepages={2048: 4}), INFO.nodes[1]))
+    odd = replace(INFO, nodes=(replace(INFO.nodes[0], hugepages={2048: 4}), INFO.nodes[1]))
     both = MemoryBlock(numa_affinity=(0, 1), type="memory", size=6 * GIB)
     memory = MEMORY_STATE._replace(entries={DB: {"server": (both,)}})
     fresh = fresh_tables(odd, {0: {"memory": GIB}})
@@ -203,7 +204,7 @@ def test_promises_that_cannot_be_read_are_a_panic(
     name: str, minor: int, gates: dict[str, bool], crashes: bool
 ) -> None:
     broken: FoundFile[PodsStateFile] = FoundFile(read=CORRUPT)
-    config = CONFIG._replace(feature_gates=gates, root_dir="/data")
+    config = replace(CONFIG, feature_gates=gates, root_dir="/data")
     verdict = verify(None, config=config, minor=minor, pods={name: broken})
     if name == "actuated_pods_state" and minor >= 35:
         assert isinstance(verdict.start, StartRefused)

@@ -13,6 +13,7 @@ from cpuctl.kubelet.configuration.main_file import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.configuration.type_meta import API_VERSION, KIND
+from cpuctl.records import replace
 from tests.support.kubelet_config import ConfigFile, read_kubelet_config
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -29,7 +30,7 @@ def config(text: str, minor: int = 36) -> KubeletConfiguration:
 
 def test_empty_configuration_has_the_defaults_of_a_file() -> None:
     """What no file says at all differs in two things: the thresholds, and what stands for the release's."""
-    found = config("")._replace(others={})
+    found = replace(config(""), others={})
     assert found == KubeletConfiguration(
         eviction_hard=DEFAULT_EVICTION_HARD, fail_cgroup_v1=True, memory_throttling_factor=0.9
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
 
 from cpuctl.diagnostics import Component, Severity
 from cpuctl.pods.validation.lint import LintRules
+from cpuctl.records import replace
 from tests.pods.validation.linting import findings, messages, rules
 
 RESOURCES = ", ".join(
@@ -71,7 +72,9 @@ MAY_TELL = "{containerName: a, resource: assigned.cpuset}"
 def assigned(*, takes: bool, node: int = 37, static: bool = False) -> LintRules:
     """Return the rules of an API server 1.37 with the gate DownwardAPIAssignedResources on or off."""
     by = rules(37, node=node, static=static)
-    return replace(by, pods=by.pods._replace(server=by.pods.server._replace(takes_assigned=takes)))
+    return dataclasses.replace(
+        by, pods=replace(by.pods, server=replace(by.pods.server, takes_assigned=takes))
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
 
 from cpuctl.diagnostics import Component, Severity
+from cpuctl.records import replace
 from tests.pods.validation.linting import HEADS, linted, messages, rules, server_rules, template_findings
 
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob")
@@ -49,7 +50,7 @@ def test_warnings_come_with_the_template_alone() -> None:
 
 def test_pod_level_resources_of_templates_are_dropped_too() -> None:
     by = rules()
-    by = replace(by, pods=by.pods._replace(server=server_rules(36, pod_level=False)))
+    by = dataclasses.replace(by, pods=replace(by.pods, server=server_rules(36, pod_level=False)))
     (found,) = template_findings("{resources: {limits: {gpu: 1}}, containers: [{name: a}]}", by=by)
     assert found.code == "pod-level-dropped"
     assert found.place.field == "spec.template.spec.resources"
@@ -124,8 +125,8 @@ def test_a_kubelet_takes_no_static_pod_with_claims() -> None:
     static = rules(static=True)
     assert not linted(text, static)[0].findings, "as up to 1.31"
     words = "static pods may not reference resourceclaims"
-    node = static.pods.node._replace(static_claims=words)
-    (one,) = linted(text, replace(static, pods=static.pods._replace(node=node)))
+    node = replace(static.pods.node, static_claims=words)
+    (one,) = linted(text, replace(static, pods=replace(static.pods, node=node)))
     (finding,) = one.findings
     assert (finding.code, finding.rejected_by) == ("static-claims", Component.KUBELET)
     assert str(finding) == f"spec.resourceClaims: {words}"

@@ -1,11 +1,10 @@
 """How a release's CPU pickers differ from those of v1.36, before and after it."""
 
-from typing import NamedTuple
-
 from cpuctl.kubelet.releases.behaviours import Behaviours
+from cpuctl.records import Record
 
 
-class PickerRules(NamedTuple):
+class PickerRules(Record):
     """One field per difference; the defaults are v1.36. Numbers are kubernetes pull requests.
 
     ``align_by_socket``: distribution prefers node combinations inside one socket (139778, from 1.37, with

@@ -9,7 +9,7 @@ from cpuctl.engine.explain.scenario import Scenario
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 
 class ChangeKind(StrEnum):
@@ -108,7 +108,7 @@ class SettingChange(Record):
 
     def applied(self, scenario: Scenario) -> Scenario:
         """Return the scenario of a kubelet that was configured so from the start."""
-        return scenario._replace(kubelet=scenario.kubelet._replace(config=self.config))
+        return scenario._replace(kubelet=replace(scenario.kubelet, config=self.config))
 
 
 class Removal(Record):

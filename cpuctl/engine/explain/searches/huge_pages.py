@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.explain.scenario import Replay, SearchBudget, Starter, replay_scenario
 from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
 from cpuctl.engine.outcome import Admitted
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 if TYPE_CHECKING:
     from cpuctl.machine.machine_info import MachineInfo
@@ -55,12 +55,13 @@ def more_huge_pages(
 def _with_pages(info: MachineInfo, number: int, kib: int, more: int) -> MachineInfo:
     """Set pages aside on one node; a size that one node knows, all know."""
     nodes = (
-        node._replace(
+        replace(
+            node,
             hugepages={
                 **node.hugepages,
                 kib: node.hugepages.get(kib, 0) + (more if node.id == number else 0),
-            }
+            },
         )
         for node in info.nodes
     )
-    return info._replace(nodes=tuple(nodes))
+    return replace(info, nodes=tuple(nodes))

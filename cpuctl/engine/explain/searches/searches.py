@@ -30,7 +30,7 @@ from cpuctl.kubelet.policy_options import (
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
-from cpuctl.records import Record
+from cpuctl.records import Record, replace
 
 PAIRED = 40
 """Pods that are tried two at a time: of more, the ones that hold the most."""
@@ -132,7 +132,7 @@ def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[Set
             setting="memoryManagerPolicy",
             before="Static",
             after="None",
-            config=config._replace(memory_manager_policy="None"),
+            config=replace(config, memory_manager_policy="None"),
         )
 
 
@@ -144,7 +144,7 @@ def _options(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange
                 setting="cpuManagerPolicyOptions",
                 before=before,
                 after=after,
-                config=config._replace(cpu_manager_policy_options=options),
+                config=replace(config, cpu_manager_policy_options=options),
                 option=name,
                 options=options,
             )
@@ -154,7 +154,7 @@ def _options(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange
             setting="topologyManagerPolicyOptions",
             before=before,
             after=after,
-            config=config._replace(topology_manager_policy_options=options),
+            config=replace(config, topology_manager_policy_options=options),
             option=PREFER_CLOSEST,
             options=options,
         )
@@ -164,7 +164,7 @@ def _scopes(config: KubeletConfiguration) -> Iterator[SettingChange]:
     before = config.topology_manager_scope
     for scope in _SCOPES:
         if scope != before:
-            changed = config._replace(topology_manager_scope=scope)
+            changed = replace(config, topology_manager_scope=scope)
             yield SettingChange(setting="topologyManagerScope", before=before, after=scope, config=changed)
 
 
@@ -172,7 +172,7 @@ def _policies(config: KubeletConfiguration) -> Iterator[SettingChange]:
     before = config.topology_manager_policy
     for policy in _STRICTEST_FIRST:
         if policy != before:
-            changed = config._replace(topology_manager_policy=policy)
+            changed = replace(config, topology_manager_policy=policy)
             yield SettingChange(setting="topologyManagerPolicy", before=before, after=policy, config=changed)
 
 

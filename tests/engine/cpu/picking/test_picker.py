@@ -13,6 +13,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import Picked
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.records import replace
 from tests.support.topologies import mask, regular
 
 TWO_NODES = regular(sockets=2, cores=4, threads=2)
@@ -83,4 +84,4 @@ ALL = PickerRules(
 )
 def test_the_minor_says_by_which_rules(minor: int, want: PickerRules) -> None:
     assert picker_rules(behaviours(minor), align_by_socket=True) == want
-    assert picker_rules(behaviours(minor)) == want._replace(align_by_socket=False)
+    assert picker_rules(behaviours(minor)) == replace(want, align_by_socket=False)

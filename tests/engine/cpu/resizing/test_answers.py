@@ -22,6 +22,7 @@ from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, StoredPod
+from cpuctl.records import replace
 from tests.support.pods import init, sidecar
 from tests.support.resizing import Setting, admitted, changed, guaranteed, pod_of, two_nodes
 from tests.support.topologies import mask
@@ -168,7 +169,7 @@ def test_a_kubelet_that_hangs_has_no_answer(reading: Reading, scope: str, who: s
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_numa_node_beyond_the_masks_crashes_the_topology_manager(reading: Reading) -> None:
     node, running = two("container")
-    node.topology_manager = node.topology_manager._replace(fault=KubeletFault(FaultKind.CRASH, "", ""))
+    node.topology_manager = replace(node.topology_manager, fault=KubeletFault(FaultKind.CRASH, "", ""))
     resized = node.resize(running, reading)
     assert isinstance(resized.verdict, KubeletFault)
     assert resized.verdict.kind is FaultKind.CRASH

@@ -18,6 +18,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import ServerRules
+from cpuctl.records import replace
 from tests.engine.explain.rules.cases import (
     BEST_EFFORT,
     CASES,
@@ -208,7 +209,7 @@ def test_too_few_devices_without_any_hints() -> None:
 
 def refused_otherwise(replay: Replay, refused: Rejected) -> Decision:
     """Explain the replay as if it had come to another refusal."""
-    return decided(replay._replace(admissions=(replay.admission._replace(verdict=refused),)))
+    return decided(replay._replace(admissions=(replace(replay.admission, verdict=refused),)))
 
 
 @pytest.mark.parametrize(
